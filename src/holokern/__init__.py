@@ -1,0 +1,1 @@
+"""holokern: exact infinite-width kernels of holonomic activation functions."""
