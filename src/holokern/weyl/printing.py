@@ -7,7 +7,7 @@ from typing import Any
 from holokern.weyl.algebra import Monomial
 from holokern.weyl.operator import Operator
 
-__all__ = ["latex", "sorted_terms", "text"]
+__all__ = ["join_terms", "latex", "latex_name", "sorted_terms", "text"]
 
 
 def sorted_terms(operator: Operator) -> list[tuple[Monomial, Any]]:
@@ -32,7 +32,7 @@ def text(operator: Operator) -> str:
     def monomial(key: Monomial) -> str:
         return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, key, strict=True) if e)
 
-    return _join([(c, monomial(key)) for key, c in sorted_terms(operator)], "*", str)
+    return join_terms([(c, monomial(key)) for key, c in sorted_terms(operator)], "*", str)
 
 
 def latex(operator: Operator) -> str:
@@ -45,8 +45,8 @@ def latex(operator: Operator) -> str:
     \frac{1}{2} \partial_{x}^{2} - x
     """
     algebra = operator.algebra
-    names = [_latex_name(name) for name in algebra.variables]
-    names += [rf"\partial_{{{_latex_name(name)}}}" for name in algebra.variables]
+    names = [latex_name(name) for name in algebra.variables]
+    names += [rf"\partial_{{{latex_name(name)}}}" for name in algebra.variables]
 
     def monomial(key: Monomial) -> str:
         return " ".join(name if e == 1 else f"{name}^{{{e}}}" for name, e in zip(names, key, strict=True) if e)
@@ -54,16 +54,18 @@ def latex(operator: Operator) -> str:
     def number(c: Any) -> str:
         return str(c.p) if c.q == 1 else rf"\frac{{{c.p}}}{{{c.q}}}"
 
-    return _join([(c, monomial(key)) for key, c in sorted_terms(operator)], " ", number)
+    return join_terms([(c, monomial(key)) for key, c in sorted_terms(operator)], " ", number)
 
 
-def _latex_name(name: str) -> str:
+def latex_name(name: str) -> str:
+    """A variable's name in LaTeX: trailing digits become an index."""
     head = name.rstrip("0123456789")
     tail = name[len(head) :]
     return f"{head}_{{{tail}}}" if tail and head else name.replace("_", r"\_")
 
 
-def _join(terms: list[tuple[Any, str]], times: str, number: Any) -> str:
+def join_terms(terms: list[tuple[Any, str]], times: str, number: Any) -> str:
+    """Join coefficients and printed monomials to a signed sum."""
     pieces: list[str] = []
     for c, monomial in terms:
         size = -c if c < 0 else c

@@ -51,7 +51,8 @@ def _value(algebra: WeylAlgebra, node: Syntax, text: str) -> Operator:
         base = _value(algebra, node.parts[0], text)
         return _guarded_power(base, _value(algebra, node.parts[1], text), text)
     raise BadOperator(
-        f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; use + - * / ^ and the names of the algebra"
+        f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; "
+        "use + - * / ^ and the names of the algebra"
     )
 
 
