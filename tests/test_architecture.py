@@ -1,0 +1,110 @@
+"""The one-way flow: a folder imports only from folders before it; everything cited is in references.bib."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "holokern"
+
+# Reading order is execution order.  Single files before the first folder serve everyone.
+FLOW = [
+    "errors",
+    "syntax",
+    "progress",
+    "weyl",
+    "activation",
+    "pfaffian",
+    "transport",
+    "dual",
+    "network",
+    "model",
+    "paper",
+    "report",
+    "cli",
+]
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+CITATION = re.compile(r"\[([A-Z][A-Za-z]+\d{4})(?:[,\]])")
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(source: str, folders: tuple[str, ...]) -> set[str]:
+    """Rooms imported anywhere in a file of these folders, lazily or not, absolutely or relatively."""
+    package = ["holokern", *folders]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("holokern.")}
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_go_backwards(path: Path) -> None:
+    own = room(path)
+    if own in {"__init__", "__main__"}:
+        return
+    assert own in FLOW, f"{own} has no place in the flow"
+    imported = imported_rooms(path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).parts[:-1])
+    rooms = {name for name in imported if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()}
+    forward = {name for name in rooms if FLOW.index(name) > FLOW.index(own)}
+    assert not forward, f"{own} imports from {sorted(forward)}, which come after it"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from holokern.pfaffian import pfaffian",
+        "import holokern.pfaffian.system",
+        "from holokern import pfaffian",
+        "from ..pfaffian import pfaffian",
+        "from .. import pfaffian",
+        "def f():\n    from holokern.pfaffian.derive import pfaffian",
+    ],
+)
+def test_the_flow_check_sees_every_kind_of_import(line: str) -> None:
+    assert imported_rooms(line, ("weyl",)) == {"pfaffian"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_citation_is_in_the_bibliography(path: Path) -> None:
+    keys = set(re.findall(r"@\w+\{(\w+),", (ROOT / "references.bib").read_text(encoding="utf-8")))
+    cited = set(CITATION.findall(path.read_text(encoding="utf-8")))
+    assert cited <= keys, f"not in references.bib: {sorted(cited - keys)}"
+
+
+def test_citations_are_found_at_all() -> None:
+    cited = {key for path in SOURCES for key in CITATION.findall(path.read_text(encoding="utf-8"))}
+    assert "KoyamaTakemura2013" in cited
+
+
+def test_no_text_is_ever_executed() -> None:
+    forbidden = {"eval", "exec", "sympify", "parse_expr", "compile"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                dangerous = name in forbidden and not (name == "compile" and isinstance(node.func, ast.Attribute))
+                assert not dangerous, f"{path}:{node.lineno} calls {name}"
+
+
+def test_import_is_light() -> None:
+    """Importing holokern must not pull in the slow packages; they are imported where they are used."""
+    code = "import sys, holokern; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"sympy", "matplotlib", "scipy", "sklearn", "numba", "jax", "torch", "dask"} & set(loaded)
