@@ -1,0 +1,1 @@
+"""Activations: names, expressions and ODEs become :class:`Activation` objects."""
