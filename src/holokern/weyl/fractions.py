@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -241,18 +242,16 @@ class RationalFunction:
 
         Examples
         --------
-        >>> from fractions import Fraction
         >>> function_field("x y")("(x + 1)/y").evaluate({"x": Fraction(1, 2), "y": Fraction(3)})
         Fraction(1, 2)
         """
         point = [values[name] for name in self.field.variables]
-        return _at(self.numerator, point) / _at(self.denominator, point)
+        return _divided(_at(self.numerator, point), _at(self.denominator, point))
 
     def substitute(self, values: Mapping[str, RationalFunction]) -> RationalFunction:
         """Replace every variable by an element of one (possibly other) function field."""
         images = [values[name] for name in self.field.variables]
-        result = _at(self.numerator, images) / _at(self.denominator, images)
-        return images[0].field(result)
+        return images[0].field(_divided(_at(self.numerator, images), _at(self.denominator, images)))
 
     def __str__(self) -> str:
         top = str(self.numerator)
@@ -293,6 +292,11 @@ def polynomial_latex(polynomial: Any, variables: tuple[str, ...]) -> str:
         return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
 
     return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
+
+
+def _divided(top: Any, bottom: Any) -> Any:
+    """The quotient; constants stay exact where Python would make a float of two integers."""
+    return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
 
 
 def _at(polynomial: Any, point: list[Any]) -> Any:
