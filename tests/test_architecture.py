@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "holokern"
 FLOW = [
     "errors",
     "syntax",
+    "files",
     "progress",
     "weyl",
     "activation",

@@ -1,0 +1,133 @@
+"""The paper's own numbers, as data; every table prints them beside ours.
+
+All values are read off [SakodaTakayama2024]; seconds were measured by its authors on their machines ("sw": Intel
+i5-12400; "o3n": AMD EPYC 7552) and are never scaled here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DERIVATIONS", "Derivation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One holonomic system of the paper.
+
+    Attributes
+    ----------
+    label, theorem : str
+        What it is, and the paper's label of the statement.
+    left, right : str
+        Operators in u and D that the paper uses for σ1 and σ2.
+    whole_left, whole_right : str
+        The functions themselves, for the whole annihilators.
+    basis : tuple of tuple of int
+        The paper's standard monomials as exponents of (∂11, ∂12, ∂22).
+    rank : int
+        The paper's rank.
+    seconds : float or None
+        The paper's time, where it gives one (for the two last parts together, on the first of them).
+    factors : tuple of str
+        Irreducible factors of the singular locus that the paper prints (empty where it prints none).
+    """
+
+    label: str
+    theorem: str
+    left: str
+    right: str
+    whole_left: str
+    whole_right: str
+    basis: tuple[tuple[int, int, int], ...]
+    rank: int
+    seconds: float | None
+    factors: tuple[str, ...]
+
+
+_ONE_D12 = ((0, 0, 0), (0, 1, 0))
+_DET = "x12^2 - x11*x22"
+_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"
+_GELU_FACTORS = (
+    "x22",
+    "x22 - 1",
+    "x11",
+    "x11 - 1",
+    _DET,
+    "x12^2 - x11*x22 + x22",
+    "x12^2 - x11*x22 + x11",
+    "x12^2 - x11*x22 + x11 + x22 - 1",
+    "x12^4 + (x22 - x22^2)*x11^2 + (x22^2 - x22)*x11",
+)
+
+DERIVATIONS: tuple[Derivation, ...] = (
+    Derivation(
+        "ReLU", "th:rank-and-pf-of-ReLU", "u*D - 1", "u*D - 1", "relu", "relu", _ONE_D12, 2, None, ("x11", "x22", _DET)
+    ),
+    Derivation(
+        "Heaviside",
+        "th:rank-and-pf-of-ReLU-diff",
+        "u*D",
+        "u*D",
+        "step",
+        "step",
+        _ONE_D12,
+        2,
+        None,
+        ("x11", "x22", _DET),
+    ),
+    Derivation(
+        "ReSin",
+        "th:rank-and-pf-of-ReSin",
+        "u^2*(D^2 + 1)",
+        "u^2*(D^2 + 1)",
+        "resin",
+        "resin",
+        ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 1)),
+        8,
+        13.114,
+        ("x11", "x12", "x22", _DET, "x12^2 + x11*x22"),
+    ),
+    Derivation(
+        "GELU",
+        "th:gelu-pf",
+        _GELU,
+        _GELU,
+        "u*(1 + erf(u))",
+        "u*(1 + erf(u))",
+        ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 0, 1), (1, 1, 1)),
+        8,
+        338.8,
+        _GELU_FACTORS,
+    ),
+    Derivation(
+        "GELU', parts f(u) g(v)",
+        "th:gelu-diff-by-sum",
+        "u*D + 2*u^2 - 1",
+        "D^2 + 2*u*D",
+        "u*exp(-u^2)",
+        "1 + erf(u)",
+        _ONE_D12,
+        2,
+        10.066,
+        ("x22", "x22 - 1", "x11 - 1", "x12^2 - x11*x22 + x22", "x12^2 - x11*x22 + x11 + x22 - 1"),
+    ),
+    Derivation(
+        "GELU', parts g(u) g(v)",
+        "th:gelu-diff-by-sum",
+        "D^2 + 2*u*D",
+        "D^2 + 2*u*D",
+        "1 + erf(u)",
+        "1 + erf(u)",
+        _ONE_D12,
+        2,
+        None,
+        (
+            "x12^2 - x11*x22 + x22",
+            "x12^2 - x11*x22 + x11 + x22 - 1",
+            _DET,
+            "x12^2 - x11*x22 + x11",
+            "x12^4 + (x22 - x22^2)*x11^2 + (x22^2 - x22)*x11",
+        ),
+    ),
+)
