@@ -1,0 +1,97 @@
+"""Arithmetic modulo 31-bit primes on numpy arrays: elimination with sparse pivots, echelon form, and lifting to Q."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpz, nmod
+
+__all__ = ["Residues", "echelon", "eliminate", "primes", "reconstruct"]
+
+Residues = np.ndarray[Any, np.dtype[np.uint64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
+
+
+def primes() -> Iterator[int]:
+    """The primes below 2^31, largest first."""
+    candidate = 2**31 - 1
+    while True:
+        if fmpz(candidate).is_prime():
+            yield candidate
+        candidate -= 2
+
+
+def add_multiple(columns: Residues, places: Places, values: Residues, factors: Residues, p: int) -> None:
+    """Add ``values`` times ``factors`` to the given rows of ``columns``, whose entries stay below 2^63, not below p.
+
+    A product is below 2^62, so a sum stays below 2^64; subtracting p·2^32 from the large ones needs no division.
+    """
+    block = columns[places]
+    block += values[:, None] * factors
+    np.minimum(block, block - np.uint64(p << 32), out=block)
+    columns[places] = block
+
+
+def eliminate(columns: Residues, pivots: Iterable[tuple[int, Places, Residues]], p: int) -> None:
+    """Clear the pivot columns of a dense matrix, stored transposed, with sparse rows.
+
+    A pivot is its column, the other columns of its row in ascending order, and their values; its own value is 1.  Pivots
+    are sorted by column.
+    """
+    modulus = np.uint64(p)
+    for column, places, values in pivots:
+        head = columns[column]
+        head %= modulus
+        if head.any():
+            add_multiple(columns, places, values, (modulus - head) % modulus, p)
+            head[:] = 0
+
+
+def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:
+    """The non-zero rows of the reduced row echelon form of a matrix modulo p, and their pivot columns.
+
+    Examples
+    --------
+    >>> rows, pivots = echelon(np.array([[2, 4, 0], [1, 2, 1]], dtype=np.uint64), 7)
+    >>> rows.tolist(), pivots
+    ([[1, 2, 0], [0, 0, 1]], [0, 2])
+    """
+    matrix = matrix % np.uint64(p)
+    pivots: list[int] = []
+    for done in range(len(matrix)):
+        filled = matrix[done:] != 0
+        first = np.where(filled.any(axis=1), filled.argmax(axis=1), matrix.shape[1])
+        best = int(first.argmin())
+        column = int(first[best])
+        if column == matrix.shape[1]:
+            return matrix[:done], pivots
+        if best:
+            matrix[[done, done + best]] = matrix[[done + best, done]]
+        inverse = np.uint64(int(1 / nmod(int(matrix[done, column]), p)))
+        matrix[done] = matrix[done] * inverse % np.uint64(p)
+        factors = (np.uint64(p) - matrix[:, column]) % np.uint64(p)
+        factors[done] = 0
+        hit = np.flatnonzero(factors)
+        matrix[hit] = (matrix[hit] + factors[hit, None] * matrix[done]) % np.uint64(p)
+        pivots.append(column)
+    return matrix, pivots
+
+
+def reconstruct(residue: int, modulus: int) -> Any | None:
+    """The rational number a/b ≡ residue with |a|, b at most √(modulus/2), or None.
+
+    Examples
+    --------
+    >>> reconstruct(int(3 * pow(7, -1, 10007)) % 10007, 10007)
+    3/7
+    """
+    bound = fmpz(modulus // 2).isqrt()
+    r0, r1, t0, t1 = fmpz(modulus), fmpz(residue), fmpz(0), fmpz(1)
+    while r1 > bound:
+        q = r0 // r1
+        r0, r1, t0, t1 = r1, r0 - q * r1, t1, t0 - q * t1
+    if t1 == 0 or abs(t1) > bound or t1.gcd(r1) != 1:
+        return None
+    return fmpq(r1, t1)
