@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from holokern.errors import BadInput, SingularPath, UnknownName
+from holokern.pfaffian.numeric import numeric_vector
+from holokern.pfaffian.scalar_ode import CurveSystem, restrict, scalar_ode
+from holokern.weyl import weyl_algebra
+from holokern.weyl.fractions import function_field
+
+
+def test_relu_on_the_papers_line(relu_x):
+    curve = restrict(relu_x, {"x11": -1, "x12": "x", "x22": -1}, "x")
+    D = weyl_algebra("x")
+    assert curve.scalar_ode() == -D("(1 - x^2)*dx^2 - 5*x*dx - 4")
+    assert curve.rank == 2
+    assert curve.basis == relu_x.basis
+
+
+def test_resin_in_the_direction_of_the_correlation(resin_sigma, functions):
+    """The scalar ODE of E on Σ11 = Σ22 = 1 annihilates numbers from quadrature."""
+    # only Σ12 moves, so the other two matrices are not used
+    resin_sigma.variables, resin_sigma.matrices = ("S11", "S12", "S22"), resin_sigma.matrices * 3
+    ode = restrict(resin_sigma, (1, "t", 1)).scalar_ode()
+    assert ode.order <= 5
+    t = 0.37
+    derivatives, _ = numeric_vector(functions["resin"], None, [(k, k) for k in range(ode.order + 1)], (1, t, 1))
+    terms = [float(int(c.p)) / int(c.q) * t**degree * derivatives[order] for (degree, order), c in ode]
+    assert abs(sum(terms)) < 1e-8 * max(map(abs, terms))
+
+
+def test_a_component_that_is_not_cyclic_has_a_smaller_order():
+    K = function_field("t")
+    diagonal = ((K("1/t"), K(0)), (K(0), K(2)))
+    system = CurveSystem("t", (), diagonal, (), ())
+    D = weyl_algebra("t")
+    assert scalar_ode(system, 0) == D("t*dt - 1")
+    assert scalar_ode(system, 1) == D("dt - 2")
+    # t and exp(2t) together
+    both = scalar_ode(system, (1, 1))
+    assert both == D("(2*t - 1)*dt^2 - 4*t*dt + 4").primitive()
+    assert scalar_ode(system, (0, 0)) == D.one
+
+
+def test_the_chain_rule_along_a_curve(relu_x, functions):
+    """Along a parabola the ODE annihilates g by central differences of quadrature values."""
+    curve = restrict(relu_x, ("-1 - t^2", "t/2", "-1 + t/5"))
+    t = np.array([0.3])
+    values, _ = numeric_vector(
+        functions["relu"], None, relu_x.basis, (-1 - t[0] ** 2, t[0] / 2, -1 + t[0] / 5), coordinates="x"
+    )
+    step = 1e-3
+    stencil = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+    slope = sum(
+        w
+        * numeric_vector(
+            functions["relu"],
+            None,
+            relu_x.basis,
+            (-1 - (t[0] + m * step) ** 2, (t[0] + m * step) / 2, -1 + (t[0] + m * step) / 5),
+            coordinates="x",
+        )[0]
+        / step
+        for m, w in stencil.items()
+    )
+    matrix = np.array([[entry.evaluate({"t": t[0]}) for entry in row] for row in curve.matrix], dtype=float)
+    assert slope == pytest.approx(matrix @ values, rel=1e-9)
+
+
+def test_bad_curves(relu_x):
+    with pytest.raises(SingularPath, match="singular locus"):
+        restrict(relu_x, ("t", "t", "t"))
+    with pytest.raises(UnknownName, match="x11, x12, x22"):
+        restrict(relu_x, {"x11": 1, "x12": "t"})
+    with pytest.raises(BadInput, match="3 coordinates"):
+        restrict(relu_x, ("t", "t"))
+    with pytest.raises(BadInput, match="unknown variable 's'"):
+        restrict(relu_x, (-1, "s", -1))
+    with pytest.raises(BadInput, match="one field"):
+        restrict(relu_x, (function_field("s")("s"), function_field("t")("t"), -1))
+    with pytest.raises(BadInput, match="functions of"):
+        restrict(relu_x, (-1, function_field("s")("s"), -1), "t")
+    with pytest.raises(BadInput, match="exact rational"):
+        restrict(relu_x, (-1.0, "t", -1))
+    curve = restrict(relu_x, (-1, function_field("s")("s"), -1))
+    assert curve.parameter == "s"
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        curve.scalar_ode(2)
+    with pytest.raises(BadInput, match="row of 2"):
+        curve.scalar_ode((1, 0, 0))
