@@ -1,0 +1,183 @@
+"""Left Gröbner bases in the rational Weyl algebra, fraction-free on rows of integer polynomials.
+
+A row maps exponents β of ∂ to coefficients (``fmpz_mpoly``); it stands for an operator up to a left factor in Q(x),
+which generates the same left ideal.  So no quotient is ever formed, and rows are kept free of common factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+__all__ = ["Row", "groebner_rows", "primitive_row", "reduce_row", "strip_content"]
+
+Exponents = tuple[int, ...]
+Row = dict[Exponents, Any]
+Key = Callable[[Exponents], Any]
+
+
+def primitive_row(fractions: Mapping[Exponents, tuple[Any, Any]]) -> Row:
+    """The row without denominators and common factors that is proportional to the given quotients."""
+    common: Any = None
+    for _, bottom in fractions.values():
+        common = bottom if common is None else common * (bottom // common.gcd(bottom))
+    return strip_content({key: top * (common // bottom) for key, (top, bottom) in fractions.items()})
+
+
+def strip_content(row: Row) -> Row:
+    """Divide a row by the greatest common divisor of its coefficients."""
+    content: Any = None
+    for c in sorted(row.values(), key=len):
+        content = c if content is None else content.gcd(c)
+        if content.is_one():
+            return row
+    if content is None:
+        return row
+    return {key: c // content for key, c in row.items()}
+
+
+def groebner_rows(rows: Iterable[Row], key: Key) -> list[Row]:
+    """The reduced left Gröbner basis of the rows, leading exponents ascending [SST2000, §1.4; Hibi2013, §6.1].
+
+    Buchberger's algorithm with the chain criterion.  The criterion of coprime leading monomials is not used: the
+    coefficients do not commute with ∂.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Non-zero generators.
+    key : callable
+        Sort key of a monomial order on the exponents; it must be a well-order compatible with addition.
+    """
+    basis = _Basis(key)
+    for row in sorted(map(strip_content, rows), key=lambda row: key(max(row, key=key))):
+        basis.add(reduce_row(row, basis.reducers, key))
+    while basis.pairs:
+        basis.add(reduce_row(basis.next_s_row(), basis.reducers, key))
+    return basis.reduced()
+
+
+class _Element:
+    """A row with its leading exponents and its products by powers of ∂, made once."""
+
+    def __init__(self, row: Row, key: Key) -> None:
+        self.lead = max(row, key=key)
+        self.products: dict[Exponents, Row] = {(0,) * len(self.lead): row}
+
+    @property
+    def row(self) -> Row:
+        return self.products[(0,) * len(self.lead)]
+
+    def times(self, shift: Exponents) -> Row:
+        """∂^shift times the row; the leading coefficient does not change."""
+        if shift not in self.products:
+            i = next(i for i, e in enumerate(shift) if e)
+            lower = self.times((*shift[:i], shift[i] - 1, *shift[i + 1 :]))
+            self.products[shift] = _differentiate(lower, i)
+        return self.products[shift]
+
+
+def _differentiate(row: Row, i: int) -> Row:
+    result: Row = {(*key[:i], key[i] + 1, *key[i + 1 :]): c for key, c in row.items()}
+    for key, c in row.items():
+        change = c.derivative(i)
+        if not change.is_zero():
+            total = result[key] + change if key in result else change
+            if total.is_zero():
+                del result[key]
+            else:
+                result[key] = total
+    return result
+
+
+def _divides(a: Exponents, b: Exponents) -> bool:
+    return all(p <= q for p, q in zip(a, b, strict=True))
+
+
+def _lcm(a: Exponents, b: Exponents) -> Exponents:
+    return tuple(max(p, q) for p, q in zip(a, b, strict=True))
+
+
+def _minus(a: Exponents, b: Exponents) -> Exponents:
+    return tuple(p - q for p, q in zip(a, b, strict=True))
+
+
+def reduce_row(row: Row, reducers: Iterable[_Element], key: Key) -> Row:
+    """The full normal form of a row, up to a left factor in Q(x)."""
+    reducers = list(reducers)
+    done: set[Exponents] = set()
+    while True:
+        target = max((k for k in row if k not in done), key=key, default=None)
+        if target is None:
+            return strip_content(row)
+        divisor = next((g for g in reducers if _divides(g.lead, target)), None)
+        if divisor is None:
+            done.add(target)
+            continue
+        row = _combine(row, target, divisor.times(_minus(target, divisor.lead)))
+
+
+def _combine(row: Row, target: Exponents, other: Row) -> Row:
+    """The combination of two rows, with coefficients in Z[x], that cancels the exponents ``target``."""
+    left, right = other[target], row[target]
+    common = left.gcd(right)
+    left, right = left // common, right // common
+    result = {k: left * c for k, c in row.items()}
+    for k, c in other.items():
+        total = result[k] - right * c if k in result else -right * c
+        if total.is_zero():
+            del result[k]
+        else:
+            result[k] = total
+    return result if left.is_constant() else strip_content(result)
+
+
+class _Basis:
+    """The state of Buchberger's algorithm: elements, pending pairs, and which elements still reduce."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.elements: list[_Element] = []
+        self.reducers: list[_Element] = []
+        self.pairs: list[tuple[Exponents, int, int]] = []
+
+    def add(self, row: Row) -> None:
+        if not row:
+            return
+        new = _Element(row, self.key)
+        self._update_pairs(new.lead)
+        self.elements.append(new)
+        self.reducers = [g for g in self.reducers if not _divides(new.lead, g.lead)]
+        self.reducers.append(new)
+
+    def _update_pairs(self, lead: Exponents) -> None:
+        """Drop the pairs that the chain criterion makes superfluous."""
+        leads = [g.lead for g in self.elements]
+        self.pairs = [
+            (lcm, i, j)
+            for lcm, i, j in self.pairs
+            if not _divides(lead, lcm) or lcm in (_lcm(leads[i], lead), _lcm(leads[j], lead))
+        ]
+        fresh: dict[Exponents, int] = {}
+        for i, old in enumerate(leads):
+            fresh.setdefault(_lcm(old, lead), i)
+        new = len(leads)
+        for lcm, i in fresh.items():
+            if not any(other != lcm and _divides(other, lcm) for other in fresh):
+                self.pairs.append((lcm, i, new))
+
+    def next_s_row(self) -> Row:
+        """The S-row of the pair with the smallest least common multiple."""
+        place = min(range(len(self.pairs)), key=lambda p: self.key(self.pairs[p][0]))
+        lcm, i, j = self.pairs.pop(place)
+        left, right = (self.elements[k].times(_minus(lcm, self.elements[k].lead)) for k in (i, j))
+        return _combine(left, lcm, right)
+
+    def reduced(self) -> list[Row]:
+        elements = sorted(self.reducers, key=lambda g: self.key(g.lead))
+        rows = []
+        for g in elements:
+            others = [h for h in elements if h is not g]
+            row = reduce_row(g.row, others, self.key)
+            rows.append(row if row[g.lead].leading_coefficient() > 0 else {k: -c for k, c in row.items()})
+        return rows
