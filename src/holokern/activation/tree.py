@@ -83,7 +83,8 @@ __all__ = [
 ]
 
 MAX_EXPONENT = 200
-_MAX_BITS = 20_000
+# a number of at most 400 digits, so that every number that is printed can be read again
+_MAX_BITS = 1_320
 
 U = Variable()
 ZERO = Number(Fraction(0))
@@ -97,7 +98,9 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 def number(value: int | Fraction) -> Number:
     """The exact number as a node."""
-    return Number(Fraction(value))
+    exact = Fraction(value)
+    _check_bits(exact)
+    return Number(exact)
 
 
 def add(*terms: Node) -> Node:
@@ -111,7 +114,8 @@ def add(*terms: Node) -> Node:
     collected: dict[Node, Fraction] = {}
     for term in _flatten_sum(terms):
         coefficient, rest = _split_coefficient(term)
-        collected[rest] = collected.get(rest, Fraction(0)) + coefficient
+        if coefficient:
+            collected[rest] = collected.get(rest, Fraction(0)) + coefficient
     result = tuple(multiply(Number(value), rest) for rest, value in collected.items() if value)
     if not result:
         return ZERO
@@ -131,7 +135,7 @@ def negate(node: Node) -> Node:
 
 
 def multiply(*factors: Node) -> Node:
-    """The product, flattened, with the rational factor first and integer powers of equal bases collected."""
+    """The product, flattened: the rational factor, other factors, divisors; integer powers of equal bases collected."""
     coefficient = Fraction(1)
     exponents: dict[Node, Fraction] = {}
     for factor in _flatten_product(factors):
@@ -142,14 +146,16 @@ def multiply(*factors: Node) -> Node:
         exponents[base] = exponents.get(base, Fraction(0)) + exponent
     if not coefficient:
         return ZERO
-    result: list[Node] = []
+    numerator: list[Node] = []
+    denominator: list[Node] = []
     for base, exponent in exponents.items():
         factor = power(base, Number(exponent))
         if isinstance(factor, Number):
             coefficient *= factor.value
         else:
-            result.append(factor)
+            (denominator if _is_reciprocal(factor) else numerator).append(factor)
     _check_bits(coefficient)
+    result = [*numerator, *denominator]
     if coefficient != 1 or not result:
         result.insert(0, Number(coefficient))
     if len(result) == 1:
@@ -177,7 +183,11 @@ def power(base: Node, exponent: Node) -> Node:
     if not isinstance(exponent, Number):
         return ONE if base == ONE else Power(base, exponent)
     value = exponent.value
-    if isinstance(base, Power) and isinstance(base.exponent, Number) and _is_integer(base.exponent, exponent):
+    if (
+        isinstance(base, Power)
+        and isinstance(base.exponent, Number)
+        and _powers_merge(base, base.exponent.value, value)
+    ):
         return power(base.base, Number(base.exponent.value * value))
     if abs(value) > MAX_EXPONENT:
         raise TooLarge(f"the exponent {_short(value)} is too large; exponents up to {MAX_EXPONENT} are read")
@@ -356,8 +366,15 @@ def _split_exponent(factor: Node) -> tuple[Node, Fraction]:
     return factor, Fraction(1)
 
 
-def _is_integer(*numbers: Number) -> bool:
-    return all(item.value.denominator == 1 for item in numbers)
+def _is_reciprocal(factor: Node) -> bool:
+    return isinstance(factor, Power) and isinstance(factor.exponent, Number) and factor.exponent.value < 0
+
+
+def _powers_merge(base: Node, inner: Fraction, outer: Fraction) -> bool:
+    """Whether ``(x^inner)^outer = x^(inner*outer)`` with the same real domain."""
+    if isinstance(base, Number | Constant):
+        return True
+    return outer.denominator == 1 and (inner.denominator == 1 or (inner * outer).denominator != 1)
 
 
 def _rational_power(base: Fraction, exponent: Fraction) -> Node:
@@ -388,7 +405,7 @@ def _exact_root(value: int, degree: int) -> int | None:
 
 
 def _check_bits(value: Fraction, times: int = 1) -> None:
-    if (value.numerator.bit_length() + value.denominator.bit_length()) * times > _MAX_BITS:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) * times > _MAX_BITS:
         raise TooLarge("a number of the expression becomes too long; use smaller numbers or exponents")
 
 
