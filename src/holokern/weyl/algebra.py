@@ -13,6 +13,7 @@ from flint import fmpq, fmpz
 from holokern.errors import BadInput, BadOperator
 
 if TYPE_CHECKING:
+    from holokern.weyl.ideal import LeftIdeal
     from holokern.weyl.operator import Operator
 
 __all__ = ["WeylAlgebra", "rational", "weyl_algebra"]
@@ -135,6 +136,25 @@ class WeylAlgebra:
         if isinstance(value, str):
             return read_operator(self, value)
         return self.from_terms({(0,) * (2 * self.dimension): rational(value)})
+
+    def ideal(self, *generators: object) -> LeftIdeal:
+        """The left ideal of the given operators or texts; one list of them will do as well.
+
+        Examples
+        --------
+        >>> weyl_algebra("x").ideal("x*dx - 1", "dx^2")
+        <left ideal in x: x*dx - 1, dx^2>
+        """
+        from holokern.weyl.ideal import LeftIdeal
+        from holokern.weyl.operator import Operator
+
+        if (
+            len(generators) == 1
+            and isinstance(generators[0], Iterable)
+            and not isinstance(generators[0], (str, Operator))
+        ):
+            return LeftIdeal(self, generators[0])
+        return LeftIdeal(self, generators)
 
 
 def weyl_algebra(variables: str | Iterable[str], derivations: str | Iterable[str] | None = None) -> WeylAlgebra:

@@ -175,7 +175,7 @@ def groebner_basis(generators: Sequence[Operator], order: Order) -> list[Operato
     >>> from holokern.weyl.orders import grevlex
     >>> D = weyl_algebra("x y")
     >>> groebner_basis([D("x*dx - 1"), D("dx^2 - dy")], grevlex(D))
-    [dy, x*dx - 1, dx^2]
+    [dy, dx^2, x*dx - 1]
     """
     operators = [f for f in generators if f]
     if not operators:
@@ -207,7 +207,9 @@ def _lift(packing: Packing, generators: list[dict[int, Any]]) -> list[dict[int, 
     guess: list[list[Any]] | None = None
     for count, p in enumerate(primes()):
         if count > _MAX_PRIMES:
-            raise CheckFailed(f"the Gröbner basis was not found with {_MAX_PRIMES} primes; its coefficients are too large")
+            raise CheckFailed(
+                f"the Gröbner basis was not found with {_MAX_PRIMES} primes; its coefficients are too large"
+            )
         try:
             if run is None:
                 run = _Run(packing, generators, p)

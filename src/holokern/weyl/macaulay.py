@@ -48,7 +48,9 @@ def multiple_of(packing: Packing, support: Support, source: int, packed: int) ->
     exponents = packing.unpack(packed - support.lead)
     n = packing.n
     derivations = exponents[n : 2 * n]
-    shift = sum(e * c for j, (e, c) in enumerate(zip(exponents, packing.codes, strict=True)) if e and not n <= j < 2 * n)
+    shift = sum(
+        e * c for j, (e, c) in enumerate(zip(exponents, packing.codes, strict=True)) if e and not n <= j < 2 * n
+    )
     return Multiple(source, derivations, shift)
 
 

@@ -37,8 +37,8 @@ def add_multiple(columns: Residues, places: Places, values: Residues, factors: R
 def eliminate(columns: Residues, pivots: Iterable[tuple[int, Places, Residues]], p: int) -> None:
     """Clear the pivot columns of a dense matrix, stored transposed, with sparse rows.
 
-    A pivot is its column, the other columns of its row in ascending order, and their values; its own value is 1.  Pivots
-    are sorted by column.
+    A pivot is its column, the other columns of its row, and their values; its own value is 1.  Pivots come sorted by
+    column.
     """
     modulus = np.uint64(p)
     for column, places, values in pivots:
@@ -60,7 +60,7 @@ def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:
     """
     matrix = matrix % np.uint64(p)
     pivots: list[int] = []
-    for done in range(len(matrix)):
+    for done in range(len(matrix) if matrix.shape[1] else 0):
         filled = matrix[done:] != 0
         first = np.where(filled.any(axis=1), filled.argmax(axis=1), matrix.shape[1])
         best = int(first.argmin())
@@ -76,7 +76,7 @@ def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:
         hit = np.flatnonzero(factors)
         matrix[hit] = (matrix[hit] + factors[hit, None] * matrix[done]) % np.uint64(p)
         pivots.append(column)
-    return matrix, pivots
+    return matrix[: len(pivots)], pivots
 
 
 def reconstruct(residue: int, modulus: int) -> Any | None:

@@ -152,8 +152,10 @@ class Support:
             contraction, extra = packing.contraction[i], []
             for code, source, factor in terms:
                 a = packing.exponent(code, i)
-                for k in range(1, min(a, b[i]) + 1):
-                    extra.append((code + k * contraction, source, factor * comb(b[i], k) * perm(a, k)))
+                extra += [
+                    (code + k * contraction, source, factor * comb(b[i], k) * perm(a, k))
+                    for k in range(1, min(a, b[i]) + 1)
+                ]
             terms += extra
         terms.sort(reverse=True)
         codes: list[int] = []
