@@ -1,0 +1,220 @@
+"""The two coordinate systems, Σ and the paper's x = -½Σ⁻¹, and elements of a basis in either.
+
+In Σ the vector F has entries E[∂_u^i ∂_v^j σ1(u)σ2(v)]; Price's theorem gives ∂/∂Σ11 = a²/2, ∂/∂Σ12 = ab, ∂/∂Σ22 = b²/2
+with a = ∂_u and b = ∂_v [Price1958].  In x it has the unnormalised moments ∫∫ u^i v^j σ1(u)σ2(v) exp(x11 u² + 2 x12 uv + x22 v²) du dv,
+and ∂/∂x11 = u², ∂/∂x12 = 2uv, ∂/∂x22 = v².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from holokern.errors import BadInput, TooLarge, UnknownName
+from holokern.syntax import Syntax, parse
+from holokern.weyl.fractions import FunctionField, RationalFunction, function_field
+
+__all__ = ["COORDINATES", "Coordinates", "Element", "coordinates_named", "pull_back", "read_basis", "transported"]
+
+#: Exponents (i, j) of a^i b^j or u^i v^j, or (p, q, r) of ∂11^p ∂12^q ∂22^r.
+Element = tuple[int, ...]
+Matrix = tuple[tuple[RationalFunction, ...], ...]
+
+_MAX_EXPONENT = 40
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """One of the two coordinate systems.
+
+    Attributes
+    ----------
+    name : str
+        "sigma" or "x".
+    variables : tuple of str
+        Names of the three coordinates.
+    letters : tuple of str
+        What the two letters of a monomial are called: a and b (derivatives), or u and v (moments).
+    weights : tuple of Fraction
+        The derivations are these multiples of a², ab, b² (of u², uv, v²).
+    """
+
+    name: str
+    variables: tuple[str, str, str]
+    letters: tuple[str, str]
+    weights: tuple[Fraction, Fraction, Fraction]
+
+    @property
+    def field(self) -> FunctionField:
+        """The field that the matrices live in."""
+        return function_field(self.variables)
+
+    def monomial(self, element: Element) -> tuple[Fraction, tuple[int, int]]:
+        """A basis element as factor and monomial.
+
+        Examples
+        --------
+        >>> COORDINATES["x"].monomial((0, 2, 0))
+        (Fraction(4, 1), (2, 2))
+        """
+        if len(element) == 2:
+            return Fraction(1), (element[0], element[1])
+        p, q, r = element
+        factor = self.weights[0] ** p * self.weights[1] ** q * self.weights[2] ** r
+        return factor, (2 * p + q, q + 2 * r)
+
+    def text(self, element: Element) -> str:
+        """A basis element as text that :func:`read_basis` reads.
+
+        Examples
+        --------
+        >>> COORDINATES["sigma"].text((2, 1)), COORDINATES["x"].text((0, 1, 0))
+        ('a^2*b', 'd12')
+        """
+        names: Sequence[str] = self.letters if len(element) == 2 else ("d11", "d12", "d22")
+        powers = [name if e == 1 else f"{name}^{e}" for name, e in zip(names, element, strict=True) if e]
+        return "*".join(powers) or "1"
+
+
+COORDINATES: Mapping[str, Coordinates] = {
+    "sigma": Coordinates("sigma", ("S11", "S12", "S22"), ("a", "b"), (Fraction(1, 2), Fraction(1), Fraction(1, 2))),
+    "x": Coordinates("x", ("x11", "x12", "x22"), ("u", "v"), (Fraction(1), Fraction(2), Fraction(1))),
+}
+
+
+def coordinates_named(name: object) -> Coordinates:
+    """The coordinate system called ``name``: "sigma" (also "Sigma", "Σ") or "x".
+
+    Examples
+    --------
+    >>> coordinates_named("Σ").variables
+    ('S11', 'S12', 'S22')
+    """
+    if isinstance(name, Coordinates):
+        return name
+    known = {"sigma": "sigma", "Sigma": "sigma", "Σ": "sigma", "x": "x"}
+    if not isinstance(name, str) or name not in known:
+        raise UnknownName(f"unknown coordinates {name!r}; choose 'sigma' (also 'Σ') or 'x'")
+    return COORDINATES[known[name]]
+
+
+def read_basis(given: object, coordinates: Coordinates) -> tuple[Element, ...]:
+    """Read a basis: a text such as "1, d12", or a sequence of texts, of 1, and of tuples of exponents.
+
+    Examples
+    --------
+    >>> read_basis("1, d12, d11*d22", COORDINATES["x"])
+    ((0, 0, 0), (0, 1, 0), (1, 0, 1))
+    >>> read_basis([1, "a*b", (2, 2)], COORDINATES["sigma"])
+    ((0, 0), (1, 1), (2, 2))
+    """
+    if isinstance(given, str):
+        items: list[object] = [part for part in given.strip().strip("()[]").split(",") if part.strip()]
+    elif isinstance(given, Iterable):
+        items = list(given)
+    else:
+        raise BadInput(f"expected a basis such as '1, d12' or [(0, 0), (1, 1)], got {given!r}")
+    elements = [_read_element(item, coordinates) for item in items]
+    if not elements:
+        raise BadInput("expected at least one element in the basis, got none")
+    if {len(e) for e in elements if e is not None} >= {2, 3}:
+        raise BadInput(
+            f"a basis mixes the letters {', '.join(coordinates.letters)} with derivations d11, d12, d22; use one kind"
+        )
+    length = next((len(e) for e in elements if e is not None), 2 if coordinates.name == "sigma" else 3)
+    basis = tuple((0,) * length if e is None else e for e in elements)
+    places = [coordinates.monomial(e)[1] for e in basis]
+    if len(set(places)) < len(places):
+        raise BadInput(f"two elements of the basis {given!r} are multiples of each other; give independent ones")
+    odd = [e for e, m in zip(basis, places, strict=True) if sum(m) % 2]
+    if odd:
+        raise BadInput(
+            f"{coordinates.text(odd[0])} has odd degree; only even degrees are derivatives of the expectation"
+        )
+    return basis
+
+
+def _read_element(item: object, coordinates: Coordinates) -> Element | None:
+    """Exponents, or None for 1, which is of either kind."""
+    if isinstance(item, str):
+        found = _exponents(parse(item, "basis element"), item, coordinates)
+        letters = [found.get(name, 0) for name in coordinates.letters]
+        derivations = [found.get(name, 0) for name in ("d11", "d12", "d22")]
+        if any(letters) and any(derivations):
+            raise BadInput(f"the basis element {item!r} mixes letters and derivations; use one kind")
+        element = tuple(letters if any(letters) else derivations)
+    elif isinstance(item, int) and not isinstance(item, bool) and item == 1:
+        return None
+    elif isinstance(item, Sequence) and len(item) in (2, 3) and all(type(e) is int and e >= 0 for e in item):
+        element = tuple(item)
+        if max(element) > _MAX_EXPONENT:
+            raise TooLarge(f"an exponent of the basis element {item!r} is above {_MAX_EXPONENT}")
+        return element
+    else:
+        raise BadInput(f"expected a basis element such as 1, 'd12' or a tuple of exponents, got {item!r}")
+    return element if any(element) else None
+
+
+def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, int]:
+    names = (*coordinates.letters, "d11", "d12", "d22")
+    if node.kind == "number" and node.value == 1:
+        return {}
+    if node.kind == "name" and node.head in names:
+        return {node.head: 1}
+    if node.kind == "product":
+        total: dict[str, int] = {}
+        for part in node.parts:
+            for name, e in _exponents(part, text, coordinates).items():
+                total[name] = total.get(name, 0) + e
+        return total
+    if node.kind == "power" and node.parts[1].kind == "number":
+        exponent = node.parts[1].value
+        if exponent.denominator == 1 and 0 <= exponent <= _MAX_EXPONENT:
+            return {name: e * int(exponent) for name, e in _exponents(node.parts[0], text, coordinates).items()}
+    raise BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")
+
+
+def transported(values: Sequence[RationalFunction], field: FunctionField) -> tuple[RationalFunction, ...]:
+    """The coordinates of one system as functions of the other's: the map M -> -½M⁻¹ on symmetric matrices, its own inverse."""
+    m11, m12, m22 = values
+    twice = 2 * (m11 * m22 - m12 * m12)
+    return (field.zero - m22) / twice, m12 / twice, (field.zero - m11) / twice
+
+
+def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinates) -> tuple[Matrix, ...]:
+    """The matrices of dF = PF in the other coordinates, for the same vector times the ratio of normalisations.
+
+    From Σ to x the vector F is multiplied by π/√det x, and divided by it on the way back.
+
+    Examples
+    --------
+    >>> K = COORDINATES["sigma"].field
+    >>> one = ((K.zero,),)
+    >>> pull_back((one, one, one), COORDINATES["sigma"], COORDINATES["x"])[1]
+    (((-x12)/(x12^2 - x11*x22),),)
+    """
+    if source == target:
+        return tuple(matrices)
+    field = target.field
+    images = transported(field.gens, field)
+    moved = dict(zip(source.variables, images, strict=True))
+    rank = len(matrices[0])
+    x11, x12, x22 = field.gens
+    # d log(π/√det x) = -½ d log det x; back, -d log(π/√det x) = -½ d log det Σ since 4 det x det Σ = 1
+    det = x11 * x22 - x12 * x12
+    carried = [[[entry.substitute(moved) for entry in row] for row in matrix] for matrix in matrices]
+    result = []
+    for variable in target.variables:
+        speeds = [image.derivative(variable) for image in images]
+        extra = det.derivative(variable) / (-2 * det)
+        table = [
+            [
+                sum((m[i][j] * speed for m, speed in zip(carried, speeds, strict=True)), field.zero)
+                + (extra if i == j else field.zero)
+                for j in range(rank)
+            ]
+            for i in range(rank)
+        ]
+        result.append(tuple(tuple(row) for row in table))
+    return tuple(result)

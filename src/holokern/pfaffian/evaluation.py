@@ -1,0 +1,116 @@
+"""Values of the matrices at many points: floats vectorised with numpy, and balls with flint's ``arb``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat
+from numpy.typing import ArrayLike, NDArray
+
+from holokern.errors import BadInput
+from holokern.weyl.fractions import RationalFunction
+
+__all__ = ["CompiledMatrices", "ball", "split_off"]
+
+Array = NDArray[np.float64]
+
+
+class CompiledMatrices:
+    """Matrices of rational functions as tables: each distinct numerator and each denominator's factor is one row.
+
+    Parameters
+    ----------
+    matrices : sequence of matrices of RationalFunction
+        Square matrices of one size.
+    factors : sequence of fmpz_mpoly
+        The irreducible factors of all denominators.
+    """
+
+    def __init__(self, matrices: Sequence[Any], factors: Sequence[Any]) -> None:
+        distinct: dict[RationalFunction, int] = {}
+        places = [[[distinct.setdefault(e, len(distinct)) for e in row] for row in matrix] for matrix in matrices]
+        self.places = np.array(places, dtype=np.intp)
+        self.factors = len(factors)
+        polynomials = [*factors, *(f.numerator for f in distinct)]
+        monomials: dict[tuple[int, ...], int] = {}
+        self.rows: list[list[tuple[int, int]]] = [
+            [(monomials.setdefault(tuple(map(int, key)), len(monomials)), int(c)) for key, c in polynomial.terms()]
+            for polynomial in polynomials
+        ]
+        self.exponents = np.array(list(monomials), dtype=np.intp).reshape(len(monomials), -1)
+        self.table = np.zeros((len(polynomials), len(monomials)))
+        for i, row in enumerate(self.rows):
+            for j, c in row:
+                self.table[i, j] = float(c)
+        split = [split_off(f.denominator, factors) for f in distinct]
+        self.powers = np.array([powers for powers, _ in split], dtype=np.intp).reshape(len(split), len(factors))
+        self.scales = [int(rest.leading_coefficient()) for _, rest in split]
+
+    def floats(self, *point: ArrayLike) -> Array:
+        """The matrices at one point or at arrays of points, stacked along the first axis."""
+        arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in point))
+        shape = arrays[0].shape
+        monomials = np.ones((arrays[0].size, len(self.exponents)))
+        for x, e in zip(arrays, self.exponents.T, strict=True):
+            powers = np.ones((x.size, int(e.max(initial=0)) + 1))
+            powers[:, 1:] = np.cumprod(np.repeat(x.reshape(-1, 1), powers.shape[1] - 1, axis=1), axis=1)
+            monomials *= powers[:, e]
+        values = monomials @ self.table.T
+        bottoms = np.ones((len(values), len(self.scales))) * np.array([float(s) for s in self.scales])
+        for k in range(self.factors):
+            bottoms *= values[:, k : k + 1] ** self.powers[:, k]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entries = values[:, self.factors :] / bottoms
+        matrices = entries[:, self.places]
+        return np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
+
+    def balls(self, point: Sequence[Any]) -> tuple[Any, ...]:
+        """The matrices as ``arb_mat`` at one point, given by balls or exact numbers; the working precision is flint's."""
+        x = [ball(value) for value in point]
+        tops = [[arb(1)] for _ in x]
+        for powers, value, e in zip(tops, x, self.exponents.T, strict=True):
+            for _ in range(int(e.max(initial=0))):
+                powers.append(powers[-1] * value)
+        monomials = []
+        for key in self.exponents.tolist():
+            product = arb(1)
+            for powers, e in zip(tops, key, strict=True):
+                if e:
+                    product *= powers[e]
+            monomials.append(product)
+        values = [sum((monomials[j] * c for j, c in row), arb(0)) for row in self.rows]
+        entries = []
+        for top, powers, scale in zip(values[self.factors :], self.powers.tolist(), self.scales, strict=True):
+            bottom = arb(scale)
+            for value, e in zip(values, powers, strict=False):
+                if e:
+                    bottom *= value**e
+            entries.append(top / bottom)
+        return tuple(arb_mat([[entries[i] for i in row] for row in matrix]) for matrix in self.places.tolist())
+
+
+def split_off(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
+    """How often each factor divides a polynomial, and what is left."""
+    powers = []
+    for factor in factors:
+        power = 0
+        while not polynomial.is_constant():
+            quotient, rest = divmod(polynomial, factor)
+            if not rest.is_zero():
+                break
+            polynomial, power = quotient, power + 1
+        powers.append(power)
+    return powers, polynomial
+
+
+def ball(value: object) -> Any:
+    if isinstance(value, arb):
+        return value
+    from holokern.weyl.algebra import rational
+
+    try:
+        return arb(rational(value))
+    except BadInput:
+        raise BadInput(f"expected a ball (arb) or an exact rational number, got {value!r}; convert it first") from None

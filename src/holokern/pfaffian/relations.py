@@ -1,0 +1,120 @@
+"""Stein's and Price's relations: linear equations among the expectations E[∂_u^i ∂_v^j σ1(u)σ2(v)].
+
+Write a = ∂_u and b = ∂_v under the expectation.  Stein's identity E[u h] = Σ11 E[∂_u h] + Σ12 E[∂_v h] makes K[a, b],
+K = Q(Σ), a right module over the Weyl algebra of (u, v): ∂_u multiplies by a, and u acts as ∂/∂a + Σ11 a + Σ12 b
+[Stein1981].  Every P in Ann(σ1) gives the relations a^i b^j · P = 0, and likewise Q in Ann(σ2).
+
+The same relations serve the paper's coordinates x = -½Σ⁻¹: there u multiplies and ∂_u acts as -(∂/∂a + 2x11 a + 2x12 b), so
+they are those of the inverse Fourier transform of P with 2x in the place of Σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import lcm
+
+from holokern.weyl import Operator
+
+__all__ = ["Presentation", "Relation", "Shift", "integer_terms", "right_action"]
+
+Pair = tuple[int, int]
+Triple = tuple[int, int, int]
+
+#: A relation Σ c Σ11^e Σ12^f Σ22^g a^m b^n: monomial (m, n) -> exponents (e, f, g) -> integer c.
+Relation = dict[Pair, dict[Triple, int]]
+
+#: Which relation a row is: (side, index of the operator, i, j) stands for a^i b^j · P.
+Shift = tuple[int, int, int, int]
+
+
+def integer_terms(operator: Operator) -> dict[Pair, int]:
+    """The coefficients of u^k ∂^l after clearing denominators."""
+    scale = lcm(*(int(c.q) for _, c in operator))
+    return {(k, m): int(c.p) * (scale // int(c.q)) for (k, m), c in operator}
+
+
+def right_action(terms: dict[Pair, int], i: int, variance: int) -> dict[Pair, dict[Triple, int]]:
+    """The polynomial a^i · P for P = Σ c u^k ∂^l in the first variable [Stein1981].
+
+    ``variance`` multiplies the covariance: 1 in the coordinates Σ, 2 in the coordinates x.
+
+    Examples
+    --------
+    >>> right_action({(1, 0): 1}, 1, 1)
+    {(2, 0): {(1, 0, 0): 1}, (1, 1): {(0, 1, 0): 1}, (0, 0): {(0, 0, 0): 1}}
+    """
+    result: Relation = {}
+    power = {(i, 0, 0, 0): 1}  # a^i · u^k, keyed by the exponents of a, b, Σ11, Σ12
+    for k in range(max(k for k, _ in terms) + 1):
+        for (degree, order), c in terms.items():
+            if degree != k:
+                continue
+            for (m, n, e, f), value in power.items():
+                place = result.setdefault((m + order, n), {})
+                place[e, f, 0] = place.get((e, f, 0), 0) + c * value
+        following: dict[tuple[int, int, int, int], int] = {}
+        for (m, n, e, f), value in power.items():
+            images = [((m + 1, n, e + 1, f), value * variance), ((m, n + 1, e, f + 1), value * variance)]
+            if m:
+                images.append(((m - 1, n, e, f), value * m))
+            for key, image in images:
+                following[key] = following.get(key, 0) + image
+        power = following
+    kept = {key: {e: c for e, c in place.items() if c} for key, place in result.items()}
+    return {key: place for key, place in kept.items() if place}
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """The quotient H of K[a, b] by all relations of the given operators, as generators and relations.
+
+    ``left`` acts on u and ``right`` on v; for the coordinates x they are Fourier transforms and ``variance`` is 2.
+    """
+
+    left: tuple[Operator, ...]
+    right: tuple[Operator, ...]
+    variance: int = 1
+
+    @property
+    def keeps_parity(self) -> bool:
+        """Whether every relation mixes only monomials of equal parity."""
+        return all(len({sum(key) % 2 for key in P.terms}) == 1 for P in (*self.left, *self.right))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging the two variables leaves the relations unchanged."""
+        return self.left == self.right
+
+    def shifts(self, degree: int) -> Iterator[Shift]:
+        """All a^i b^j · P of degree at most ``degree``, lower degrees first."""
+        every = [
+            (P.degree + i + j, (side, index, i, j))
+            for side, operators in enumerate((self.left, self.right))
+            for index, P in enumerate(operators)
+            for i in range(degree - P.degree + 1)
+            for j in range(degree - P.degree - i + 1)
+        ]
+        return (shift for _, shift in sorted(every))
+
+    def parity(self, shift: Shift) -> int:
+        """The parity of a relation; meaningful when :attr:`keeps_parity` holds."""
+        side, index, i, j = shift
+        return ((self.left, self.right)[side][index].degree + i + j) % 2
+
+    def relations(self, shifts: list[Shift]) -> list[Relation]:
+        """The relations named by ``shifts``."""
+        known: dict[tuple[int, int, int], Relation] = {}
+        result = []
+        for side, index, i, j in shifts:
+            if (side, index, i) not in known:
+                terms = integer_terms((self.left, self.right)[side][index])
+                known[side, index, i] = right_action(terms, i, self.variance)
+            base = known[side, index, i]
+            if side == 0:
+                result.append({(m, n + j): place for (m, n), place in base.items()})
+            else:
+                result.append(
+                    {(n + j, m): {(0, f, e): c for (e, f, _), c in place.items()} for (m, n), place in base.items()}
+                )
+        return result
