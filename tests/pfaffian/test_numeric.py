@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
+from holokern.pfaffian.coordinates import COORDINATES
+from holokern.pfaffian.derivation import derive, read_operators
 from holokern.pfaffian.numeric import check_against_numbers, numeric_vector, random_points
 from holokern.pfaffian.quadrature import hermite_moments
 from holokern.weyl.fractions import function_field
@@ -149,3 +151,39 @@ def test_random_points_are_reproducible_and_see_far_breaks():
     clipped = type("Clipped", (), {"breaks": (0, 6), "__call__": lambda self, u: np.clip(u, 0, 6)})()
     assert random_points(clipped, np.sin, 3) == random_points(clipped, np.sin, 3)
     assert all(float(s11) > 3 and float(s22) < 2 for s11, _, s22 in random_points(clipped, np.sin, 5))
+
+
+@pytest.mark.parametrize("coordinates", ["sigma", "x"])
+@pytest.mark.parametrize(
+    ("name", "operator"), [("relu", "u*D - 1"), ("resin", "u*(D^2 + 1)"), ("resin", "u^2*(D^2 + 1)"), ("exp", "D - 1")]
+)
+def test_derived_systems_agree_with_numbers_also_after_a_gauge(functions, name, operator, coordinates):
+    operators = read_operators(operator)
+    system = derive(operators, operators, COORDINATES[coordinates])
+    assert check_against_numbers(system, functions[name]) < 1e-10
+    first, second, _ = system.variables
+    frame = [
+        [f"{first} + {second}" if i == j else f"1/{first}" if j == i + 1 else 0 for j in range(system.rank)]
+        for i in range(system.rank)
+    ]
+    gauged = system.gauge(frame)
+    assert check_against_numbers(gauged, functions[name]) < 1e-10
+    with pytest.raises(CheckFailed):
+        check_against_numbers(SimpleNamespace(**{**_fields(gauged), "frame": None}), functions[name])
+
+
+def _fields(system):
+    return {name: getattr(system, name) for name in ("coordinates", "variables", "basis", "matrices", "scale")}
+
+
+def test_an_operator_that_kills_the_function_only_off_its_jump_is_caught(functions):
+    """D - 1 kills Y(u) exp(u) off 0, but not as a distribution."""
+    jumping = type(functions["relu"])(lambda u: np.where(u > 0, np.exp(u), 0), (0,))
+    for text, right in (("u*(D - 1)", True), ("D - 1", False)):
+        operators = read_operators(text)
+        system = derive(operators, operators, COORDINATES["sigma"])
+        if right:
+            assert check_against_numbers(system, jumping) < 1e-10
+        else:
+            with pytest.raises(CheckFailed):
+                check_against_numbers(system, jumping)

@@ -1,0 +1,210 @@
+"""Pfaffian systems as JSON: exact, versioned, and checked on the way in.
+
+Every polynomial is stored once, as a list of [coefficient, exponents] with the coefficient as text; a matrix entry is a
+pair of places in that list.  A digest over the content tells damaged files from good ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from holokern.activation.constants import ExactReal, Opaque, exact
+from holokern.errors import ArchiveError, HolokernError
+from holokern.files import write_atomically
+from holokern.pfaffian.gauge import Matrix
+from holokern.weyl import weyl_algebra
+from holokern.weyl.fractions import FunctionField, RationalFunction, function_field
+
+__all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
+
+FORMAT = "holokern.pfaffian"
+VERSION = 1
+_ALGEBRA = weyl_algebra("u", "D")
+_VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
+
+
+def to_json(system: Any, *, indent: int | None = None) -> str:
+    """A system as JSON text; :func:`from_json` gives back an equal system.
+
+    Parameters
+    ----------
+    system : PfaffianSystem
+    indent : int, optional
+        Passed to :func:`json.dumps`.
+    """
+    table = _Polynomials()
+    matrices = [table.matrix(matrix) for matrix in system.matrices]
+    content = {
+        "coordinates": system.coordinates,
+        "variables": list(system.variables),
+        "basis": [list(element) for element in system.basis],
+        "annihilators": [[str(operator) for operator in operators] for operators in system.annihilators],
+        "scale": None if system.scale is None else [_number_record(part) for part in system.scale],
+        "frame": None if system.frame is None else table.matrix(system.frame),
+        "matrices": matrices,
+        "polynomials": table.stored,
+    }
+    return json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(content), **content}, indent=indent)
+
+
+def from_json(text: str) -> Any:
+    """Read what :func:`to_json` wrote.
+
+    Raises
+    ------
+    ArchiveError
+        When the text is not JSON, not of this format, of another version, or damaged.
+    """
+    if not isinstance(text, (str, bytes)):
+        raise ArchiveError(f"expected JSON text, got {type(text).__name__}; use load(path) for a file")
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ArchiveError("the text is not JSON; write systems with to_json()") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ArchiveError(f"the JSON is not a Pfaffian system of holokern: expected the format {FORMAT!r}")
+    if record.get("version") != VERSION:
+        raise ArchiveError(
+            f"the system has version {record.get('version')!r} of the format, and this holokern reads {VERSION}; "
+            "derive it anew"
+        )
+    content = {key: value for key, value in record.items() if key not in ("format", "version", "digest")}
+    if record.get("digest") != _digest(content):
+        raise ArchiveError("the system is damaged: its digest does not match its content; derive it anew")
+    try:
+        return _decode(content)
+    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, HolokernError) as error:
+        raise ArchiveError(f"the system is damaged ({error}); derive it anew") from None
+
+
+def save(system: Any, path: str | os.PathLike[str]) -> None:
+    """Write a system to a file, atomically."""
+    try:
+        write_atomically(Path(path), to_json(system, indent=1))
+    except OSError as error:
+        raise ArchiveError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from None
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a system from a file that :func:`save` wrote.
+
+    Raises
+    ------
+    ArchiveError
+        When the file cannot be read, is damaged or is something else.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArchiveError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ArchiveError(f"{os.fspath(path)} is not a text file; give a file that save() wrote") from None
+    try:
+        return from_json(text)
+    except ArchiveError as error:
+        raise ArchiveError(f"{os.fspath(path)}: {error}") from None
+
+
+class _Polynomials:
+    """Polynomials in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[Any, ...], int] = {}
+        self.stored: list[list[Any]] = []
+
+    def place(self, polynomial: Any) -> int:
+        terms = tuple((str(c), tuple(map(int, key))) for key, c in polynomial.terms())
+        if terms not in self.places:
+            self.places[terms] = len(self.stored)
+            self.stored.append([[c, list(key)] for c, key in terms])
+        return self.places[terms]
+
+    def matrix(self, matrix: Any) -> list[list[list[int]]]:
+        return [[[self.place(entry.numerator), self.place(entry.denominator)] for entry in row] for row in matrix]
+
+
+def _decode(content: dict[str, Any]) -> Any:
+    from holokern.pfaffian.system import PfaffianSystem
+
+    coordinates = content["coordinates"]
+    variables = tuple(content["variables"])
+    if variables != _VARIABLES[coordinates]:
+        raise ValueError(f"expected the variables {_VARIABLES[coordinates]}, got {variables}")
+    field = function_field(variables)
+    polynomials = [_polynomial(field, terms) for terms in content["polynomials"]]
+    basis = tuple(_exponents(element) for element in content["basis"])
+    size = len(basis)
+    first, second, third = (_matrix(field, polynomials, rows, size) for rows in content["matrices"])
+    left, right = (tuple(_ALGEBRA(text) for text in texts) for texts in content["annihilators"])
+    scale, frame = content["scale"], content["frame"]
+    return PfaffianSystem(
+        coordinates=coordinates,
+        basis=basis,
+        matrices=(first, second, third),
+        annihilators=(left, right),
+        scale=None if scale is None else (_read_number(scale[0]), _read_number(scale[1])),
+        frame=None if frame is None else _matrix(field, polynomials, frame, size),
+    )
+
+
+def _matrix(field: FunctionField, polynomials: list[Any], rows: list[Any], size: int) -> Matrix:
+    if len(rows) != size or any(len(row) != size for row in rows):
+        raise ValueError("a matrix does not fit the basis")
+    return tuple(tuple(_entry(field, polynomials, place) for place in row) for row in rows)
+
+
+def _polynomial(field: FunctionField, terms: list[Any]) -> Any:
+    found = {_exponents(key): int(c) for c, key in terms}
+    if len(found) != len(terms) or any(len(key) != len(field.variables) for key in found):
+        raise ValueError("a polynomial has repeated or misshapen terms")
+    return field.ctx.from_dict(found)
+
+
+def _exponents(key: list[Any]) -> tuple[int, ...]:
+    if not all(type(e) is int and e >= 0 for e in key):
+        raise ValueError(f"expected non-negative integer exponents, got {key}")
+    return tuple(key)
+
+
+def _entry(field: FunctionField, polynomials: list[Any], place: list[int]) -> RationalFunction:
+    top, bottom = place
+    if min(top, bottom) < 0:
+        raise ValueError("a place in the list of polynomials is negative")
+    return field.fraction(polynomials[top], polynomials[bottom])
+
+
+def _number_record(number: Any) -> Any:
+    """A rational number as text; another exact constant as its terms."""
+    if isinstance(number, ExactReal) and number.rational is None:
+        return [[str(c), [[_base_record(base), str(e)] for base, e in key]] for key, c in number.terms.items()]
+    return str(number)
+
+
+def _base_record(base: Any) -> Any:
+    if isinstance(base, Opaque):
+        return {"name": base.name, "args": [_number_record(arg) for arg in base.args]}
+    return base
+
+
+def _read_number(record: Any) -> Fraction | ExactReal:
+    if isinstance(record, str):
+        return Fraction(record)
+    return ExactReal({tuple((_read_base(b), Fraction(e)) for b, e in key): Fraction(c) for c, key in record})
+
+
+def _read_base(record: Any) -> Any:
+    if isinstance(record, dict):
+        return Opaque(record["name"], tuple(exact(_read_number(arg)) for arg in record["args"]))
+    if not isinstance(record, (str, int)):
+        raise ValueError(f"expected the base of an exact constant, got {record!r}")
+    return record
+
+
+def _digest(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

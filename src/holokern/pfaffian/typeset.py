@@ -1,0 +1,192 @@
+"""Pfaffian systems as text for a terminal and as LaTeX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holokern.weyl.fractions import RationalFunction, polynomial_latex
+from holokern.weyl.printing import latex_name
+
+__all__ = ["latex", "text"]
+
+_WIDTH = 100
+_LATEX_COLUMNS = 8
+
+
+def text(system: Any) -> str:
+    """The annihilators, rank, basis, matrices and singular locus as plain text.
+
+    Examples
+    --------
+    >>> from holokern.pfaffian import pfaffian
+    >>> print(text(pfaffian(operator="D - 1", cache=False)))
+    annihilator     D - 1
+    rank            1
+    coordinates     S11, S12, S22: the covariance of (u, v)
+    F               E[1], acting on σ(u)σ(v) with a = d/du, b = d/dv
+    dF/dS11 =
+        [1/2] F
+    dF/dS12 =
+        [1] F
+    dF/dS22 =
+        [1/2] F
+    singular locus  none
+    """
+    left, right = system.annihilators
+    lines = [_line("annihilator", ", ".join(map(str, left)) or "none given")]
+    if right != left:
+        lines.append(_line("of the other", ", ".join(map(str, right)) or "none given"))
+    if system.scale is not None:
+        lines.append(_line("scale", f"the system is that of σ(u/κ), κ = {', '.join(map(str, system.scale))}"))
+    lines.append(_line("rank", str(system.rank)))
+    lines.append(_line("coordinates", f"{', '.join(system.variables)}: {_COORDINATES[system.coordinates]}"))
+    lines.append(_line("F", _vector(system)))
+    for name, matrix in zip(system.variables, system.matrices, strict=True):
+        lines.append(f"dF/d{name} =")
+        lines += _matrix_lines(name, matrix)
+    factors = [
+        f"({factor})^{power}" if power > 1 else str(factor)
+        for factor, power in zip(system.singular_locus, system.multiplicities, strict=True)
+    ]
+    lines.append(_line("singular locus", ", ".join(factors) or "none"))
+    return "\n".join(lines)
+
+
+def latex(system: Any) -> str:
+    r"""LaTeX source of the three equations, an ``aligned`` block for display mathematics.
+
+    Examples
+    --------
+    >>> from holokern.pfaffian import pfaffian
+    >>> print(latex(pfaffian(operator="D - 1", cache=False)))
+    \begin{aligned}
+    F &= \mathrm{E}\begin{pmatrix} 1 \end{pmatrix} \sigma(u)\sigma(v) \\
+    \frac{\partial F}{\partial \Sigma_{11}} &= \begin{pmatrix} \frac{1}{2} \end{pmatrix} F \\
+    \frac{\partial F}{\partial \Sigma_{12}} &= \begin{pmatrix} 1 \end{pmatrix} F \\
+    \frac{\partial F}{\partial \Sigma_{22}} &= \begin{pmatrix} \frac{1}{2} \end{pmatrix} F
+    \end{aligned}
+    """
+    rows = [f"F &= {_latex_vector(system)}"]
+    for name, matrix in zip(system.variables, system.matrices, strict=True):
+        table = [[_latex_entry(entry) for entry in row] for row in matrix]
+        rows.append(rf"\frac{{\partial F}}{{\partial {_symbol(name)}}} &= {_pmatrix(table)} F")
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+_COORDINATES = {
+    "sigma": "the covariance of (u, v)",
+    "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight",
+}
+
+
+def _line(label: str, value: str) -> str:
+    return f"{label:<15} {value}"
+
+
+def _other(system: Any) -> tuple[str, str]:
+    same = system.annihilators[0] == system.annihilators[1]
+    return ("σ", "σ") if same else ("σ1", "σ2")
+
+
+def _vector(system: Any) -> str:
+    """What the entries of F are, in one line."""
+    first, second = _other(system)
+    entries = ", ".join(system.basis_text)
+    prefix = "" if system.frame is None else "T times "
+    if system.coordinates == "sigma":
+        meaning = f"{prefix}E[{entries}], acting on {first}(u){second}(v) with a = d/du, b = d/dv"
+    else:
+        kind = "derivatives" if len(system.basis[0]) == 3 else "moments"
+        meaning = f"{prefix}({entries}) as {kind} of g = ∫∫ {first}(u){second}(v) exp(x11 u² + 2 x12 uv + x22 v²) du dv"
+    return meaning
+
+
+def _matrix_lines(name: str, matrix: Any) -> list[str]:
+    """An aligned table when it is narrow enough, else the entries that are not zero, one a line."""
+    cells = [[_entry_text(entry) for entry in row] for row in matrix]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(cells))]
+    if sum(widths) + 2 * len(widths) <= _WIDTH:
+        lines = [f"    [{'  '.join(c.ljust(w) for c, w in zip(row, widths, strict=True))}]" for row in cells]
+        lines[-1] += " F"
+        return lines
+    short = f"P{name[-2:]}"
+    listed = [
+        f"    {short}[{i},{j}] = {cell}"
+        for i, row in enumerate(cells, start=1)
+        for j, cell in enumerate(row, start=1)
+        if cell != "0"
+    ]
+    return [f"    {short} F, where {short} is zero except for", *listed]
+
+
+def _entry_text(entry: RationalFunction) -> str:
+    """The quotient with a factored denominator."""
+    content, factors = entry.denominator.factor()
+    top = str(entry.numerator)
+    if content == 1 and not factors:
+        return top
+    pieces = [] if content == 1 else [str(content)]
+    for factor, power in factors:
+        base = f"({factor})" if len(factor) > 1 else str(factor)
+        pieces.append(base if power == 1 else f"{base}^{power}")
+    bottom = "*".join(pieces)
+    if len(entry.numerator) > 1:
+        top = f"({top})"
+    return f"{top}/({bottom})" if len(pieces) > 1 else f"{top}/{bottom}"
+
+
+def _latex_entry(entry: RationalFunction) -> str:
+    names = entry.field.variables
+    numerator = entry.numerator
+    sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
+    top = _greek(polynomial_latex(-numerator if sign else numerator, names))
+    content, factors = entry.denominator.factor()
+    if content == 1 and not factors:
+        return sign + top
+    pieces = [] if content == 1 else [str(content)]
+    for factor, power in factors:
+        body = _greek(polynomial_latex(factor, names))
+        base = rf"\left({body}\right)" if len(factor) > 1 and (len(factors) > 1 or power > 1 or pieces) else body
+        pieces.append(base if power == 1 else f"{base}^{{{power}}}")
+    return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}"
+
+
+def _latex_vector(system: Any) -> str:
+    entries = [_latex_element(element, system.coordinates) for element in system.basis]
+    first, second = (
+        name.replace("σ1", r"\sigma_1").replace("σ2", r"\sigma_2").replace("σ", r"\sigma") for name in _other(system)
+    )
+    column = _pmatrix([[entry] for entry in entries])
+    if system.frame is not None:
+        column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
+    if system.coordinates == "sigma":
+        return rf"\mathrm{{E}}{column} {first}(u){second}(v)"
+    weight = r"e^{x_{11} u^2 + 2 x_{12} u v + x_{22} v^2}\,du\,dv"
+    if len(system.basis[0]) == 3:
+        return rf"{column} \iint {first}(u){second}(v)\,{weight}"
+    return rf"\iint {column} {first}(u){second}(v)\,{weight}"
+
+
+def _latex_element(element: tuple[int, ...], coordinates: str) -> str:
+    if len(element) == 3:
+        names = [rf"\partial_{{{index}}}" for index in ("11", "12", "22")]
+    else:
+        names = [r"\partial_u", r"\partial_v"] if coordinates == "sigma" else ["u", "v"]
+    powers = [name if e == 1 else f"{name}^{{{e}}}" for name, e in zip(names, element, strict=True) if e]
+    return " ".join(powers) or "1"
+
+
+def _pmatrix(table: list[list[str]]) -> str:
+    # LaTeX allows ten columns unless told otherwise
+    body = r" \\ ".join(" & ".join(row) for row in table)
+    wide = max(map(len, table), default=0) > _LATEX_COLUMNS
+    inner = rf"\left(\begin{{array}}{{{'c' * len(table[0])}}} {body} \end{{array}}\right)" if wide else ""
+    return inner or rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
+
+
+def _symbol(name: str) -> str:
+    return _greek(latex_name(name))
+
+
+def _greek(source: str) -> str:
+    return source.replace("S_{", r"\Sigma_{")

@@ -1,0 +1,210 @@
+import json
+import multiprocessing
+import sys
+from pathlib import Path
+
+import pytest
+
+import holokern.pfaffian.cache as cache_module
+from holokern.errors import ArchiveError, BadInput, CheckFailed
+from holokern.pfaffian.cache import Cache, cached, code_version, default_folder, open_cache
+from holokern.pfaffian.coordinates import COORDINATES
+from holokern.pfaffian.derivation import derive, read_operators
+
+REQUEST = {"annihilators": ("u*D - 1",), "coordinates": "sigma", "basis": None}
+
+
+def _relu():
+    operators = read_operators("u*D - 1")
+    return derive(operators, operators, COORDINATES["sigma"])
+
+
+class Builder:
+    """Counts how often it is asked."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return _relu()
+
+
+@pytest.fixture
+def build():
+    return Builder()
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch, tmp_path):
+    for name in ("HOLOKERN_CACHE", "HOLOKERN_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+
+
+def _files(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_the_second_time_nothing_is_built(build, tmp_path):
+    folder = tmp_path / "a" / "b"
+    first = cached(REQUEST, build, folder)
+    second = cached(dict(REQUEST, annihilators=["u*D - 1"]), build, str(folder))
+    assert first == second == _relu()
+    assert build.calls == 1
+    assert len(_files(folder)) == 1
+
+
+def test_another_request_or_other_code_is_another_entry(build, tmp_path, monkeypatch):
+    cached(REQUEST, build, tmp_path)
+    cached({**REQUEST, "coordinates": "x"}, build, tmp_path)
+    monkeypatch.setattr(cache_module, "code_version", lambda: "other")
+    cached(REQUEST, build, tmp_path)
+    assert build.calls == 3
+    assert len(_files(tmp_path)) == 3
+
+
+def test_the_code_version_is_a_digest_of_the_sources():
+    assert len(code_version()) == 16
+    assert code_version() == code_version()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\xfe\x80", b"[]", b"null", b'{"request": 1}', b"[" * 50_000, b'{"format": "foreign"}'],
+    ids=lambda content: repr(content[:12]),
+)
+def test_damaged_or_foreign_files_are_rebuilt(build, tmp_path, content):
+    cached(REQUEST, build, tmp_path)
+    path = Cache(tmp_path).path(REQUEST)
+    good = path.read_bytes()
+    path.write_bytes(content)
+    assert cached(REQUEST, build, tmp_path) == _relu()
+    assert build.calls == 2
+    assert path.read_bytes() == good
+
+
+def test_truncated_and_bit_flipped_files_are_rebuilt(build, tmp_path):
+    cached(REQUEST, build, tmp_path)
+    path = Cache(tmp_path).path(REQUEST)
+    good = path.read_text()
+    for damaged in (good[: len(good) // 2], good.replace("S12", "S21", 1), good.replace('\\"1\\"', '\\"2\\"', 1)):
+        assert damaged != good
+        path.write_text(damaged)
+        assert cached(REQUEST, build, tmp_path) == _relu()
+    assert build.calls == 4
+
+
+def test_a_good_answer_to_another_question_is_not_taken(build, tmp_path):
+    other = {**REQUEST, "basis": "1, d12"}
+    cached(other, build, tmp_path)
+    Cache(tmp_path).path(other).rename(Cache(tmp_path).path(REQUEST))
+    cached(REQUEST, build, tmp_path)
+    assert build.calls == 2
+
+
+def test_a_folder_in_place_of_the_file_is_no_harm(build, tmp_path, monkeypatch):
+    """An undemanded cache that cannot store just returns the system."""
+    default = default_folder()
+    default.mkdir(parents=True)
+    Cache(default).path(REQUEST).mkdir()
+    assert cached(REQUEST, build) == _relu()
+    assert build.calls == 1
+    # the same trouble in a folder that the user named is told
+    with pytest.raises(ArchiveError, match="cannot store"):
+        cached(REQUEST, build, default)
+
+
+def test_nothing_is_stored_when_the_check_fails(tmp_path):
+    def wrong():
+        raise CheckFailed("no")
+
+    with pytest.raises(CheckFailed):
+        cached(REQUEST, wrong, tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_an_interruption_while_writing_leaves_nothing(build, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cached(REQUEST, build, tmp_path)
+    assert _files(tmp_path) == []
+
+
+def test_choices(build, tmp_path, monkeypatch):
+    assert open_cache(False) is None
+    assert open_cache() == Cache(default_folder())
+    assert open_cache(True) == open_cache(None)
+    monkeypatch.setenv("HOLOKERN_CACHE_DIR", str(tmp_path / "named"))
+    assert open_cache() == Cache(tmp_path / "named", demanded=True)
+    monkeypatch.setenv("HOLOKERN_CACHE", "OFF")
+    assert open_cache() is None
+    assert open_cache(tmp_path) == Cache(tmp_path, demanded=True)
+    assert cached(REQUEST, build) == _relu()
+    assert not default_folder().exists()
+    for bad in (3, "", object()):
+        with pytest.raises(BadInput, match="cache"):
+            open_cache(bad)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG paths")
+def test_the_platform_folder(monkeypatch, tmp_path):
+    assert default_folder() == tmp_path / "xdg" / "holokern"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert default_folder() == Path.home() / ".cache" / "holokern"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert default_folder() == Path.home() / "Library" / "Caches" / "holokern"
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert default_folder() == tmp_path / "local" / "holokern" / "cache"
+
+
+def test_a_named_folder_that_cannot_be_written_is_refused_before_any_work(build, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for bad in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ArchiveError, match="choose another folder"):
+            cached(REQUEST, build, bad)
+    monkeypatch.setenv("HOLOKERN_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(ArchiveError):
+        cached(REQUEST, build)
+    assert build.calls == 0
+
+
+def test_a_default_folder_that_cannot_be_written_means_no_cache(build, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
+    if sys.platform == "darwin":
+        monkeypatch.setattr(cache_module, "default_folder", lambda: tmp_path / "file" / "holokern")
+    assert cached(REQUEST, build) == _relu()
+    assert cached(REQUEST, build) == _relu()
+    assert build.calls == 2
+
+
+def _derive_in_process(folder, start, results):
+    start.wait()
+    for _ in range(15):
+        results.put(cached(REQUEST, _relu, folder) == _relu())
+        for path in Path(folder).glob("pfaffian-*.json"):
+            path.unlink(missing_ok=True)
+
+
+def test_processes_that_derive_store_and_delete_at_once_do_no_harm(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Event(), context.Queue()
+    workers = [context.Process(target=_derive_in_process, args=(str(tmp_path), start, results)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    answers = [results.get(timeout=60) for _ in range(45)]
+    for worker in workers:
+        worker.join(timeout=60)
+        assert worker.exitcode == 0
+    assert all(answers)
+    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*.part"))
+    cached(REQUEST, _relu, tmp_path)
+    assert json.loads(Cache(tmp_path).path(REQUEST).read_text())["code"] == code_version()
