@@ -1,0 +1,126 @@
+"""`dual`: from an activation and covariances to k and k̇."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holokern.activation import activation as as_activation
+from holokern.dual.degenerate import is_degenerate, limits
+from holokern.dual.inputs import Covariances, covariances
+from holokern.dual.panels import Array
+from holokern.dual.quadrature import Estimate, norms
+from holokern.dual.registry import Method, method_named, methods
+from holokern.dual.value import DualValue
+from holokern.errors import BadInput
+
+__all__ = ["dual"]
+
+AUTO = ("closed", "quadrature")
+"""What ``auto`` tries, cheapest first."""
+
+
+def dual(
+    activation: Any,
+    c1: Any,
+    c2: Any,
+    r: Any = None,
+    *,
+    theta: Any = None,
+    method: str = "auto",
+    tolerance: float = 1e-12,
+    **options: Any,
+) -> DualValue:
+    """The dual activation k(c1, c2, r) = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)], (u, v) normal with deviations c1, c2 and correlation r.
+
+    Parameters
+    ----------
+    activation
+        An activation, a name, an expression in u, or a SymPy expression.
+    c1, c2
+        Standard deviations, at least 0.
+    r, theta
+        Correlations in [-1, 1], or angles arccos r in [0, π]: exactly one of them. Near r = 1 the angle carries more.
+    method
+        "auto", or one of `methods()`.
+    tolerance
+        Wanted error relative to (k(c1, c1, 1) k(c2, c2, 1))^(1/2).
+    **options
+        Options of the method.
+
+    Returns
+    -------
+    DualValue
+        ``k``, ``kdot``, ``error``, ``kdot_error`` and ``method``: numbers if all inputs are, else arrays of the broadcast shape.
+
+    Notes
+    -----
+    For σ with jumps k̇ is that of the distribution σ̇, δ-terms included: finite for |r| < 1, and infinite at r = ±1 where two
+    jumps meet. A zero deviation means the limit c → 0 at the given angle.
+
+    Examples
+    --------
+    >>> v = dual("relu", 1, 1, 0.5)
+    >>> round(v.k, 12), round(v.kdot, 12)
+    (0.304498890522, 0.333333333333)
+    >>> dual("step", 1, 1, [0.0, 1.0]).kdot.round(6).tolist()
+    [0.159155, inf]
+    """
+    sigma = as_activation(activation)
+    if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
+        raise BadInput(f"tolerance = {tolerance!r} is not between 0 and 1; try 1e-12")
+    candidates = _candidates(sigma, method, options)
+    points = covariances(c1, c2, r, theta)
+    result = Estimate.empty(len(points))
+    used: list[str] = []
+    singular = is_degenerate(points.c1, points.c2, points.theta)
+    if candidates[0].aligned:
+        singular = (points.c1 == 0) | (points.c2 == 0)
+    todo = np.nonzero(~singular)[0]
+    for candidate in candidates:
+        if not len(todo):
+            break
+        _run(candidate, sigma, points, todo, tolerance, options, result)
+        used.append(candidate.name)
+        if candidate is not candidates[-1]:
+            todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
+    where = np.nonzero(singular)[0]
+    if len(where):
+        some = points.c1[where], points.c2[where], points.theta[where]
+        result.put(where, limits(sigma, *some, tolerance))
+        used.append("limit")
+    return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+
+
+def _candidates(sigma: Any, method: str, options: dict[str, Any]) -> list[Method]:
+    if method != "auto":
+        chosen = method_named(method)
+        chosen.check(sigma, options)
+        return [chosen]
+    if options:
+        raise BadInput(f"method 'auto' takes no options, got {', '.join(options)}; name a method: {', '.join(methods())}")
+    return [m for m in map(method_named, AUTO) if m.serves(sigma) is None]
+
+
+def _run(
+    method: Method, sigma: Any, points: Covariances, todo: Any, tolerance: float, options: dict[str, Any], result: Estimate
+) -> None:
+    arrays = method.run(sigma, points.c1[todo], points.c2[todo], points.theta[todo], tolerance, **options)
+    result.put(todo, Estimate(*arrays))
+
+
+def _too_rough(sigma: Any, points: Covariances, todo: Any, tolerance: float, result: Estimate) -> Array:
+    """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
+    pairs = (
+        (sigma, result.k_error[todo], result.k[todo]),
+        (sigma.derivative, result.kdot_error[todo], result.kdot[todo]),
+    )
+    rough = np.zeros(len(todo), dtype=bool)
+    for function, error, value in pairs:
+        doubtful = np.nonzero(~(error <= tolerance * np.abs(value)))[0]
+        if len(doubtful):
+            at = todo[doubtful]
+            scale = norms(function, points.c1[at]) * norms(function, points.c2[at])
+            rough[doubtful] |= ~(error[doubtful] <= tolerance * scale)
+    return rough

@@ -1,0 +1,103 @@
+"""Deviations and angles as the methods want them: checked, broadcast and flat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.panels import Array
+from holokern.errors import BadInput
+
+__all__ = ["Covariances", "angle_of", "covariances"]
+
+SLACK = 1e-12
+"""How far |r| may exceed 1, or θ the interval [0, π], and still count as rounding."""
+
+
+@dataclass(frozen=True)
+class Covariances:
+    """Flat arrays of standard deviations and angles, and the shape in which they came."""
+
+    c1: Array
+    c2: Array
+    theta: Array
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+
+def covariances(c1: Any, c2: Any, r: Any = None, theta: Any = None) -> Covariances:
+    """Check and broadcast standard deviations and either correlations r or angles θ = arccos r.
+
+    Raises
+    ------
+    BadInput
+        If a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside [0, π], or the shapes do not
+        broadcast.
+
+    Examples
+    --------
+    >>> covariances(1, [1, 2], r=0.5).theta.round(6).tolist()
+    [1.047198, 1.047198]
+    """
+    if (r is None) == (theta is None):
+        given = "neither was given" if r is None else "both were given"
+        raise BadInput(f"dual needs exactly one of r and theta, and {given}; pass r=… or theta=arccos(r)")
+    arrays = {"c1": _real("c1", c1), "c2": _real("c2", c2)}
+    for name, array in arrays.items():
+        _check(name, array, array >= 0, "is negative; standard deviations are at least 0")
+    if theta is None:
+        correlation = _real("r", r)
+        _check("r", correlation, np.abs(correlation) <= 1 + SLACK, "is not in [-1, 1]; pass a correlation, or theta=…")
+        arrays["angle"] = angle_of(correlation)
+    else:
+        angle = _real("theta", theta)
+        _check("theta", angle, (angle >= -SLACK) & (angle <= np.pi + SLACK), "is not in [0, π]; pass an angle in radians")
+        arrays["angle"] = np.clip(angle, 0.0, np.pi)
+    try:
+        c1, c2, angle = np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        shapes = ", ".join(str(a.shape) for a in arrays.values())
+        raise BadInput(f"the shapes {shapes} of c1, c2 and r do not broadcast; add axes with [:, None]") from None
+    return Covariances(c1.ravel(), c2.ravel(), angle.ravel(), angle.shape)
+
+
+def angle_of(r: Array) -> Array:
+    """arccos r by half-angle chords: full relative accuracy as r → 1, where arccos of a rounded number has it too.
+
+    Examples
+    --------
+    >>> float(angle_of(np.array(1.0)))
+    0.0
+    """
+    r = np.clip(r, -1.0, 1.0)
+    half = np.arcsin(np.sqrt((1 - np.abs(r)) / 2))
+    return np.asarray(np.where(r >= 0, 2 * half, np.pi - 2 * half))
+
+
+def _real(name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "cSUVMm":
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} = {_short(value)} is not a real number or an array of real numbers; pass floats") from None
+    _check(name, array, ~np.isnan(array), "is NaN; remove or impute missing values first")
+    _check(name, array, ~np.isinf(array), "is infinite; pass finite numbers")
+    return array
+
+
+def _check(name: str, array: Array, good: Any, complaint: str) -> None:
+    bad = np.flatnonzero(~np.asarray(good))
+    if len(bad):
+        where = f"[{', '.join(map(str, np.unravel_index(bad[0], array.shape)))}]" if array.ndim else ""
+        raise BadInput(f"{name}{where} = {array.ravel()[bad[0]]!s} {complaint}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

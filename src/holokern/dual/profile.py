@@ -1,0 +1,279 @@
+"""A function on the line as quadrature sees it: where it breaks, where it is smooth, how fast it grows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.errors import PrecisionLost
+
+__all__ = ["HALF_RANGE", "Profile", "germ", "profile_of"]
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]
+
+HALF_RANGE = 9.0
+"""Beyond nine standard deviations the normal density is below 1e-18 of its peak."""
+
+DEGREE = 44
+"""A panel is smooth when a polynomial of this degree represents the function on it to rounding."""
+
+_FARTHEST = 60.0
+_DEEPEST = 48
+
+
+@dataclass
+class Profile:
+    """σ and its classical derivative, with break points, jumps, and panels on which both are smooth.
+
+    Attributes
+    ----------
+    value, slope
+        σ and σ̇, vectorised.
+    breaks
+        Break points in increasing order.
+    jumps
+        σ(b+) - σ(b-) at each break point.
+    parity
+        "even", "odd" or None.
+    label
+        What error messages call the function.
+    curvature
+        The second derivative between the breaks, where there is one: it tells how σ̇ magnifies rounding errors.
+    """
+
+    value: Function
+    slope: Function
+    breaks: Array
+    jumps: Array
+    parity: str | None
+    label: str
+    curvature: Function | None = None
+    _panels: dict[float, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def panels(self, limit: float) -> tuple[Array, Array]:
+        """Ends of smooth panels inside [-limit, limit], breaks included, and the points round which they crowd."""
+        limit = float(2.0 ** np.ceil(np.log2(max(limit, 1e-300)))) if self._finite(2 * limit) else limit
+        with self._lock:
+            if limit not in self._panels:
+                self._panels[limit] = self._resolve(limit)
+            return self._panels[limit]
+
+    def growth(self, c: Array) -> tuple[Array, Array]:
+        """How far beyond nine deviations σ(cx)²φ(x) and its derivative's keep mass, on the left and on the right.
+
+        Raises
+        ------
+        PrecisionLost
+            If the second moment of σ(cx) is infinite, or σ overflows where its mass is.
+        """
+        x = np.arange(0.25, _FARTHEST + 0.125, 0.25)
+        left, right = np.zeros(len(c)), np.zeros(len(c))
+        for start in range(0, len(c), 512):
+            some = slice(start, start + 512)
+            u = np.multiply.outer(c[some], np.concatenate([-x[::-1], x]))
+            for function in (self.value, self.slope):
+                with np.errstate(all="ignore"):
+                    mass = 2 * np.log(np.abs(function(u))) - np.concatenate([x[::-1], x]) ** 2 / 2
+                bad = np.isnan(mass) | (mass == np.inf)
+                mass[bad] = np.inf
+                peak = np.max(np.where(bad, -np.inf, mass), axis=1, keepdims=True)
+                heavy = mass > peak - 40.0
+                far_left = np.max(np.where(heavy[:, : len(x)], x[::-1], 0.0), axis=1)
+                far_right = np.max(np.where(heavy[:, len(x) :], x, 0.0), axis=1)
+                beyond = np.maximum(far_left, far_right) >= _FARTHEST
+                overflow = beyond & np.any(bad, axis=1)
+                # Values that overflow only where the mass is negligible do no harm.
+                if np.any(overflow):
+                    far_left, far_right = self._finite_reach(mass, peak, x, c[some])
+                elif np.any(beyond):
+                    self._refuse(c[some][beyond][0])
+                left[some] = np.maximum(left[some], far_left - HALF_RANGE)
+                right[some] = np.maximum(right[some], far_right - HALF_RANGE)
+        return left, right
+
+    def condition(self, c: Array, left: Array, right: Array) -> tuple[Array, Array, Array]:
+        """How rounding of the argument shows in σ(cx) and in σ̇(cx), in the mean under the normal law; and E[σ̇²]^(1/2).
+
+        All three are rough: they enter error estimates only.
+        """
+        x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
+        u = c[:, None] * x
+        factors = []
+        mean_square = np.zeros(len(c))
+        for function, rate in ((self.value, self.slope), (self.slope, self.curvature)):
+            with np.errstate(all="ignore"):
+                # Logarithms, as the squares of a fast growing σ overflow.
+                size = 2 * np.log(np.abs(function(u))) - x * x / 2
+                change = 2 * np.log(np.abs(u * (rate(u) if rate else 0.0))) - x * x / 2
+                peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
+                mass = np.nansum(np.exp(size - peak), axis=1)
+                ratio = np.nansum(np.exp(change - peak), axis=1) / mass
+                mean_square = mass * np.exp(peak[:, 0]) * (x[:, 1] - x[:, 0]) / np.sqrt(2 * np.pi)
+            factors.append(np.sqrt(np.nan_to_num(ratio, posinf=0.0)))
+        return factors[0], factors[1], np.sqrt(mean_square)
+
+    def _finite_reach(self, mass: Array, peak: Array, x: Array, c: Array) -> tuple[Array, Array]:
+        reach = []
+        for half in (mass[:, : len(x)][:, ::-1], mass[:, len(x) :]):
+            finite = np.isfinite(half) | (half == -np.inf)
+            first_bad = np.where(np.all(finite, axis=1), len(x), np.argmin(finite, axis=1))
+            usable = np.arange(len(x)) < first_bad[:, None]
+            heavy = usable & (half > peak - 40.0)
+            last = np.max(np.where(heavy, np.arange(len(x)), -1), axis=1)
+            cut = (last >= 0) & (last + 1 >= first_bad)
+            if np.any(cut):
+                self._refuse(c[cut][0])
+            reach.append(np.where(last >= 0, x[np.maximum(last, 0)], 0.0))
+        return reach[0], reach[1]
+
+    def _refuse(self, c: float) -> None:
+        raise PrecisionLost(
+            f"{self.label}: at standard deviation {c:.6g} the second moment of σ or of its derivative is infinite or "
+            "overflows double precision; use smaller deviations, or rescale σ"
+        )
+
+    def _finite(self, limit: float) -> bool:
+        ends = np.array([-limit, limit])
+        with np.errstate(all="ignore"):
+            return bool(np.all(np.isfinite(self.value(ends))) and np.all(np.isfinite(self.slope(ends))))
+
+    def _resolve(self, limit: float) -> tuple[Array, Array]:
+        inside = self.breaks[np.abs(self.breaks) < limit]
+        ends = np.concatenate([[-limit], inside, [limit]])
+        ceiling = self._ceiling(limit)
+        todo = np.stack([ends[:-1], ends[1:]], axis=1)
+        done: list[Array] = []
+        for _ in range(_DEEPEST):
+            smooth = self._is_smooth(todo, ceiling)
+            done.append(todo[smooth])
+            rough = todo[~smooth]
+            if not len(rough):
+                break
+            middle = rough.mean(axis=1)
+            todo = np.concatenate([np.stack([rough[:, 0], middle], 1), np.stack([middle, rough[:, 1]], 1)])
+        else:
+            done.append(todo)
+        panels = np.concatenate(done)
+        panels = self._merged(panels[np.argsort(panels[:, 0])], ceiling)
+        return panels[:, 0][1:].copy(), np.unique(np.concatenate([inside, _crowded(panels)]))
+
+    def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
+        """The largest |σ| and |σ̇| up to a distance: errors are measured against it, as φ depends on |x| only."""
+        distance = limit * np.concatenate([np.geomspace(1e-12, 0.1, 60)[:-1], np.linspace(0.1, 1.0, 200)])
+        with np.errstate(all="ignore"):
+            heights = [
+                np.maximum.accumulate(np.nan_to_num(np.maximum(np.abs(f(distance)), np.abs(f(-distance))), posinf=0.0))
+                for f in (self.value, self.slope)
+            ]
+
+        def ceiling(r: Array) -> tuple[Array, Array]:
+            at = np.minimum(np.searchsorted(distance, r), len(distance) - 1)
+            return heights[0][at], heights[1][at]
+
+        return ceiling
+
+    def _is_smooth(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
+        a, b = panels[:, :1], panels[:, 1:]
+        nodes = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
+        at = a + (b - a) * nodes
+        heights = ceiling(np.max(np.abs(panels), axis=1))
+        smooth = np.ones(len(panels), dtype=bool)
+        for function, height in zip((self.value, self.slope), heights, strict=True):
+            with np.errstate(all="ignore"):
+                values = function(at)
+                coefficients = np.abs(values @ _TO_CHEBYSHEV.T)
+            tail = np.max(coefficients[:, -6:], axis=1)
+            earlier = np.max(coefficients[:, -14:-6], axis=1)
+            scale = np.maximum(height, np.max(np.abs(values), axis=1))
+            # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
+            noise = (tail > 0.2 * earlier) & (tail < 1e-10 * scale)
+            smooth &= (tail <= 1e-13 * scale) | noise | ~np.isfinite(tail)
+        return smooth
+
+    def _merged(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
+        """Join neighbours, never across a break, while the union is still smooth."""
+        kept = [panels[0]]
+        for panel in panels[1:]:
+            union = np.array([[kept[-1][0], panel[1]]])
+            if panel[0] not in self.breaks and bool(self._is_smooth(union, ceiling)[0]):
+                kept[-1] = union[0]
+            else:
+                kept.append(panel)
+        return np.array(kept)
+
+
+def _crowded(panels: Array) -> Array:
+    """Centres of the runs of panels that are locally the shortest: a smooth function changes fast there."""
+    width = panels[:, 1] - panels[:, 0]
+    centres: list[float] = []
+    start = 0
+    for i in range(1, len(width) + 1):
+        if i < len(width) and 0.6 < width[i] / width[start] < 1.7:
+            continue
+        wider_left = start == 0 or width[start - 1] > width[start]
+        wider_right = i == len(width) or width[i] > width[start]
+        if wider_left and wider_right and i - start < len(width):
+            centres.append(float(panels[start, 0] + panels[i - 1, 1]) / 2)
+        start = i
+    return np.array(centres)
+
+
+def _chebyshev_matrix() -> Array:
+    count = DEGREE + 1
+    angle = np.pi * (np.arange(count) + 0.5) / count
+    matrix = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
+    matrix[0] /= 2
+    return matrix
+
+
+_TO_CHEBYSHEV = _chebyshev_matrix()
+
+
+@lru_cache(maxsize=256)
+def profile_of(activation: Any) -> Profile:
+    """The profile of an activation; the most recent ones are kept."""
+    breaks = np.array(sorted(float(b) for b in activation.breaks), dtype=float)
+    jumps = np.zeros(len(breaks))
+    if activation.jump_order == 0:
+        for i, b in enumerate(breaks):
+            jumps[i] = _jump(activation, b)
+    slope = activation.derivative
+    return Profile(activation, slope, breaks, jumps, activation.parity, str(activation), slope.derivative)
+
+
+def germ(activation: Any) -> Profile:
+    """The limit of x ↦ σ(cx) as c → 0: constant on both sides of zero."""
+    step = 1e-290
+
+    def sided(function: Function) -> tuple[float, float]:
+        left, right = np.asarray(function(np.array([-step, step])), dtype=float)
+        return float(left), float(right)
+
+    (low, high), (low_slope, high_slope) = sided(activation), sided(activation.derivative)
+    return Profile(
+        lambda x: np.where(x > 0, high, low),
+        lambda x: np.where(x > 0, high_slope, low_slope),
+        np.zeros(1),
+        np.array([high - low]),
+        activation.parity,
+        f"the limit of {activation} at deviation 0",
+    )
+
+
+def _jump(function: Function, b: float) -> float:
+    """σ(b+) - σ(b-), zero when it is not above the rounding of σ near b."""
+    step = max(4 * np.spacing(abs(b)), 1e-290)
+    with np.errstate(all="ignore"):
+        left, right = np.asarray(function(np.array([b - step, b + step])), dtype=float)
+        far = np.asarray(function(np.array([b - 1e3 * step, b + 1e3 * step])), dtype=float)
+    # Linear extrapolation from both sides removes the slope's share.
+    jump = float((1e3 * right - far[1]) / 999 - (1e3 * left - far[0]) / 999)
+    return jump if abs(jump) > 1e-13 * max(abs(left), abs(right)) else 0.0

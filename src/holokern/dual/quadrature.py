@@ -1,0 +1,153 @@
+"""The reference method: panels that end at the breaks of σ, two resolutions, and an error for each value.
+
+It serves every activation that can be evaluated, holonomic or not, at every covariance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.pairing import Moments, Side, conditional, diagonal, pair
+from holokern.dual.panels import Array
+from holokern.dual.profile import Profile, profile_of
+
+__all__ = ["Estimate", "norms", "quadrature", "refine"]
+
+ORDERS = (26, 30)
+"""Nodes a panel of the two resolutions; the finer one is returned."""
+
+_MOST_HALVINGS = 4
+_ROUNDING = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Flat arrays of k, k̇ and an error of each."""
+
+    k: Array
+    kdot: Array
+    k_error: Array
+    kdot_error: Array
+
+    def put(self, where: Any, other: Estimate) -> None:
+        """Overwrite the entries ``where`` with another estimate."""
+        for mine, new in zip(self.arrays, other.arrays, strict=True):
+            mine[where] = new
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """(k, k̇, error of k, error of k̇)."""
+        return self.k, self.kdot, self.k_error, self.kdot_error
+
+    @classmethod
+    def empty(cls, count: int) -> Estimate:
+        """An estimate to be filled."""
+        return cls(*(np.full(count, np.nan) for _ in range(4)))
+
+
+def quadrature(
+    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors for positive deviations and 0 < θ < π.
+
+    For σ with jumps k̇ pairs the distributions σ̇(u) and σ̇(v) with the density of (u, v): the classical part, the δ-terms of
+    one variable (integrals over a line) and the products of δ-terms (values of the density).
+    """
+    profile = profile_of(activation)
+    # k is symmetric; the side with the finer structure goes outside.
+    f, g = Side.of(profile, np.maximum(c1, c2)), Side.of(profile, np.minimum(c1, c2))
+
+    def resolve(index: Any, count: int, halvings: int) -> Moments:
+        some_f, some_g, angle = f.some(index), g.some(index), theta[index]
+        moments = pair(some_f, some_g, angle, count, halvings)
+        if np.any(profile.jumps):
+            delta, size = _delta_terms(some_f, some_g, angle, count, halvings)
+            moments = Moments(moments.k, moments.kdot + delta, moments.size, moments.size_dot + size)
+        return moments
+
+    return refine(resolve, f, g, theta, tolerance).arrays
+
+
+def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Estimate:
+    """Compare two resolutions of ``resolve(index, nodes, halvings)`` and halve the panels of the points where they differ."""
+    result = Estimate.empty(len(f.c))
+    f_condition, g_condition = _condition(f), _condition(g)
+    todo = np.arange(len(f.c))
+    for halvings in range(_MOST_HALVINGS + 1):
+        coarse, fine = (resolve(todo, count, halvings) for count in ORDERS)
+        angle = _ROUNDING * np.abs(theta[todo])
+        from_angle = (
+            angle * f.c[todo] * g.c[todo] * np.sin(theta[todo]) * np.abs(fine.kdot),
+            angle / 10 * f_condition[2][todo] * g_condition[2][todo],
+        )
+        rounding = [
+            _ROUNDING * size * (2 + (a[todo] + b[todo]) / 4) + extra
+            for size, a, b, extra in zip((fine.size, fine.size_dot), f_condition, g_condition, from_angle, strict=False)
+        ]
+        change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
+        result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
+        settled = [
+            moved <= np.maximum(tolerance * size, 10 * noise)
+            for moved, size, noise in zip(change, (fine.size, fine.size_dot), rounding, strict=True)
+        ]
+        todo = todo[~(settled[0] & settled[1])]
+        if not len(todo):
+            break
+    return result
+
+
+def norms(activation: Any, c: Array) -> Array:
+    """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
+    different, back = np.unique(c, return_inverse=True)
+    side = Side.of(profile_of(activation), different)
+    return np.sqrt(diagonal(side, side, 1, ORDERS[0], 0).k)[back]
+
+
+def _condition(side: Side) -> tuple[Array, ...]:
+    different, first, back = np.unique(side.c, return_index=True, return_inverse=True)
+    return tuple(part[back] for part in side.profile.condition(different, side.left[first], side.right[first]))
+
+
+def _delta_terms(f: Side, g: Side, theta: Array, count: int, halvings: int) -> tuple[Array, Array]:
+    """The terms of k̇ with at least one δ, and the sum of their sizes."""
+    total, size = np.zeros(len(theta)), np.zeros(len(theta))
+    for one, other in ((f, g), (g, f)):
+        for jump, weight, at in _deltas(one):
+            mean, mean_size = conditional(other, at, theta, count, halvings)
+            total += jump * weight * mean
+            size += np.abs(jump) * weight * mean_size
+    for jump_f, _, at_f in _deltas(f):
+        for jump_g, _, at_g in _deltas(g):
+            term = jump_f * jump_g / (f.c * g.c) * joint_density(at_f, at_g, theta)
+            total += term
+            size += np.abs(term) * (1 + at_f**2 + at_g**2)
+    return total, size
+
+
+def _deltas(side: Side) -> list[tuple[float, Array, Array]]:
+    """(jump, density of u at the break, break in standard units) for each break where σ jumps."""
+    profile: Profile = side.profile
+    result = []
+    for jump, b in zip(profile.jumps, profile.breaks, strict=True):
+        if jump:
+            at = b / side.c
+            result.append((float(jump), np.exp(-at * at / 2) / np.sqrt(2 * np.pi) / side.c, at))
+    return result
+
+
+def joint_density(x: Array, w: Array, theta: Array) -> Array:
+    """Density of two standard normal variables with correlation cos θ, without cancellation as θ → 0 or π.
+
+    Examples
+    --------
+    >>> round(float(joint_density(0.0, 0.0, np.pi / 2)) * 2 * np.pi, 15)
+    1.0
+    """
+    near = np.cos(theta) >= 0
+    apart = np.where(near, x - w, x + w) / np.sin(theta)
+    half = np.where(near, np.cos(theta / 2), np.sin(theta / 2))
+    exponent = apart**2 / 2 + np.where(near, x * w, -x * w) / (2 * half**2)
+    return np.asarray(np.exp(-exponent) / (2 * np.pi * np.sin(theta)))

@@ -1,0 +1,51 @@
+"""What `dual` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from holokern.dual.panels import Array
+
+__all__ = ["DualValue"]
+
+Number: TypeAlias = "float | Array"
+
+
+@dataclass(frozen=True, eq=False)
+class DualValue:
+    """k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] with an estimate of the absolute error of each.
+
+    Floats when every input was a number, arrays of the broadcast shape otherwise.
+
+    Attributes
+    ----------
+    k, kdot
+        The two expectations; k̇ may be infinite where σ jumps and the covariance is singular.
+    error, kdot_error
+        Estimates of the absolute errors of ``k`` and ``kdot``.
+    method
+        The method that was used; several names are joined by " + ".
+    """
+
+    k: Number
+    kdot: Number
+    error: Number
+    kdot_error: Number
+    method: str
+
+    @classmethod
+    def shaped(cls, arrays: tuple[Array, Array, Array, Array], shape: tuple[int, ...], method: str) -> DualValue:
+        """Flat arrays put into the shape of the input, numbers made of arrays without axes."""
+        numbers = [a.reshape(shape) if shape else float(a[0]) for a in arrays]
+        return cls(*numbers, method=method)
+
+    def __repr__(self) -> str:
+        if isinstance(self.k, float):
+            parts = f"k={self.k!r}, kdot={self.kdot!r}, error={self.error:.1e}, kdot_error={self.kdot_error:.1e}"
+            return f"DualValue({parts}, method={self.method!r})"
+        worst, worst_dot = (float(np.max(e, initial=0.0)) for e in (self.error, self.kdot_error))
+        parts = f"{self.k.shape} values, error ≤ {worst:.1e}, kdot_error ≤ {worst_dot:.1e}"
+        return f"DualValue({parts}, method={self.method!r})"
