@@ -7,13 +7,75 @@ from heapq import heappop, heappush
 from typing import Any
 
 from holokern.errors import BadOperator, Unsupported
-from holokern.weyl.algebra import Monomial
+from holokern.weyl.algebra import Monomial, WeylAlgebra
 from holokern.weyl.macaulay import Multiple, divisor_finder
 from holokern.weyl.operator import Operator
 from holokern.weyl.orders import Order
 from holokern.weyl.packing import Packing, Support
 
-__all__ = ["Divider", "interreduce", "normal_form"]
+__all__ = ["Divider", "PackedDivider", "interreduce", "normal_form"]
+
+
+class PackedDivider:
+    """Left division by fixed polynomials, given as mappings from packed monomials (largest first) to coefficients."""
+
+    def __init__(self, packing: Packing, divisors: Iterable[dict[int, Any]]) -> None:
+        self._packing = packing
+        self._products: dict[tuple[int, Monomial], list[Any]] = {}
+        self._supports: list[Support] = []
+        self._coefficients: list[list[Any]] = []
+        for terms in divisors:
+            self._supports.append(Support(packing, list(terms)))
+            self._coefficients.append(list(terms.values()))
+        self._find = divisor_finder(packing, self._supports, range(len(self._supports)))
+
+    def __len__(self) -> int:
+        return len(self._supports)
+
+    def divide(self, terms: dict[int, Any], quotients: list[dict[int, Any]] | None = None) -> dict[int, Any]:
+        """The remainder of ``terms``; the quotients are written into ``quotients`` when it is given."""
+        packing, find = self._packing, self._find
+        terms = dict(terms)
+        heap = sorted(-code for code in terms)
+        rest: dict[int, Any] = {}
+        while heap:
+            code = -heappop(heap)
+            c = terms.pop(code)
+            if c == 0:
+                continue
+            packing.check(code)
+            multiple = find(code)
+            if multiple is None:
+                rest[code] = c
+                continue
+            support = self._supports[multiple.source]
+            values = self._product(multiple)
+            factor = c / values[0]
+            if quotients is not None:
+                quotients[multiple.source][code - support.codes[0]] = factor
+            shift = multiple.shift
+            codes = support.expansion(multiple.b).codes
+            for j in range(1, len(codes)):
+                place = codes[j] + shift
+                if place in terms:
+                    terms[place] -= factor * values[j]
+                else:
+                    terms[place] = -factor * values[j]
+                    heappush(heap, -place)
+        return rest
+
+    def _product(self, multiple: Multiple) -> list[Any]:
+        key = (multiple.source, multiple.b)
+        found = self._products.get(key)
+        if found is None:
+            expansion = self._supports[multiple.source].expansion(multiple.b)
+            found = self._coefficients[multiple.source]
+            if expansion.sources is not None:
+                parts = [found[s] * f for s, f in zip(expansion.sources, expansion.factors, strict=True)]
+                ends = [*expansion.starts[1:], len(parts)]
+                found = [sum(parts[i + 1 : j], parts[i]) for i, j in zip(expansion.starts, ends, strict=True)]
+            self._products[key] = found
+        return found
 
 
 class Divider:
@@ -40,72 +102,28 @@ class Divider:
         if any(not g for g in divisors):
             raise BadOperator("cannot divide by the operator 0")
         self.order = order
-        self._packing = packing = Packing(order, False)
+        self._packing = Packing(order, False)
         self._algebra = divisors[0].algebra if divisors else None
-        self._coefficients: list[list[Any]] = []
-        self._products: dict[tuple[int, Monomial], list[Any]] = {}
-        self._supports: list[Support] = []
-        for g in divisors:
-            terms = sorted(((packing.encode(key), c) for key, c in g), reverse=True, key=lambda term: term[0])
-            self._supports.append(Support(packing, [code for code, _ in terms]))
-            self._coefficients.append([c for _, c in terms])
-        self._find = divisor_finder(packing, self._supports, range(len(self._supports)))
+        self._divider = PackedDivider(self._packing, [self._packing.pack(g) for g in divisors])
 
     def remainder(self, operator: Operator) -> Operator:
         """The remainder of ``operator``."""
-        return self._divide(operator, None)
+        return self._unpack(self._divider.divide(self._pack(operator)), operator.algebra)
 
     def divide(self, operator: Operator) -> tuple[list[Operator], Operator]:
         """The quotients, one for each divisor, and the remainder."""
-        quotients: list[dict[Monomial, Any]] = [{} for _ in self._supports]
-        rest = self._divide(operator, quotients)
-        return [operator.algebra.from_terms(terms) for terms in quotients], rest
+        quotients: list[dict[int, Any]] = [{} for _ in range(len(self._divider))]
+        rest = self._divider.divide(self._pack(operator), quotients)
+        algebra = operator.algebra
+        return [self._unpack(terms, algebra) for terms in quotients], self._unpack(rest, algebra)
 
-    def _divide(self, operator: Operator, quotients: list[dict[Monomial, Any]] | None) -> Operator:
+    def _pack(self, operator: Operator) -> dict[int, Any]:
         if self._algebra is not None and operator.algebra != self._algebra:
             raise BadOperator(f"the operator {operator} and its divisors belong to different Weyl algebras")
-        packing, find = self._packing, self._find
-        terms = {packing.encode(key): c for key, c in operator}
-        heap = sorted(-code for code in terms)
-        rest: dict[Monomial, Any] = {}
-        while heap:
-            code = -heappop(heap)
-            c = terms.pop(code, 0)
-            if c == 0:
-                continue
-            packing.check(code)
-            multiple = find(code)
-            if multiple is None:
-                rest[packing.decode(code)] = c
-                continue
-            values = self._product(multiple)
-            factor = c / values[0]
-            if quotients is not None:
-                key = packing.decode(code - self._supports[multiple.source].codes[0])
-                quotients[multiple.source][key] = factor
-            shift = multiple.shift
-            codes = self._supports[multiple.source].expansion(multiple.b).codes
-            for j in range(1, len(codes)):
-                key_code = codes[j] + shift
-                if key_code in terms:
-                    terms[key_code] -= factor * values[j]
-                else:
-                    terms[key_code] = -factor * values[j]
-                    heappush(heap, -key_code)
-        return Operator(operator.algebra, rest)
+        return self._packing.pack(operator)
 
-    def _product(self, multiple: Multiple) -> list[Any]:
-        key = (multiple.source, multiple.b)
-        found = self._products.get(key)
-        if found is None:
-            expansion = self._supports[multiple.source].expansion(multiple.b)
-            found = self._coefficients[multiple.source]
-            if expansion.sources is not None:
-                parts = [found[s] * f for s, f in zip(expansion.sources, expansion.factors, strict=True)]
-                ends = [*expansion.starts[1:], len(parts)]
-                found = [sum(parts[i + 1 : j], parts[i]) for i, j in zip(expansion.starts, ends, strict=True)]
-            self._products[key] = found
-        return found
+    def _unpack(self, terms: dict[int, Any], algebra: WeylAlgebra) -> Operator:
+        return Operator(algebra, {self._packing.decode(code): c for code, c in terms.items()})
 
 
 def normal_form(operator: Operator, divisors: Sequence[Operator], order: Order) -> Operator:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb, perm
+from typing import Any
 
 from holokern.errors import TooLarge
 from holokern.weyl.algebra import Monomial
+from holokern.weyl.operator import Operator
 from holokern.weyl.orders import Order
 
 __all__ = ["Expansion", "Packing", "Support"]
@@ -53,6 +55,14 @@ class Packing:
         if max(exponents) >= 1 << (_FIELD - 1):
             raise TooLarge(f"the exponents {exponents} exceed the limit {(1 << (_FIELD - 1)) - 1} of Gröbner bases")
         return sum(e * c for e, c in zip(exponents, self.codes, strict=True) if e)
+
+    def pack(self, operator: Operator) -> dict[int, Any]:
+        """The terms of an operator, homogenised if need be, largest monomial first."""
+        degree = operator.degree
+        codes = {}
+        for key, c in operator:
+            codes[self.encode((*key, degree - sum(key)) if self.homogenized else key)] = c
+        return dict(sorted(codes.items(), reverse=True))
 
     def exponents_part(self, code: int) -> int:
         """The packed exponents alone, for divisibility."""
