@@ -7,7 +7,7 @@ from typing import Any
 from holokern.weyl.fractions import RationalFunction, polynomial_latex
 from holokern.weyl.printing import latex_name
 
-__all__ = ["latex", "text"]
+__all__ = ["latex", "latex_polynomial", "text"]
 
 _WIDTH = 100
 _LATEX_COLUMNS = 8
@@ -190,3 +190,9 @@ def _symbol(name: str) -> str:
 
 def _greek(source: str) -> str:
     return source.replace("S_{", r"\Sigma_{")
+
+
+def latex_polynomial(factor: RationalFunction) -> str:
+    """One factor of the singular locus, in parentheses when it is a sum."""
+    body = _greek(polynomial_latex(factor.numerator, factor.field.variables))
+    return rf"\left({body}\right)" if len(factor.numerator) > 1 else body

@@ -1,0 +1,87 @@
+"""The command line: argument parsing only; every command calls the public functions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from holokern.cli.activations import activations
+from holokern.cli.derive import derive
+from holokern.errors import HolokernError
+
+__all__ = ["main"]
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+
+
+class OneLineErrors(click.Group):
+    """A group that answers bad input with one line on stderr and exit code 2, and Ctrl-C with 130."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; with ``standalone_mode`` off, exceptions reach the caller."""
+
+        def run() -> Any:
+            return super(OneLineErrors, self).main(args, prog_name, complete_var, standalone_mode=False, **extra)
+
+        if not standalone_mode:
+            return run()
+        _print_any_character()
+        try:
+            code = run()
+        except click.exceptions.NoArgsIsHelpError as help_text:
+            click.echo(help_text.format_message())
+            code = _BAD_INPUT
+        except click.ClickException as error:
+            code = _fail(error.format_message(), error.exit_code)
+        except HolokernError as error:
+            code = _fail(str(error), _BAD_INPUT)
+        except (click.Abort, KeyboardInterrupt):
+            code = _INTERRUPTED
+        except BrokenPipeError:
+            # the reader (head, less) has seen enough; keep Python from complaining at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"holokern: error: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _print_any_character() -> None:
+    """Greek letters must not crash a terminal that cannot show them."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(version("holokern"), prog_name="holokern")
+def main() -> None:
+    r"""Exact infinite-width kernels of holonomic activation functions.
+
+    \b
+    Examples:
+      holokern derive relu
+      holokern derive "Heaviside(u)*sin(u)" --latex
+      holokern activations
+    """
+
+
+main.add_command(activations)
+main.add_command(derive)

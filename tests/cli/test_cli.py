@@ -1,0 +1,195 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from click.testing import CliRunner
+
+import holokern.pfaffian
+from holokern.cli import main
+from holokern.pfaffian.archive import from_json
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HOLOKERN_CACHE", raising=False)
+    monkeypatch.delenv("HOLOKERN_CACHE_DIR", raising=False)
+
+    def invoke(*arguments):
+        return CliRunner().invoke(main, list(arguments))
+
+    return invoke
+
+
+def _one_line_of_error(result, *words):
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("holokern: error: ")
+    for word in words:
+        assert word in line
+
+
+def test_help_and_version(run):
+    help_text = run("--help")
+    assert help_text.exit_code == 0
+    assert "holokern derive relu" in help_text.stdout
+    assert "--operator" in run("derive", "-h").stdout
+    assert run("--version").stdout.startswith("holokern, version ")
+
+
+def test_derive_prints_the_whole_system(run):
+    result = run("derive", "relu", "--coordinates", "x", "--basis", "1, d12")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    for part in (
+        "annihilator     u*D - 1",
+        "rank            2",
+        "1, d12",
+        "-5*x12/(x12^2 - x11*x22)",
+        "singular locus",
+    ):
+        assert part in result.stdout
+
+
+def test_derive_by_operators(run):
+    result = run("derive", "--operator", "u*D - 1", "--operator", "D^2", "--no-cache")
+    assert result.exit_code == 0
+    assert "rank            1" in result.stdout
+    mixed = run("derive", "--operator", "u*D", "--other-operator", "D^2 + 1", "--no-cache")
+    assert "of the other    D^2 + 1" in mixed.stdout
+
+
+def test_derive_json_is_complete_and_reads_back(run):
+    result = run("derive", "step", "--json")
+    assert result.exit_code == 0
+    record = json.loads(result.stdout)
+    assert record["rank"] == 2
+    assert record["basis"] == ["1", "a*b"]
+    assert record["matrices"]["S12"][0] == ["0", "1"]
+    assert {"factor": "S12^2 - S11*S22", "multiplicity": 1} in record["singular_locus"]
+    system = from_json(json.dumps(record["archive"]))
+    assert system == holokern.pfaffian.pfaffian("step", cache=False)
+
+
+def test_derive_latex(run):
+    result = run("derive", "relu", "--latex")
+    assert result.exit_code == 0
+    assert result.stdout.count("\\[") == result.stdout.count("\\]") == 3
+    assert r"u \partial_{u} - 1" in result.stdout
+    assert r"\Sigma_{12}" in result.stdout
+
+
+def test_parameters_and_two_activations(run):
+    result = run("derive", "leaky_relu", "--param", "slope=0.2", "--other", "elu", "--other-param", "alpha=1")
+    assert result.exit_code == 0, result.output
+    assert "σ1(u)σ2(v)" in result.stdout
+    polynomial = run("derive", "polynomial", "-p", "coefficients=1,0,1/2")
+    assert polynomial.exit_code == 0, polynomial.output
+    minus = run("derive", "--", "-u*exp(-u^2)")
+    assert minus.exit_code == 0, minus.output
+
+
+def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
+    run("derive", "step", "--no-cache")
+    assert not (tmp_path / "cache").exists()
+    run("derive", "step", "--cache-dir", str(tmp_path / "named"))
+    assert len(list((tmp_path / "named").iterdir())) == 1
+    assert not (tmp_path / "cache").exists()
+    run("derive", "step")
+    assert len(list((tmp_path / "cache" / "holokern").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["EXPR", "--operator"]),
+        (["rellu"], ["rellu"]),
+        (["tanh"], ["holonomic"]),
+        (["u +* 2"], []),
+        (["__import__('os').system('x')"], []),
+        (["x + 1"], []),
+        (["("], []),
+        (["u" * 50_000], []),
+        (["elu", "-p", "alpha"], ["NAME=VALUE"]),
+        (["elu", "-p", "alpha=nan"], ["alpha"]),
+        (["elu", "-p", "beta=1"], ["beta"]),
+        (["elu", "-p", "alpha=1", "-p", "alpha=2"], ["twice"]),
+        (["relu", "--operator", "u*D"], ["not both"]),
+        (["--operator", "u*Dx"], ["Dx"]),
+        (["--operator", "0"], []),
+        (["--operator", "u*D", "-p", "alpha=1"], ["parameters"]),
+        (["relu", "--basis", "1, q"], ["q"]),
+        (["relu", "--basis", "1, a"], ["odd"]),
+        (["relu", "--coordinates", "theta"], ["theta"]),
+        (["relu", "--nonsense"], ["--nonsense"]),
+        (["relu", "extra"], ["extra"]),
+        (["relu", "--no-cache", "--cache-dir", "x"], ["not both"]),
+        (["relu", "--cache-dir", "/dev/null/below"], ["/dev/null/below"]),
+    ],
+    ids=lambda value: " ".join(value)[:40],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
+    _one_line_of_error(run("derive", *arguments), *words)
+
+
+def test_an_unknown_command_is_one_line(run):
+    _one_line_of_error(run("deriv"), "deriv")
+
+
+def test_activations_are_listed(run):
+    result = run("activations")
+    assert result.exit_code == 0
+    assert "elu(alpha=1)" in result.stdout
+    names = [entry["name"] for entry in json.loads(run("activations", "--json").stdout)]
+    assert {"relu", "gelu", "step", "sigmoid"} <= set(names)
+    assert names == sorted(names)
+
+
+def test_an_interrupt_is_quiet_and_has_its_own_exit_code(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(holokern.pfaffian, "pfaffian", interrupted)
+    result = run("derive", "--operator", "u*D")
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_control_c_in_a_real_process_leaves_nothing_behind(tmp_path):
+    """The signal arrives while the cache file is being written."""
+    program = textwrap.dedent("""
+        import os, pathlib, signal, sys, time
+        def interrupted(self, target):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        pathlib.Path.replace = interrupted
+        from holokern.cli import main
+        main(["derive", "--operator", "u*D", "--cache-dir", sys.argv[1]])
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+    assert signal.SIGINT == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
+def test_a_closed_pipe_is_no_error_message():
+    command = (
+        f"{sys.executable} -c 'from holokern.cli import main; main()' derive --operator 'u*(D^3-D^2)' --no-cache --json"
+    )
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} | head -c 10"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert len(done.stdout) == 10
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
