@@ -11,13 +11,14 @@ from flint import fmpq_poly
 
 from holokern.activation.constants import ConstantMonomial, ExactReal, exact
 from holokern.activation.local import LocalSeries
-from holokern.activation.pieces import Pieces, exact_jump_orders, pieces_of
+from holokern.activation.pieces import ONE, Pieces, exact_jump_orders, pieces_of
 from holokern.activation.quotient import Quotient, fraction, ratio
 from holokern.activation.ring import Element, FunctionMonomial
 from holokern.activation.tree import Node
 from holokern.errors import TooLarge
 from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.univariate import UnivariateIdeal, bernstein_basis, nullspace, row_of
+from holokern.weyl.univariate import UnivariateIdeal, nullspace, row_of
+from holokern.weyl.univariate_bernstein import bernstein_basis
 
 __all__ = ["D1", "Annihilator", "annihilator_of", "whole_annihilator"]
 
@@ -38,7 +39,7 @@ class Annihilator:
 
     operators: tuple[Operator, ...]
     by_order: tuple[Operator, ...]
-    scale: ExactReal = exact(1)
+    scale: ExactReal = ONE
 
 
 def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
@@ -70,12 +71,12 @@ def annihilator_of(source: Node | Pieces) -> Annihilator:
     """The whole annihilator with its scale, see :class:`Annihilator`.
 
     The operator P₀ of least order over Q(u) that kills every piece is found by linear algebra.  With r its order and n
-    the order of the first discontinuous derivative at a break b, (u - b)^(r-n) P₀ kills the distribution: it is of
-    order n - 1 at most as a distribution there, so that no δ-derivative of higher order occurs.  Every other operator
-    of the annihilator is a torsion element modulo the ideal so obtained.  So the ideal is enlarged, at each irreducible
-    factor q of its leading coefficient, by the torsion elements Q with Qσ = 0; here Qσ = c δ_b, and c is the jump
-    at b of Σ D^(i-1) (a_i σ) for Q = Σ D^i a_i.  When nothing is left to add the ideal is the whole annihilator; without
-    breaks it is the Weyl closure of P₀ [Tsai2000].
+    the order of the first discontinuous derivative at a break b, P₀σ has δ-derivatives of order below r - n only, so
+    (u - b)^(r-n) P₀ kills σ near b.  Every other operator of the annihilator is a torsion element modulo the ideal
+    so obtained.  Hence that ideal is enlarged, at each irreducible factor q of its leading coefficient, by the torsion
+    elements Q with Qσ = 0; here Qσ = c δ_b, and c is the jump at b of Σ_{i>0} D^(i-1) (a_i σ) for Q = Σ D^i a_i.
+    When nothing is left to add, the ideal is the whole annihilator; without breaks it is the Weyl closure of P₀
+    [Tsai2000].
 
     Examples
     --------
@@ -94,7 +95,7 @@ def _annihilator(pieces: Pieces) -> Annihilator:
     for point, n in zip(pieces.breaks, exact_jump_orders(pieces), strict=True):
         if n is not None:
             start = start * fmpq_poly([-ratio(point), 1]) ** max(r - n, 0)
-    ideal = UnivariateIdeal(D1, [_polynomial(start) * minimal])
+    ideal = UnivariateIdeal(D1, [_operator([start]) * minimal])
     jumps = _Jumps(pieces)
     ideal = ideal.saturated(jumps.harmless)
     basis = ideal.basis
@@ -148,13 +149,12 @@ def _cleared(weights: list[Quotient]) -> Operator:
     polynomials = [w.num * (common // w.den) for w in weights]
     for p in polynomials:
         content = content.gcd(p)
-    return D1.from_terms(
-        {(i, k): c for k, p in enumerate(polynomials) for i, c in enumerate((p // content).coeffs()) if c != 0}
-    ).primitive()
+    return _operator([p // content for p in polynomials]).primitive()
 
 
-def _polynomial(p: Any) -> Operator:
-    return D1.from_terms({(i, 0): c for i, c in enumerate(p.coeffs()) if c != 0})
+def _operator(coefficients: list[Any]) -> Operator:
+    """Σ a_k D^k from the polynomials a_k."""
+    return D1.from_terms(((i, k), c) for k, a in enumerate(coefficients) for i, c in enumerate(a.coeffs()))
 
 
 class _Jumps:

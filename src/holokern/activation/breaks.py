@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from flint import fmpq_poly
 
-from holokern.activation.constants import ConstantMonomial, ExactReal, exact, function_value, polynomial_root
+from holokern.activation.constant_values import function_value, polynomial_root
+from holokern.activation.constants import ConstantMonomial, ExactReal, exact
 from holokern.activation.construct import element_of
 from holokern.activation.quotient import Quotient, fraction, ratio
 from holokern.activation.resolve import CHOICES, resolve
@@ -70,7 +71,8 @@ def samples(breaks: Iterable[Break]) -> list[Fraction]:
 
 def intervals(breaks: list[Break]) -> Iterator[tuple[Break | None, Break | None, Fraction]]:
     """The open intervals between breaks, as (low, high, sample point)."""
-    for low, high in pairwise([None, *breaks, None]):
+    ends: list[Break | None] = [None, *breaks, None]
+    for low, high in pairwise(ends):
         yield low, high, _between(low, high)
 
 
@@ -89,7 +91,11 @@ def merged(points: Iterable[Break]) -> list[Break]:
             tidy = point.rational
         if not any(_same(tidy, other) for other in kept):
             kept.append(tidy)
-    return sorted(kept, key=cmp_to_key(lambda a, b: (comparable(a) - comparable(b)).sign()))
+    return sorted(kept, key=cmp_to_key(_compare))
+
+
+def _compare(a: Break, b: Break) -> int:
+    return (comparable(a) - comparable(b)).sign()
 
 
 def _same(a: Break, b: Break) -> bool:

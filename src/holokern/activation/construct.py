@@ -6,15 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq_poly
-
-from holokern.activation.constants import ExactReal, exact, function_value, named_constant
+from holokern.activation.constant_values import function_value
+from holokern.activation.constants import ExactReal, exact, named_constant
 from holokern.activation.quotient import Quotient, fraction
-from holokern.activation.ring import Atom, Element, FunctionMonomial, exponential, wave
+from holokern.activation.ring import Atom, Element, FunctionMonomial, exponential, positive_power, signed_factors, wave
 from holokern.activation.tree import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Unsupported
 
-__all__ = ["IrrationalArgument", "element_of", "positive_power"]
+__all__ = ["IrrationalArgument", "element_of"]
 
 INSTEAD = 'numerical methods still serve it: hk.dual(activation, ..., method="quadrature")'
 _MAX_BESSEL_ORDER = 40
@@ -158,41 +157,6 @@ def _refusal(what: str, x: Element) -> HolokernError:
     )
 
 
-def positive_power(function: Quotient, power: Fraction, sample: Fraction | None) -> Element:
-    """A real power of a rational function that is positive at ``sample`` (anywhere, if None)."""
-    if power.denominator == 1:
-        return Element.rational(function ** int(power))
-    lead, parts = _signed_factors(function, sample)
-    if lead < 0:
-        raise BadInput(
-            f"the power ({function})^({power}) is not real at u = {sample}; use Abs or cases to make it real"
-        )
-    result = Element.constant(exact(lead).to_power(power))
-    for factor, multiplicity in parts:
-        e = multiplicity * power
-        whole = e.numerator // e.denominator
-        rest = Element.atom(Atom("power", factor), e - whole)
-        result = result * rest * factor**whole
-    return result
-
-
-def _signed_factors(function: Quotient, sample: Fraction | None) -> tuple[Fraction, list[tuple[Quotient, int]]]:
-    """``function`` = lead · Π factor^multiplicity, with irreducible factors that are positive at the sample."""
-    parts: list[tuple[Quotient, int]] = []
-    lead = fraction(function.num.leading_coefficient())
-    for polynomial, side in ((function.num, 1), (function.den, -1)):
-        for p, e in polynomial.numer().factor()[1]:
-            factor = Quotient(fmpq_poly(p) / p.leading_coefficient())
-            value = factor.at(Fraction(0) if sample is None else sample)
-            if value is None or value == 0:
-                raise TypeError("the sample lies on a root")
-            if value < 0:
-                factor = -factor
-                lead = lead if e % 2 == 0 else -lead
-            parts.append((factor, side * int(e)))
-    return lead, parts
-
-
 # -- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -249,7 +213,7 @@ def _log(args: list[Element], sample: Fraction | None) -> Element:
     (((constant, monomial), function),) = x.terms.items()
     if monomial.wave or any(atom.kind != "power" for atom, _ in monomial.atoms):
         raise _refusal("the expression takes log of", x)
-    lead, parts = _signed_factors(function, sample)
+    lead, parts = signed_factors(function, sample)
     scale = ExactReal({constant: lead})
     if scale.sign() < 0:
         raise BadInput(f"log({function}) is not real at u = {sample}; use Abs or cases to make it real")

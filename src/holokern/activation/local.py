@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from flint import fmpq_series
 
-from holokern.activation.constants import ExactReal, exact, function_value, named_constant
+from holokern.activation.constant_values import function_value
+from holokern.activation.constants import ExactReal, exact, named_constant
 from holokern.activation.quotient import Quotient, fraction, ratio
 from holokern.activation.ring import Atom, Element, FunctionMonomial
 from holokern.errors import BadInput, Unsupported

@@ -16,15 +16,15 @@ from holokern.activation.constants import ExactReal, exact
 from holokern.activation.construct import INSTEAD, IrrationalArgument, element_of
 from holokern.activation.local import LocalSeries, expand
 from holokern.activation.parity import parity_by_rules
-from holokern.activation.quotient import Quotient
 from holokern.activation.resolve import resolve
 from holokern.activation.ring import Element
 from holokern.activation.taylor import taylor
-from holokern.activation.tree import Node, U, add, multiply, negate, substitute
-from holokern.errors import BadInput, HolokernError, NotHolonomic, Unsupported
+from holokern.activation.tree import Node, U, multiply, negate, substitute
+from holokern.errors import BadInput, HolokernError, Unsupported
 
 __all__ = ["Pieces", "find_breaks", "jump_order", "jumps", "parity", "pieces_of", "rescaled"]
 
+ONE = exact(1)
 _MAX_SMOOTHNESS = 256
 _NUMERICAL_ORDER = 12
 _NUMERICAL_BITS = 400
@@ -40,7 +40,7 @@ class Pieces:
 
     breaks: tuple[Fraction, ...]
     elements: tuple[Element, ...]
-    scale: ExactReal = exact(1)
+    scale: ExactReal = ONE
 
     def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
         """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
@@ -62,7 +62,7 @@ def pieces_of(tree: Node) -> Pieces:
 
     Examples
     --------
-    >>> from holokern.activation.tree import U, ZERO, call
+    >>> from holokern.activation.tree import U, ZERO, add, call
     >>> pieces_of(call("Max", U, ZERO)).breaks
     (Fraction(0, 1),)
     >>> pieces_of(add(call("Max", U, ZERO), call("Min", U, ZERO))).breaks
@@ -180,7 +180,7 @@ def _is_singular(element: Element, left: LocalSeries, right: LocalSeries, point:
 
 
 def find_breaks(tree: Node) -> tuple[Break, ...]:
-    """The points where σ is not analytic, sorted: Fractions, irrational exact constants, or floats if found numerically.
+    """The points where σ is not analytic, sorted: Fractions, irrational constants, or floats if found numerically.
 
     Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when the balls of
     its one-sided derivatives up to order 12 prove a jump, and dropped otherwise.

@@ -14,11 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from holokern.activation.constants import ConstantMonomial, ExactReal, exact, multiply_monomials
-from holokern.activation.quotient import Quotient
-from holokern.errors import TooLarge
+from flint import fmpq_poly
 
-__all__ = ["Atom", "Element", "FunctionMonomial", "exponential"]
+from holokern.activation.constants import ConstantMonomial, ExactReal, exact, multiply_monomials
+from holokern.activation.quotient import Quotient, fraction
+from holokern.errors import BadInput, TooLarge
+
+__all__ = ["Atom", "Element", "FunctionMonomial", "exponential", "positive_power", "signed_factors", "wave"]
 
 _ZERO = Quotient.constant(0)
 _ONE = Quotient.constant(1)
@@ -58,8 +60,6 @@ class Atom:
         if self.kind == "atan":
             return Element.rational(slope / (1 + q * q))
         if self.kind == "asinh":
-            from holokern.activation.construct import positive_power
-
             return positive_power(1 + q * q, Fraction(-1, 2), None) * slope
         if self.kind == "besselj" and self.parameter == 0:
             return Element.atom(Atom("besselj", q, Fraction(1))) * (-slope)
@@ -226,6 +226,41 @@ def exponential(p: Quotient) -> Element:
 def wave(name: str, angle: Quotient) -> Element:
     """Cos or sin of a rational function without constant term."""
     return Element({((), monomial): c for c, monomial in _wave(_ONE, name, FunctionMonomial(angle=angle))})
+
+
+def positive_power(function: Quotient, power: Fraction, sample: Fraction | None) -> Element:
+    """A real power of a rational function that is positive at ``sample`` (anywhere, if None)."""
+    if power.denominator == 1:
+        return Element.rational(function ** int(power))
+    lead, parts = signed_factors(function, sample)
+    if lead < 0:
+        raise BadInput(
+            f"the power ({function})^({power}) is not real at u = {sample}; use Abs or cases to make it real"
+        )
+    result = Element.constant(exact(lead).to_power(power))
+    for factor, multiplicity in parts:
+        e = multiplicity * power
+        whole = e.numerator // e.denominator
+        rest = Element.atom(Atom("power", factor), e - whole)
+        result = result * rest * factor**whole
+    return result
+
+
+def signed_factors(function: Quotient, sample: Fraction | None) -> tuple[Fraction, list[tuple[Quotient, int]]]:
+    """``function`` = lead · Π factor^multiplicity, with irreducible factors that are positive at the sample."""
+    parts: list[tuple[Quotient, int]] = []
+    lead = fraction(function.num.leading_coefficient())
+    for polynomial, side in ((function.num, 1), (function.den, -1)):
+        for p, e in polynomial.numer().factor()[1]:
+            factor = Quotient(fmpq_poly(p) / p.leading_coefficient())
+            value = factor.at(Fraction(0) if sample is None else sample)
+            if value is None or value == 0:
+                raise TypeError("the sample lies on a root")
+            if value < 0:
+                factor = -factor
+                lead = lead if e % 2 == 0 else -lead
+            parts.append((factor, side * int(e)))
+    return lead, parts
 
 
 def _wave(c: Quotient, name: str, rest: FunctionMonomial) -> list[tuple[Quotient, FunctionMonomial]]:

@@ -1,4 +1,4 @@
-"""Rigorous Taylor expansions of an expression without cases, as ``arb_series``: the numerical twin of the exact ring."""
+"""Rigorous Taylor expansions of an expression without cases: the numerical twin of the exact ring."""
 
 from __future__ import annotations
 
