@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 from holokern.activation.balls import constant_ball
 from holokern.activation.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
@@ -16,7 +16,22 @@ from holokern.errors import Unsupported
 
 __all__ = ["Growth", "growth_bound", "polynomial_in_u"]
 
-_BOUNDED = {"sin": 1, "cos": 1, "tanh": 1, "erf": 1, "erfc": 2, "atan": 2, "airyai": 1, "besselj": 1, "expit": 1}
+_BOUNDED = {
+    "sin": 1,
+    "cos": 1,
+    "tanh": 1,
+    "erf": 1,
+    "erfc": 2,
+    "atan": 2,
+    "airyai": 1,
+    "besselj": 1,
+    "expit": 1,
+    "sinc": 1,
+}
+_HIGHEST_POWER = 64
+
+
+_ZERO = arb(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +40,8 @@ class Growth:
 
     constant: arb
     power: int = 0
-    linear: arb = arb(0)
-    square: arb = arb(0)
+    linear: arb = _ZERO
+    square: arb = _ZERO
 
     def __mul__(self, other: Growth) -> Growth:
         return Growth(
@@ -186,44 +201,25 @@ def _signed_size(node: Node, side: int) -> tuple[int, arb] | None:
 
 def polynomial_in_u(node: Node) -> list[arb] | None:
     """The coefficients of a polynomial in u with constant coefficients, lowest first; None for anything else."""
+    found = _polynomial(node)
+    return None if found is None else [found[k] for k in range(len(found))]
+
+
+def _polynomial(node: Node) -> arb_poly | None:
     if is_constant(node):
-        return [constant_ball(node, ctx.prec)]
+        return arb_poly([constant_ball(node, ctx.prec)])
     match node:
         case Variable():
-            return [arb(0), arb(1)]
-        case Sum(terms):
-            total: list[arb] = []
-            for term in terms:
-                part = polynomial_in_u(term)
-                if part is None:
+            return arb_poly([0, 1])
+        case Sum(parts) | Product(parts):
+            total = arb_poly([int(isinstance(node, Product))])
+            for part in parts:
+                polynomial = _polynomial(part)
+                if polynomial is None:
                     return None
-                longest = max(len(total), len(part))
-                total = [
-                    (total[k] if k < len(total) else 0) + (part[k] if k < len(part) else 0) for k in range(longest)
-                ]
+                total = total * polynomial if isinstance(node, Product) else total + polynomial
             return total
-        case Product(factors):
-            product = [arb(1)]
-            for factor in factors:
-                part = polynomial_in_u(factor)
-                if part is None:
-                    return None
-                product = _times(product, part)
-            return product
-        case Power(base, Number(q)) if q.denominator == 1 and 0 <= q.numerator <= 64:
-            part = polynomial_in_u(base)
-            if part is None:
-                return None
-            product = [arb(1)]
-            for _ in range(q.numerator):
-                product = _times(product, part)
-            return product
+        case Power(base, Number(q)) if q.denominator == 1 and 0 <= q.numerator <= _HIGHEST_POWER:
+            polynomial = _polynomial(base)
+            return None if polynomial is None else polynomial**q.numerator
     return None
-
-
-def _times(left: list[arb], right: list[arb]) -> list[arb]:
-    result = [arb(0)] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            result[i + j] = result[i + j] + a * b
-    return result

@@ -1,0 +1,250 @@
+"""Gaussian moments in one dimension as balls: E[Q(z) f1(s1 z) … fm(sm z)], z ~ N(0, 1).
+
+Between the breaks every factor is a formula.  Where all of them are sums of u^k exp(pu + qu²) the integral is exact
+(error functions: Mills' ratio, Dawson's function); elsewhere flint integrates rigorously over a finite interval and a
+proved bound of the growth of the factors covers the rest.  Everything happens at flint's current working precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import Any
+
+from flint import acb, arb, ctx, fmpq, fmpq_poly
+
+from holokern.activation.balls import ball
+from holokern.activation.breaks import samples
+from holokern.activation.nodes import Node
+from holokern.activation.pieces import find_breaks
+from holokern.activation.resolve import resolve
+from holokern.activation.stable import stabilise
+from holokern.dual.analytic import complex_ball
+from holokern.dual.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
+from holokern.dual.growth import Growth, growth_bound
+from holokern.errors import BadInput, PrecisionLost, Unsupported
+
+__all__ = [
+    "PieceLine",
+    "gaussian_expectation",
+    "hermite_moment",
+    "piece_line",
+    "product_moment",
+    "second_moment",
+    "to_ball",
+]
+
+Number = Fraction | arb
+_FARTHEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PieceLine:
+    """A function on the line: its break points, and the tree that holds on each interval between them."""
+
+    tree: Node
+    breaks: tuple[Any, ...]
+    pieces: tuple[Node, ...]
+
+
+@lru_cache(maxsize=256)
+def piece_line(tree: Node) -> PieceLine:
+    """Cut a tree at its breaks.
+
+    Raises
+    ------
+    Unsupported
+        When a break point is known only as a float, so that nothing rigorous can be said.
+
+    Examples
+    --------
+    >>> from holokern.activation.grammar import read_expression
+    >>> piece_line(read_expression("Max(u, 0)")).breaks
+    (Fraction(0, 1),)
+    """
+    breaks = find_breaks(tree)
+    if any(isinstance(point, float) for point in breaks):
+        raise Unsupported("a break point of the activation is known numerically only, so no ball can be proved")
+    return PieceLine(tree, breaks, tuple(stabilise(resolve(tree, sample)) for sample in samples(breaks)))
+
+
+def to_ball(value: object) -> arb:
+    """A number as a ball at the current precision: int, Fraction, fmpq, arb, or an exact constant."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    if isinstance(value, (int, fmpq)):
+        return arb(value)
+    return value.ball()  # type: ignore[attr-defined]
+
+
+def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
+    """E[He_n(z) σ(cz)] with the probabilists' Hermite polynomial.
+
+    Examples
+    --------
+    >>> from holokern.activation.grammar import read_expression
+    >>> hermite_moment(piece_line(read_expression("Max(u, 0)")), Fraction(1), 1)
+    0.500000000000000
+    """
+    return gaussian_expectation([(line, c)], _hermite(n))
+
+
+def second_moment(line: PieceLine, c: Number) -> arb:
+    """E[σ(cz)²]."""
+    return gaussian_expectation([(line, c), (line, c)])
+
+
+def product_moment(line: PieceLine, c1: Number, c2: Number, sign: int) -> arb:
+    """E[σ(c1 z) σ(±c2 z)], the value of k at r = ±1."""
+    return gaussian_expectation([(line, c1), (line, sign * c2)])
+
+
+def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int] = (1,)) -> arb:
+    """E[Q(z) Π f_i(s_i z)], z standard normal, for s_i ≠ 0 (a Fraction or a ball that excludes 0).
+
+    Raises
+    ------
+    Unsupported
+        When a factor has no closed form and no proved bound of its growth.
+    BadInput
+        When the expectation does not exist.
+    """
+    total = arb(0)
+    for low, high, sample in _intervals(factors):
+        if sample is None:
+            total += _sliver(factors, polynomial, low, high)  # type: ignore[arg-type]
+            continue
+        pieces = [_piece_at(line, to_ball(s) * sample) for line, s in factors]
+        scales = [to_ball(s) for _, s in factors]
+        total += _integral(pieces, scales, polynomial, low, high)
+    return total
+
+
+# -- the line cut at all breaks --------------------------------------------------------------------------------------
+
+
+def _intervals(factors: Sequence[tuple[PieceLine, Number]]) -> Iterator[tuple[arb | None, arb | None, arb | None]]:
+    """Ends and an inner point of each interval in z; no inner point when balls leave the order of the ends open."""
+    exact: set[Fraction] = set()
+    points: list[arb] = []
+    for line, s in factors:
+        for b in line.breaks:
+            if b == 0 or (isinstance(b, Fraction) and isinstance(s, Fraction)):
+                exact.add(Fraction(0) if b == 0 else b / s)
+            else:
+                points.append(to_ball(b) / to_ball(s))
+    points += [to_ball(point) for point in exact]
+    points.sort(key=lambda point: float(point.mid()))
+    if not points:
+        yield None, None, arb(0)
+        return
+    yield None, points[0], points[0].lower() - 1
+    for low, high in pairwise(points):
+        yield low, high, ((low.upper() + high.lower()) / 2).mid() if low < high else None
+    yield points[-1], None, points[-1].upper() + 1
+
+
+def _piece_at(line: PieceLine, point: arb) -> Node:
+    index = 0
+    for b in line.breaks:
+        edge = to_ball(b)
+        if point > edge:
+            index += 1
+        elif not point < edge:
+            raise PrecisionLost("a sample point cannot be told from a break point; raise the working precision")
+    return line.pieces[index]
+
+
+def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int], low: arb, high: arb) -> arb:
+    """The integral between two ends that the balls cannot separate, from the range of the integrand there."""
+    hull = low.union(high)
+    value = _evaluate(polynomial, hull) * _density(hull)
+    for line, s in factors:
+        value *= ball(line.tree, to_ball(s) * hull, ctx.prec)
+    return value * (high - low)
+
+
+# -- one interval ----------------------------------------------------------------------------------------------------
+
+
+def _integral(
+    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+) -> arb:
+    terms = [Term(acb(q), k, acb(0), arb(0)) for k, q in enumerate(polynomial) if q]
+    for piece, s in zip(pieces, scales, strict=True):
+        factor = exponential_terms(piece)
+        if factor is None:
+            return _numerical_integral(pieces, scales, polynomial, low, high)
+        terms = multiply_terms(terms, scale_terms(factor, s))
+    return gaussian_integral(terms, low, high)
+
+
+def _numerical_integral(
+    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+) -> arb:
+    left, left_tail = (low, arb(0)) if low is not None else _cut(pieces, scales, polynomial, -1, high)
+    right, right_tail = (high, arb(0)) if high is not None else _cut(pieces, scales, polynomial, 1, low)
+    normalisation = 1 / (2 * arb.pi()).sqrt()
+
+    def integrand(z: acb, analytic: bool) -> acb:
+        value = (-(z * z) / 2).exp()
+        for piece, s in zip(pieces, scales, strict=True):
+            value = value * complex_ball(piece, s * z, analytic)
+        return value if len(polynomial) == 1 and polynomial[0] == 1 else value * _evaluate(polynomial, z)
+
+    result = acb.integral(integrand, left, right).real * normalisation
+    tail = left_tail + right_tail
+    return result if tail.is_zero() else result + arb(0, tail.upper())
+
+
+def _cut(
+    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], side: int, other: arb | None
+) -> tuple[arb, arb]:
+    """Where to stop on an infinite side, and a bound of what is left out.
+
+    With |f| ≤ K (1+z)^p exp(az + bz²) the logarithm g of the bound of the integrand is concave and
+    ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.
+    """
+    bound = Growth(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
+    reach = arb(2) if other is None else abs(other).upper() + 1
+    for piece, s in zip(pieces, scales, strict=True):
+        direction = side if s > 0 else -side
+        bound = bound * growth_bound(piece, direction).scaled(abs(s))
+        # growth_bound speaks about |u| = |s z| ≥ 1 only
+        reach = reach.max((1 / abs(s)).upper())
+    decay = arb(1) / 2 - bound.square
+    if not decay > 0:
+        raise BadInput("the activation grows too fast for this standard deviation: its Gaussian moment is infinite")
+    reach = arb(reach.upper().ceil().mid())
+    while reach < _FARTHEST:
+        slope = 2 * decay * reach - bound.power / (1 + reach) - bound.linear
+        if slope > 0:
+            exponent = bound.power * (1 + reach).log() + bound.linear * reach - decay * reach * reach
+            tail = (bound.constant * exponent.exp() / slope).upper()
+            if tail < arb(2) ** (-ctx.prec - 8):
+                return side * reach, tail
+        reach = (reach * 9 / 8).ceil()
+    raise PrecisionLost("the Gaussian tail of the activation lies too far out; use a smaller standard deviation")
+
+
+def _density(z: Any) -> Any:
+    return (-(z * z) / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def _evaluate(polynomial: Sequence[int], z: Any) -> Any:
+    return reduce(lambda value, q: value * z + q, reversed(polynomial), z * 0)
+
+
+@lru_cache(maxsize=256)
+def _hermite(n: int) -> tuple[int, ...]:
+    """The coefficients of He_n, lowest first."""
+    before, now = fmpq_poly([0]), fmpq_poly([1])
+    x = fmpq_poly([0, 1])
+    for k in range(n):
+        before, now = now, x * now - k * before
+    return tuple(int(now[k]) for k in range(n + 1))
