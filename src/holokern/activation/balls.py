@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from holokern.activation.arithmetic import Arithmetic
 from holokern.activation.nodes import Always, And, Call, Cases, Condition, Node, Not, Number, Or, Relation
-from holokern.activation.stable import stabilise
+from holokern.activation.stable import is_gate, stabilise
 from holokern.errors import BadInput
 
 __all__ = ["ball", "constant_ball"]
@@ -76,10 +76,10 @@ class _BallArithmetic(Arithmetic[arb]):
 
     def product(self, factors: tuple[Node, ...], x: arb) -> arb:
         values = []
-        for factor in sorted(factors, key=lambda item: not isinstance(item, Call)):
+        for factor in sorted(factors, key=is_gate, reverse=True):
             values.append(self.value(factor, x))
-            # an exact zero, such as a closed Heaviside gate, wins over a factor that is undefined there
-            if values[-1].is_zero():
+            # a closed gate wins over a factor that is undefined there
+            if is_gate(factor) and values[-1].is_zero():
                 return arb(0)
         return reduce(mul, values)
 

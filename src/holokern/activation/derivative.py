@@ -30,6 +30,7 @@ from holokern.activation.tree import (
     power,
     sqrt,
     subtract,
+    walk,
 )
 from holokern.errors import Unsupported
 
@@ -59,7 +60,7 @@ def differentiate(node: Node) -> Node:
         case Sum(terms):
             return add(*map(differentiate, terms))
         case Product(factors):
-            return add(*(_replace(factors, place) for place in range(len(factors))))
+            return _product(factors)
         case Power(base, exponent):
             return _power(base, exponent)
         case Call("Max" | "Min" as name, args):
@@ -71,6 +72,24 @@ def differentiate(node: Node) -> Node:
         case Cases(branches):
             return cases(*((differentiate(value), test) for value, test in branches))
     raise Unsupported(f"no derivative is known for {node!r:.80}")
+
+
+def _product(factors: tuple[Node, ...]) -> Node:
+    """The product rule, or the quotient rule when the last factor is a power r^-n of a piecewise rational r.
+
+    The quotient rule cancels symbolically what would cancel numerically in the tails of, say, u/(1 + |u|).
+    """
+    match factors[-1]:
+        case Power(base, Number(value)) if value < 0 and _is_piecewise_rational(base):
+            top = multiply(*factors[:-1])
+            change = add(multiply(differentiate(top), base), multiply(Number(value), top, differentiate(base)))
+            return multiply(change, power(base, Number(value - 1)))
+    return add(*(_replace(factors, place) for place in range(len(factors))))
+
+
+def _is_piecewise_rational(node: Node) -> bool:
+    smooth = {"Abs", "sign", "Heaviside", "Max", "Min"}
+    return not any(isinstance(part, Call) and part.name not in smooth for part in walk(node))
 
 
 def _replace(factors: tuple[Node, ...], place: int) -> Node:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ __all__ = ["evaluate"]
 
 _BLOCK = 1 << 15
 _BALL_BITS = (128, 512, 2048)
+_NEAR = tuple(sign * Fraction(1, 2**exponent) for exponent in (200, 300) for sign in (1, -1))
 _FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])
 
 
@@ -34,7 +37,8 @@ def evaluate(tree: Node, x: Any) -> Any:
     Returns
     -------
     float or ndarray
-        NaN where ``x`` is NaN or the function is undefined; at an infinity the limit, or NaN if there is none.
+        NaN where ``x`` is NaN or the function is undefined; at an infinity the limit, or NaN if there is none.  At a
+        single point where only the formula is undefined, such as 0 for sin(u)/u, the limit.
 
     Raises
     ------
@@ -65,11 +69,8 @@ def _read(x: Any) -> np.ndarray[Any, np.dtype[Any]]:
         points = np.asarray(x)
     except (TypeError, ValueError) as error:
         raise BadInput(f"expected real numbers to evaluate at, got {type(x).__name__}: {error}") from None
-    if points.dtype == object:
-        try:
-            points = points.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise BadInput(f"expected real numbers to evaluate at, got {type(x).__name__}") from None
+    if points.dtype == object and all(isinstance(item, Real | Decimal) for item in points.flat):
+        points = points.astype(np.float64)
     if points.dtype.kind not in "fiub":
         raise BadInput(f"expected real numbers to evaluate at, got an array of {points.dtype}")
     return points
@@ -88,11 +89,16 @@ def _block(stable: Node, x: Array) -> Array:
 
 
 def _by_balls(stable: Node, x: float, found: float) -> float:
-    """Balls do not overflow, so they settle inf - inf and 0*inf inside an expression."""
+    """Balls do not overflow, so they settle inf - inf and 0*inf; near x they settle 0/0."""
     for bits in _BALL_BITS:
         exact = ball(stable, Fraction(x), bits)
         if exact.is_finite() and exact.rel_accuracy_bits() > 53:
             return float(exact)
+    near = [float(ball(stable, Fraction(x) + step, _BALL_BITS[-1])) for step in _NEAR]
+    scale = max(map(abs, near))
+    # a removable singularity: from both sides and at two distances the same value
+    if np.isfinite(near).all() and np.ptp(near) <= 1e-15 * scale + 1e-60:
+        return near[-1] if scale > 1e-60 else 0.0
     return found
 
 

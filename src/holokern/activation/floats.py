@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import add, and_, mul, or_
 from types import ModuleType
 from typing import Any
@@ -24,11 +24,9 @@ from holokern.activation.nodes import (
     Not,
     Number,
     Or,
-    Power,
-    Product,
     Relation,
-    Sum,
 )
+from holokern.activation.stable import is_gate
 
 __all__ = ["FLOATS", "FloatArithmetic"]
 
@@ -55,8 +53,8 @@ class FloatArithmetic(Arithmetic[Array]):
 
     def product(self, factors: tuple[Node, ...], x: Array) -> Array:
         """A gate that is closed (0) decides alone: the other factors are not looked at there."""
-        gates = [factor for factor in factors if _is_gate(factor)]
-        others = [factor for factor in factors if not _is_gate(factor)]
+        gates = [factor for factor in factors if is_gate(factor)]
+        others = [factor for factor in factors if not is_gate(factor)]
         if not gates:
             return self._plain_product(others, x)
         result = self._plain_product(gates, x)
@@ -109,21 +107,6 @@ class FloatArithmetic(Arithmetic[Array]):
                 return ~self._holds(part, x)
 
 
-@lru_cache(maxsize=1024)
-def _is_gate(node: Node) -> bool:
-    """Whether the node vanishes identically on some piece, so that it can switch other factors off."""
-    match node:
-        case Call("Heaviside" | "Max" | "Min", _) | Cases():
-            return True
-        case Power(base, Number(value)):
-            return value > 0 and _is_gate(base)
-        case Sum(terms):
-            return all(map(_is_gate, terms))
-        case Product(factors):
-            return any(map(_is_gate, factors))
-    return False
-
-
 def _rounded(value: Fraction) -> float:
     try:
         return float(value)
@@ -162,23 +145,30 @@ def _erfc(hi: Array, lo: Array) -> Array:
     return value
 
 
-def _exprel(hi: Array, lo: Array) -> Array:
-    return np.asarray(_special().exprel(hi))
+def _over_argument(value: Array, hi: Array) -> Array:
+    """f(p)/p for f with f(0) = 0 and f'(0) = 1."""
+    return np.where(hi == 0, 1.0, value / hi)
 
 
-# f at hi + lo, to first order in lo
-_CORRECTED: dict[str, Callable[[Array, Array], Any]] = {
-    "exp": lambda hi, lo: (value := np.exp(hi)) + value * lo,
-    "expm1": lambda hi, lo: np.expm1(hi) + np.exp(hi) * lo,
-    "sin": lambda hi, lo: np.sin(hi) + np.cos(hi) * lo,
-    "cos": lambda hi, lo: np.cos(hi) - np.sin(hi) * lo,
-    "sinh": lambda hi, lo: np.sinh(hi) + np.cosh(hi) * lo,
-    "cosh": lambda hi, lo: np.cosh(hi) + np.sinh(hi) * lo,
-    "erfi": lambda hi, lo: _special().erfi(hi) + (2 / np.sqrt(np.pi)) * np.exp(hi * hi) * lo,
+def _moved(value: Array, slope: Array, lo: Array) -> Array:
+    """The value at hi + lo to first order; where the slope overflows the value has overflowed too."""
+    step = slope * lo
+    return np.where(np.isfinite(step), value + step, value)
+
+
+_CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
+    "exp": lambda hi, lo: np.exp(hi) * (1.0 + lo),
+    "expm1": lambda hi, lo: _moved(np.expm1(hi), np.exp(hi), lo),
+    "sin": lambda hi, lo: _moved(np.sin(hi), np.cos(hi), lo),
+    "cos": lambda hi, lo: _moved(np.cos(hi), -np.sin(hi), lo),
+    "sinh": lambda hi, lo: _moved(np.sinh(hi), np.cosh(hi), lo),
+    "cosh": lambda hi, lo: _moved(np.cosh(hi), np.sinh(hi), lo),
+    "erfi": lambda hi, lo: _moved(_special().erfi(hi), (2 / np.sqrt(np.pi)) * np.exp(hi * hi), lo),
     "erfc": _erfc,
     "expit": _expit,
     "softplus": _softplus,
-    "exprel": _exprel,
+    "exprel": lambda hi, lo: _over_argument(_CORRECTED["expm1"](hi, lo), hi),
+    "sinc": lambda hi, lo: _over_argument(_CORRECTED["sin"](hi, lo), hi),
 }
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -193,7 +183,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Heaviside": lambda x: np.heaviside(x, 0.5),
     "Max": lambda *args: reduce(np.maximum, args),
     "Min": lambda *args: reduce(np.minimum, args),
-    "sinc": lambda x: np.sinc(x / np.pi),
     "erf": lambda x: _special().erf(x),
     "besselj": lambda order, x: _special().jv(order, x),
     "airyai": lambda x: _special().airy(x)[0],

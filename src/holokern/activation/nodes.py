@@ -14,6 +14,8 @@ from holokern.errors import TooLarge
 
 __all__ = [
     "ARITY",
+    "MAX_NODES",
+    "MAX_TREE_DEPTH",
     "Always",
     "And",
     "Call",

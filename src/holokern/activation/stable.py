@@ -35,7 +35,7 @@ from holokern.activation.tree import (
     rebuild,
 )
 
-__all__ = ["stabilise"]
+__all__ = ["is_gate", "stabilise"]
 
 _TWO = number(2)
 
@@ -59,6 +59,21 @@ def stabilise(node: Node) -> Node:
         case Cases(branches):
             return cases(*((stabilise(value), _condition(test)) for value, test in branches))
     return node
+
+
+@lru_cache(maxsize=1024)
+def is_gate(node: Node) -> bool:
+    """Whether the node vanishes identically on some piece, so that it can switch other factors off."""
+    match node:
+        case Call("Heaviside" | "Max" | "Min", _) | Cases():
+            return True
+        case Power(base, Number(value)):
+            return value > 0 and is_gate(base)
+        case Sum(terms):
+            return all(map(is_gate, terms))
+        case Product(factors):
+            return any(map(is_gate, factors))
+    return False
 
 
 def _condition(test: Condition) -> Condition:
@@ -88,7 +103,7 @@ def _rewrite(node: Node) -> Node:
 
 
 def _sum(terms: tuple[Node, ...]) -> Node:
-    """Join the first pair of terms c*f(p) and ±c that has a form without cancellation, and look again."""
+    """Join the first pair of terms c*f and c*g whose sum has a form without cancellation, and look again."""
     for place, term in enumerate(terms):
         others = terms[:place] + terms[place + 1 :]
         for factor in term.factors if isinstance(term, Product) else (term,):
@@ -96,39 +111,47 @@ def _sum(terms: tuple[Node, ...]) -> Node:
             if not rules:
                 continue
             cofactor = multiply(term, power(factor, MINUS_ONE))
-            for sign, rule in rules:
-                partner = cofactor if sign > 0 else negate(cofactor)
-                if partner in others:
-                    rest = tuple(other for other in others if other != partner)
-                    return _rewrite(add(multiply(cofactor, rule), *rest))
+            for partner, joined in rules:
+                companion = multiply(cofactor, partner)
+                if companion in others:
+                    rest = tuple(other for other in others if other != companion)
+                    return _rewrite(add(multiply(cofactor, joined), *rest))
     return Sum(terms)
 
 
-def _rules_of(factor: Node) -> tuple[tuple[int, Node], ...]:
-    """For f the pairs (s, g) with f(p) + s = g(p), g without cancellation."""
+def _rules_of(factor: Node) -> tuple[tuple[Node, Node], ...]:
+    """For f the pairs (g, h) with f + g = h, where h has no cancellation."""
     match factor:
         case Call(name, (argument,)) if name in _PAIRS:
             return _PAIRS[name](argument)
         case Power(Call("tanh", (argument,)), Number(value)) if value == 2:
-            return ((-1, negate(power(call("cosh", argument), number(-2)))),)
+            return ((MINUS_ONE, negate(power(call("cosh", argument), number(-2)))),)
     return ()
+
+
+def _twice(name: str, argument: Node) -> Node:
+    return multiply(_TWO, call(name, argument))
 
 
 def _twice_square(name: str, argument: Node) -> Node:
     return multiply(_TWO, power(call(name, multiply(HALF, argument)), _TWO))
 
 
-_PAIRS: dict[str, Callable[[Node], tuple[tuple[int, Node], ...]]] = {
-    "exp": lambda arg: ((-1, call("expm1", arg)),),
-    "erf": lambda arg: ((1, call("erfc", negate(arg))), (-1, negate(call("erfc", arg)))),
-    "erfc": lambda arg: ((-1, negate(call("erf", arg))),),
-    "tanh": lambda arg: (
-        (1, multiply(_TWO, call("expit", multiply(_TWO, arg)))),
-        (-1, multiply(number(-2), call("expit", multiply(number(-2), arg)))),
+_PAIRS: dict[str, Callable[[Node], tuple[tuple[Node, Node], ...]]] = {
+    "exp": lambda arg: (
+        (MINUS_ONE, call("expm1", arg)),
+        (call("exp", negate(arg)), _twice("cosh", arg)),
+        (negate(call("exp", negate(arg))), _twice("sinh", arg)),
     ),
-    "expit": lambda arg: ((-1, negate(call("expit", negate(arg)))),),
-    "cos": lambda arg: ((-1, negate(_twice_square("sin", arg))),),
-    "cosh": lambda arg: ((-1, _twice_square("sinh", arg)),),
+    "erf": lambda arg: ((ONE, call("erfc", negate(arg))), (MINUS_ONE, negate(call("erfc", arg)))),
+    "erfc": lambda arg: ((MINUS_ONE, negate(call("erf", arg))),),
+    "tanh": lambda arg: (
+        (ONE, _twice("expit", multiply(_TWO, arg))),
+        (MINUS_ONE, negate(_twice("expit", multiply(number(-2), arg)))),
+    ),
+    "expit": lambda arg: ((MINUS_ONE, negate(call("expit", negate(arg)))),),
+    "cos": lambda arg: ((MINUS_ONE, negate(_twice_square("sin", arg))),),
+    "cosh": lambda arg: ((MINUS_ONE, _twice_square("sinh", arg)),),
 }
 
 
@@ -163,24 +186,31 @@ def _log(argument: Sum) -> Node:
 
 
 def _product(factors: tuple[Node, ...]) -> Node:
-    """exp(p) expit(-p) = expit(p); sin(p)/p = sinc(p); expm1(p)/p = exprel(p)."""
+    """Replace the first pair of factors f(p) g(p) that has a form without overflow or 0/0, and look again."""
     bases = {_base(factor): _integer_exponent(factor) for factor in factors}
     for base, exponent in bases.items():
-        match base:
-            case Call("exp", (argument,)) if exponent > 0:
-                mirrored = call("expit", negate(argument))
-                shared = min(exponent, bases.get(mirrored, 0))
-                if shared > 0:
-                    joined = power(call("expit", argument), number(shared))
-                    return _rewrite(
-                        multiply(*factors, power(base, number(-shared)), power(mirrored, number(-shared)), joined)
-                    )
-            case Call("sin" | "expm1" as name, (argument,)) if exponent > 0:
-                coefficient, inner = _split(argument)
-                if bases.get(inner, 0) < 0:
-                    joined = multiply(coefficient, call("sinc" if name == "sin" else "exprel", argument))
-                    return _rewrite(multiply(*factors, power(base, MINUS_ONE), inner, joined))
+        if exponent > 0 and isinstance(base, Call) and base.name in _QUOTIENTS:
+            for partner, joined in _QUOTIENTS[base.name](*base.args):
+                inner, sign = _base(partner), _integer_exponent(partner)
+                if bases.get(inner, 0) * sign > 0:
+                    return _rewrite(multiply(*factors, power(base, MINUS_ONE), power(partner, MINUS_ONE), joined))
     return Product(factors)
+
+
+def _over(name: str, argument: Node) -> tuple[Node, Node]:
+    """The pair for f(c*p)/p = c*name(c*p)."""
+    coefficient, inner = _split(argument)
+    return power(inner, MINUS_ONE), multiply(coefficient, call(name, argument))
+
+
+# for f(p) the pairs (g, h) with f*g = h
+_QUOTIENTS: dict[str, Callable[[Node], tuple[tuple[Node, Node], ...]]] = {
+    "exp": lambda arg: ((call("expit", negate(arg)), call("expit", arg)),),
+    "sin": lambda arg: (_over("sinc", arg),),
+    "expm1": lambda arg: (_over("exprel", arg),),
+    "sinh": lambda arg: ((power(call("cosh", arg), MINUS_ONE), call("tanh", arg)),),
+    "sign": lambda arg: ((arg, call("Abs", arg)),),
+}
 
 
 def _base(factor: Node) -> Node:

@@ -13,6 +13,8 @@ from math import isqrt
 
 from holokern.activation.nodes import (
     ARITY,
+    MAX_NODES,
+    MAX_TREE_DEPTH,
     Always,
     And,
     Call,
@@ -40,6 +42,8 @@ __all__ = [
     "ARITY",
     "HALF",
     "MAX_EXPONENT",
+    "MAX_NODES",
+    "MAX_TREE_DEPTH",
     "MINUS_ONE",
     "ONE",
     "ZERO",
@@ -104,7 +108,7 @@ def number(value: int | Fraction) -> Number:
 
 
 def add(*terms: Node) -> Node:
-    """The sum, flattened, with equal terms collected in the order in which they first appear.
+    """The sum, flattened (also c*(a + b)), with equal terms collected in the order in which they first appear.
 
     Examples
     --------
@@ -119,9 +123,7 @@ def add(*terms: Node) -> Node:
     result = tuple(multiply(Number(value), rest) for rest, value in collected.items() if value)
     if not result:
         return ZERO
-    if len(result) == 1:
-        return result[0]
-    return add(*result) if any(isinstance(term, Sum) for term in result) else Sum(result)
+    return result[0] if len(result) == 1 else Sum(result)
 
 
 def subtract(left: Node, right: Node) -> Node:
@@ -183,12 +185,10 @@ def power(base: Node, exponent: Node) -> Node:
     if not isinstance(exponent, Number):
         return ONE if base == ONE else Power(base, exponent)
     value = exponent.value
-    if (
-        isinstance(base, Power)
-        and isinstance(base.exponent, Number)
-        and _powers_merge(base, base.exponent.value, value)
-    ):
-        return power(base.base, Number(base.exponent.value * value))
+    if isinstance(base, Power) and isinstance(base.exponent, Number):
+        inner = base.exponent.value
+        if _powers_merge(base.base, inner, value):
+            return power(base.base, Number(inner * value))
     if abs(value) > MAX_EXPONENT:
         raise TooLarge(f"the exponent {_short(value)} is too large; exponents up to {MAX_EXPONENT} are read")
     if value == 0:
@@ -197,6 +197,8 @@ def power(base: Node, exponent: Node) -> Node:
         return base
     if isinstance(base, Number):
         return _rational_power(base.value, value)
+    if isinstance(base, Product) and value.denominator == 1:
+        return multiply(*(power(factor, exponent) for factor in base.factors))
     return Power(base, exponent)
 
 
@@ -331,7 +333,13 @@ def _substitute_in(test: Condition, replacement: Node) -> Condition:
 
 def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:
     for term in terms:
-        yield from term.terms if isinstance(term, Sum) else (term,)
+        match term:
+            case Sum(inner):
+                yield from inner
+            case Product((Number() as scale, Sum(inner))):
+                yield from (multiply(scale, part) for part in inner)
+            case _:
+                yield term
 
 
 def _flatten_product(factors: tuple[Node, ...]) -> Iterator[Node]:
@@ -387,9 +395,11 @@ def _rational_power(base: Fraction, exponent: Fraction) -> Node:
     if exponent.denominator == 1:
         return Number(raised)
     top, bottom = (_exact_root(part, exponent.denominator) for part in (raised.numerator, raised.denominator))
-    if top is None or bottom is None:
-        return Power(Number(base), Number(exponent))
-    return Number(Fraction(top, bottom))
+    if top is not None and bottom is not None:
+        return Number(Fraction(top, bottom))
+    whole = int(exponent)
+    root = Power(Number(base), Number(exponent - whole))
+    return multiply(Number(base**whole), root) if whole else root
 
 
 def _exact_root(value: int, degree: int) -> int | None:
