@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, NotHolonomic
+from holokern.weyl.algebra import Monomial, WeylAlgebra
 from holokern.weyl.operator import Operator
 
 if TYPE_CHECKING:
-    from holokern.weyl.algebra import Monomial
     from holokern.weyl.ideal import LeftIdeal
 
-__all__ = ["BFunction", "b_function"]
+__all__ = ["BFunction", "b_function", "bernstein_sato", "fresh_name"]
 
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12
@@ -54,6 +54,17 @@ class BFunction:
         for c in reversed(self.coefficients):
             result = result * value + c
         return result
+
+    def reflected(self) -> BFunction:
+        """The monic polynomial whose roots are -1 - r for the roots r of this one.
+
+        Examples
+        --------
+        >>> BFunction((Fraction(-1), Fraction(1))).reflected()
+        s + 2
+        """
+        image = self._polynomial(fmpq_poly([-1, -1])) * (-1) ** self.degree
+        return BFunction(tuple(Fraction(int(c.p), int(c.q)) for c in image.coeffs()))
 
     @property
     def roots(self) -> dict[Fraction, int]:
@@ -167,3 +178,55 @@ def _subtract(rest: dict[Monomial, Any], factor: Any, row: dict[Monomial, Any]) 
             rest.pop(key, None)
         else:
             rest[key] = value
+
+
+def bernstein_sato(polynomial: Operator) -> BFunction:
+    """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
+
+    The ideal of t - f and ∂_i + (∂f/∂x_i) ∂_t annihilates f^s with s = -∂_t t, so its b-function for the weight 1 on t
+    is b at s → -s - 1 [Oaku1997; SST2000, §5.3].
+
+    Parameters
+    ----------
+    polynomial : Operator
+        A polynomial f that is not constant, as an operator without derivations.
+
+    Examples
+    --------
+    The cusp:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> bernstein_sato(weyl_algebra("x y")("x^2 + y^3")).roots
+    {Fraction(-7, 6): 1, Fraction(-1, 1): 1, Fraction(-5, 6): 1}
+    """
+    from holokern.weyl.ideal import LeftIdeal
+
+    if not isinstance(polynomial, Operator) or polynomial.order != 0 or polynomial.degree == 0:
+        raise BadInput(f"expected a polynomial in the variables, not a constant, got {polynomial}")
+    small = polynomial.algebra
+    n = small.dimension
+    graph = WeylAlgebra((fresh_name(small, "t"), *small.variables), (fresh_name(small, "dt"), *small.derivations))
+    t, dt = graph.gens[0], graph.gens[n + 1]
+
+    def lifted(operator: Operator) -> Operator:
+        return graph.from_terms({(0, *key[:n], 0, *key[n:]): c for key, c in operator})
+
+    generators = [t - lifted(polynomial)]
+    for derivation in small.gens[n:]:
+        slope = derivation.apply(polynomial)
+        generators.append(lifted(derivation) + lifted(slope) * dt)
+    return b_function(LeftIdeal(graph, generators), (1, *[0] * n)).reflected()
+
+
+def fresh_name(algebra: WeylAlgebra, name: str) -> str:
+    """The name, with as many underscores as it takes to differ from the algebra's generators.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> fresh_name(weyl_algebra("t x"), "t")
+    't_'
+    """
+    while name in (*algebra.variables, *algebra.derivations):
+        name += "_"
+    return name

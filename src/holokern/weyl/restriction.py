@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra import Monomial, WeylAlgebra
-from holokern.weyl.bfunction import BFunction, b_function
+from holokern.weyl.bfunction import BFunction, b_function, fresh_name
 from holokern.weyl.fourier import chosen_variables
 from holokern.weyl.operator import Operator
 
@@ -176,8 +176,8 @@ def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]]) -> list[O
 
     d = len(rows[0]) - 1
     n = algebra.dimension
-    marks = [_fresh(algebra, letter) for letter in "pq"]
-    derivations = [_fresh(algebra, "d" + mark) for mark in marks]
+    marks = [fresh_name(algebra, letter) for letter in "pq"]
+    derivations = [fresh_name(algebra, "d" + mark) for mark in marks]
     larger = WeylAlgebra((*algebra.variables, *marks), (*algebra.derivations, *derivations))
 
     def marked(row: tuple[Operator, ...]) -> Operator:
@@ -190,10 +190,3 @@ def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]]) -> list[O
     basis = groebner_basis([*map(marked, rows), *nilpotent], order)
     first = [g for g in basis if all(key[n] == 0 and key[n + 1] == d for key, _ in g)]
     return [algebra.from_terms({(*k[:n], *k[n + 2 : 2 * n + 2]): c for k, c in g}) for g in first]
-
-
-def _fresh(algebra: WeylAlgebra, name: str) -> str:
-    taken = {*algebra.variables, *algebra.derivations}
-    while name in taken:
-        name += "_"
-    return name
