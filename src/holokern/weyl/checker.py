@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from holokern.errors import BadInput, CheckFailed
-from holokern.weyl.algebra import Monomial
+from holokern.weyl.algebra import Monomial, WeylAlgebra
 from holokern.weyl.operator import Operator
-from holokern.weyl.orders import Order
+from holokern.weyl.orders import Order, grevlex
 
-__all__ = ["check_groebner_basis", "check_membership", "is_groebner_basis"]
+__all__ = ["check_groebner_basis", "check_membership"]
 
 
 def check_membership(operator: Operator, generators: Sequence[Operator], cofactors: Sequence[Operator]) -> None:
@@ -37,12 +37,21 @@ def check_groebner_basis(
     order: Order,
     certificates: Sequence[Sequence[Operator]] | None = None,
 ) -> None:
-    """Check that ``basis`` is a left Gröbner basis of the ideal of ``generators`` for a well order.
+    """Check that ``basis`` is a left Gröbner basis of the ideal of ``generators``.
 
-    Every S-pair and every generator must reduce to zero by plain division (Buchberger's criterion
-    [SST2000, Thm 1.1.10]).  That the basis lies in the ideal is checked by ``certificates``, one list of cofactors of the
-    generators for each element; without them the ideal is completed here by Buchberger's algorithm without criteria,
-    which is meant for small ideals.
+    Every S-pair and every generator must reduce to zero by plain division (Buchberger's criterion); for an order that
+    is no well order this happens in the homogenised Weyl algebra [SST2000, Sect. 1.2].  That the basis lies in the
+    ideal is checked by ``certificates``, one list of cofactors of the generators for each element; without them the
+    ideal is completed here by Buchberger's algorithm without criteria, which is meant for small ideals.
+
+    Parameters
+    ----------
+    basis, generators : sequences of Operator
+        The claimed Gröbner basis and the generators of the ideal.
+    order : Order
+        Any order.
+    certificates : sequence of sequences of Operator, optional
+        Cofactors, as :func:`holokern.weyl.certificate.membership_certificate` finds them.
 
     Raises
     ------
@@ -60,16 +69,16 @@ def check_groebner_basis(
     ...
     holokern.errors.CheckFailed: the S-pair of dx + y and dy leaves the remainder 1, so this is no Gröbner basis
     """
-    if not order.is_well_order:
-        raise BadInput(f"the order {order.name} is no well order; check the basis in the homogenised algebra instead")
     if any(not g for g in basis):
         raise CheckFailed("the operator 0 is an element of the basis")
-    for f, g in combinations(basis, 2):
-        rest = _remainder(_s_operator(f, g, order), basis, order)
+    ground = _Division(order) if order.is_well_order else _HomogenizedDivision(order)
+    lifted = [ground.embed(g) for g in basis]
+    for (f, u), (g, v) in combinations(zip(basis, lifted, strict=True), 2):
+        rest = ground.remainder(ground.s_operator(u, v), lifted)
         if rest:
             raise CheckFailed(f"the S-pair of {f} and {g} leaves the remainder {rest}, so this is no Gröbner basis")
     for f in generators:
-        rest = _remainder(f, basis, order)
+        rest = ground.remainder(ground.embed(f), lifted)
         if rest:
             raise CheckFailed(f"the generator {f} leaves the remainder {rest}, so the basis spans a smaller ideal")
     if certificates is not None:
@@ -77,62 +86,110 @@ def check_groebner_basis(
             raise BadInput(f"expected one certificate an element, got {len(certificates)} for {len(basis)} elements")
         for g, cofactors in zip(basis, certificates, strict=True):
             check_membership(g, generators, cofactors)
-        return
-    completed = _complete(generators, order)
-    for g in basis:
-        if _remainder(g, completed, order):
-            raise CheckFailed(f"the element {g} does not lie in the ideal of the generators")
+    elif basis:
+        plain = _Division(grevlex(basis[0].algebra))
+        completed = plain.complete(generators)
+        for g in basis:
+            if plain.remainder(g, completed):
+                raise CheckFailed(f"the element {g} does not lie in the ideal of the generators")
 
 
-def is_groebner_basis(basis: Sequence[Operator], order: Order) -> bool:
-    """Whether ``basis`` is a Gröbner basis of the ideal that it generates."""
-    return all(not _remainder(_s_operator(f, g, order), basis, order) for f, g in combinations(basis, 2))
+class _Division:
+    """Plain division in the Weyl algebra."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    def embed(self, operator: Operator) -> Operator:
+        """The operator that is divided."""
+        return operator
+
+    def lead(self, operator: Operator) -> Monomial:
+        """The leading monomial."""
+        return max(operator.terms, key=self.order.key)
+
+    def quotient(self, a: Monomial, b: Monomial) -> Monomial | None:
+        """The monomial q with lead(q·b) = a, or None."""
+        difference = tuple(x - y for x, y in zip(a, b, strict=True))
+        return None if min(difference) < 0 else difference
+
+    def lcm(self, a: Monomial, b: Monomial) -> Monomial:
+        """The least common multiple."""
+        return tuple(max(x, y) for x, y in zip(a, b, strict=True))
+
+    def s_operator(self, f: Operator, g: Operator) -> Operator:
+        """The combination of two operators in which the leading terms cancel."""
+        a, b = self.lead(f), self.lead(g)
+        top = self.lcm(a, b)
+        return self._multiple(f, a, top) - self._multiple(g, b, top)
+
+    def remainder(self, f: Operator, divisors: Sequence[Operator]) -> Operator:
+        """Cancel leading terms as long as one can; what is left after the leading term may be reducible."""
+        leads = [(self.lead(g), g) for g in divisors if g]
+        while f:
+            top = self.lead(f)
+            step = next(
+                (self._multiple(g, lead, top) for lead, g in leads if self.quotient(top, lead) is not None), None
+            )
+            if step is None:
+                return f
+            f = f - f.terms[top] * step
+        return f
+
+    def complete(self, generators: Sequence[Operator]) -> list[Operator]:
+        """Buchberger's algorithm as in the textbook."""
+        found = [g for g in generators if g]
+        pairs = list(combinations(range(len(found)), 2))
+        while pairs:
+            i, j = pairs.pop(0)
+            rest = self.remainder(self.s_operator(found[i], found[j]), found)
+            if rest:
+                pairs += [(k, len(found)) for k in range(len(found))]
+                found.append(rest)
+        return found
+
+    def _multiple(self, g: Operator, lead: Monomial, top: Monomial) -> Operator:
+        """The monomial multiple of g with leading monomial ``top`` and leading coefficient 1."""
+        quotient = self.quotient(top, lead)
+        assert quotient is not None
+        return g.algebra.from_terms({quotient: 1 / g.terms[lead]}) * g
 
 
-def _lead(operator: Operator, order: Order) -> Monomial:
-    return max(operator.terms, key=order.key)
+class _HomogenizedDivision(_Division):
+    """Division in the homogenised Weyl algebra, realised inside an ordinary one by ∂ ↦ h²∂, since [h²∂, x] = h²."""
 
+    def embed(self, operator: Operator) -> Operator:
+        algebra = operator.algebra
+        n = algebra.dimension
+        name = "h"
+        while name in (*algebra.variables, *algebra.derivations):
+            name += "h"
+        larger = WeylAlgebra((*algebra.variables, name), (*algebra.derivations, f"d_{name}"))
+        degree = operator.degree
+        return larger.from_terms(
+            {(*key[:n], degree - sum(key) + 2 * sum(key[n:]), *key[n:], 0): c for key, c in operator}
+        )
 
-def _quotient(a: Monomial, b: Monomial) -> Monomial | None:
-    difference = tuple(x - y for x, y in zip(a, b, strict=True))
-    return None if min(difference) < 0 else difference
+    def lead(self, operator: Operator) -> Monomial:
+        return max(operator.terms, key=self._key)
 
+    def quotient(self, a: Monomial, b: Monomial) -> Monomial | None:
+        difference = super().quotient(a, b)
+        return None if difference is None or self._power(difference) < 0 else difference
 
-def _monomial(like: Operator, key: Monomial, c: object) -> Operator:
-    return like.algebra.from_terms({key: c})
+    def lcm(self, a: Monomial, b: Monomial) -> Monomial:
+        n = len(a) // 2 - 1
+        top = list(super().lcm(a, b))
+        top[n] = max(self._power(a), self._power(b)) + 2 * sum(top[n + 1 :])
+        return tuple(top)
 
+    @staticmethod
+    def _power(key: Monomial) -> int:
+        """The exponent of h beside x^α (h²∂)^β."""
+        n = len(key) // 2 - 1
+        return key[n] - 2 * sum(key[n + 1 :])
 
-def _s_operator(f: Operator, g: Operator, order: Order) -> Operator:
-    a, b = _lead(f, order), _lead(g, order)
-    top = tuple(max(x, y) for x, y in zip(a, b, strict=True))
-    left = _monomial(f, tuple(x - y for x, y in zip(top, a, strict=True)), 1 / f.terms[a])
-    right = _monomial(g, tuple(x - y for x, y in zip(top, b, strict=True)), 1 / g.terms[b])
-    return left * f - right * g
-
-
-def _remainder(f: Operator, divisors: Sequence[Operator], order: Order) -> Operator:
-    """Divide until no leading term can be cancelled; only the leading term is looked at, so the rest may be reducible."""
-    leads = [(_lead(g, order), g) for g in divisors]
-    while f:
-        top = _lead(f, order)
-        for lead, g in leads:
-            quotient = _quotient(top, lead)
-            if quotient is not None:
-                f = f - _monomial(f, quotient, f.terms[top] / g.terms[lead]) * g
-                break
-        else:
-            return f
-    return f
-
-
-def _complete(generators: Sequence[Operator], order: Order) -> list[Operator]:
-    """Buchberger's algorithm as in the textbook."""
-    found = [g for g in generators if g]
-    pairs = list(combinations(range(len(found)), 2))
-    while pairs:
-        i, j = pairs.pop(0)
-        rest = _remainder(_s_operator(found[i], found[j], order), found, order)
-        if rest:
-            pairs += [(k, len(found)) for k in range(len(found))]
-            found.append(rest)
-    return found
+    def _key(self, key: Monomial) -> tuple[int, ...]:
+        n = len(key) // 2 - 1
+        alpha, beta = key[:n], key[n + 1 : -1]
+        return (sum(alpha) + sum(beta) + self._power(key), *self.order.key((*alpha, *beta)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpz, nmod
 
-__all__ = ["Residues", "echelon", "eliminate", "primes", "reconstruct"]
+__all__ = ["Places", "Residues", "add_multiple", "echelon", "eliminate", "primes", "reconstruct"]
 
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
