@@ -1,1 +1,5 @@
-"""Activations: names, expressions and ODEs become :class:`Activation` objects."""
+"""Activations: a name, an expression, a SymPy expression or an ODE becomes an :class:`Activation`."""
+
+from holokern.activation.activation import Activation, activation, activations
+
+__all__ = ["Activation", "activation", "activations"]
