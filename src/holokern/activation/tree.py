@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import isqrt
 
 from holokern.activation.nodes import (
     ARITY,
@@ -36,6 +35,7 @@ from holokern.activation.nodes import (
     is_constant,
     walk,
 )
+from holokern.activation.rationals import check_bits, exact_root, shown
 from holokern.errors import BadInput, TooLarge
 
 __all__ = [
@@ -87,8 +87,6 @@ __all__ = [
 ]
 
 MAX_EXPONENT = 200
-# a number of at most 400 digits, so that every number that is printed can be read again
-_MAX_BITS = 1_320
 
 U = Variable()
 ZERO = Number(Fraction(0))
@@ -103,7 +101,7 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 def number(value: int | Fraction) -> Number:
     """The exact number as a node."""
     exact = Fraction(value)
-    _check_bits(exact)
+    check_bits(exact)
     return Number(exact)
 
 
@@ -156,7 +154,7 @@ def multiply(*factors: Node) -> Node:
             coefficient *= factor.value
         else:
             (denominator if _is_reciprocal(factor) else numerator).append(factor)
-    _check_bits(coefficient)
+    check_bits(coefficient)
     result = [*numerator, *denominator]
     if coefficient != 1 or not result:
         result.insert(0, Number(coefficient))
@@ -190,7 +188,7 @@ def power(base: Node, exponent: Node) -> Node:
         if _powers_merge(base.base, inner, value):
             return power(base.base, Number(inner * value))
     if abs(value) > MAX_EXPONENT:
-        raise TooLarge(f"the exponent {_short(value)} is too large; exponents up to {MAX_EXPONENT} are read")
+        raise TooLarge(f"the exponent {shown(value)} is too large; exponents up to {MAX_EXPONENT} are read")
     if value == 0:
         return ONE
     if value == 1:
@@ -389,41 +387,17 @@ def _rational_power(base: Fraction, exponent: Fraction) -> Node:
     if base == 0 and exponent < 0:
         raise BadInput("the expression divides by zero")
     if base < 0 and exponent.denominator != 1:
-        raise BadInput(f"the power ({_short(base)})^({exponent}) is not real; only real functions are activations")
-    _check_bits(base, abs(exponent.numerator))
+        raise BadInput(f"the power ({shown(base)})^({exponent}) is not real; only real functions are activations")
+    check_bits(base, abs(exponent.numerator))
     raised = base**exponent.numerator
     if exponent.denominator == 1:
         return Number(raised)
-    top, bottom = (_exact_root(part, exponent.denominator) for part in (raised.numerator, raised.denominator))
+    top, bottom = (exact_root(part, exponent.denominator) for part in (raised.numerator, raised.denominator))
     if top is not None and bottom is not None:
         return Number(Fraction(top, bottom))
     whole = int(exponent)
     root = Power(Number(base), Number(exponent - whole))
     return multiply(Number(base**whole), root) if whole else root
-
-
-def _exact_root(value: int, degree: int) -> int | None:
-    """The integer root of a non-negative integer, if there is one."""
-    if degree == 2:
-        root = isqrt(value)
-    else:
-        # Newton from above stays above the root, so it stops at the floor of it
-        root = 1 << -(-value.bit_length() // degree)
-        while (better := ((degree - 1) * root + value // root ** (degree - 1)) // degree) < root:
-            root = better
-    return root if root**degree == value else None
-
-
-def _check_bits(value: Fraction, times: int = 1) -> None:
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) * times > _MAX_BITS:
-        raise TooLarge("a number of the expression becomes too long; use smaller numbers or exponents")
-
-
-def _short(value: Fraction) -> str:
-    """A number for a message, never longer than a line."""
-    if value.numerator.bit_length() + value.denominator.bit_length() > 120:
-        return "of many digits"
-    return str(value)
 
 
 def _extreme(name: str, args: tuple[Node, ...]) -> Node:
