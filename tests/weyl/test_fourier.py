@@ -61,3 +61,12 @@ def test_unknown_variable() -> None:
     with pytest.raises(BadInput, match="at least one"):
         fourier_transform(D("x"), "")
     assert chosen_variables(D, ["y"]) == (1,)
+
+
+def test_ideals_are_carried_along() -> None:
+    """The Fourier transform of the δ-function's ideal is that of a constant, and back."""
+    delta, constant = D.ideal("x", "y"), D.ideal("dx", "dy")
+    assert fourier_transform(delta) == constant
+    assert inverse_fourier_transform(constant) == delta
+    assert delta.fourier("x") == D.ideal("dx", "y")
+    assert fourier_transform(D.ideal([])).is_zero

@@ -12,6 +12,8 @@ from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.koyama_takemura import (
     gaussian_integral_algebra,
     koyama_takemura_generators,
+    koyama_takemura_ideal,
+    koyama_takemura_ideal_of_product,
     product_annihilator,
 )
 
@@ -111,6 +113,46 @@ def test_paper_generators_for_two_relus() -> None:
         D("dx22 - dy2^2"),
     }
     assert set(koyama_takemura_generators(product_annihilator([[relu], [relu]]))) == expected
+
+
+@pytest.mark.parametrize(("operator", "rank"), [("D", 1), ("u*D - 1", 2), ("u*D", 2), ("D^2 + 1", 2), ("D + 2*u", 1)])
+def test_holonomic_in_one_dimension(operator: str, rank: int) -> None:
+    ideal = koyama_takemura_ideal_of_product([[weyl_algebra("u", "D")(operator)]])
+    assert ideal.is_holonomic
+    assert ideal.rank() == rank
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        # ∫ exp(x t²), ∫ |t| exp(x t²), ∫_0^∞ exp(x t²), ∫ exp((x - 1) t²) dt
+        ("D", "2*x11*dx11 + 1"),
+        ("u*D - 1", "x11*dx11 + 1"),
+        ("u*D", "2*x11*dx11 + 1"),
+        ("D + 2*u", "2*(x11 - 1)*dx11 + 1"),
+        # ∫ cos(t) exp(x t²) dt is a multiple of (-x)^(-1/2) exp(1/(4x))
+        ("D^2 + 1", "4*x11^2*dx11 + 2*x11 + 1"),
+    ],
+)
+def test_restriction_in_one_dimension(operator: str, expected: str) -> None:
+    found = koyama_takemura_ideal_of_product([[weyl_algebra("u", "D")(operator)]]).restriction("y1")
+    assert found == weyl_algebra("x11").ideal(expected)
+
+
+def test_integrand_that_is_no_product() -> None:
+    """f = exp(-(s - t)²) on ℝ² shifts the quadratic form: det of ((1 - x11, -1 - x12), (-1 - x12, 1 - x22))."""
+    D = weyl_algebra("s t")
+    ideal = koyama_takemura_ideal([D("ds + 2*(s - t)"), D("dt - 2*(s - t)")])
+    found = ideal.restriction("y1 y2")
+    determinant = "((1 - x11)*(1 - x22) - (1 + x12)^2)"
+    expected = [
+        f"2*{determinant}*dx11 - (1 - x22)",
+        f"{determinant}*dx12 - (1 + x12)",
+        "(1 - x11)*dx11 - (1 - x22)*dx22",
+    ]
+    for text in expected:
+        assert text in found
+    assert found.rank() == 1
 
 
 def test_zero_operators_are_dropped() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import random
 
 import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl.rational import rational_weyl_algebra
-from holokern.weyl.rational_ideal import Matrix, RationalIdeal
+from holokern.weyl.rational_ideal import Matrix, RationalIdeal, rational_extension
 
 # generators of the restricted Koyama–Takemura ideals, as Singular's restrictionIdeal prints them (the first ones)
 RELU = ["dx12^2-4*dx11*dx22", "x12*dx12+2*x22*dx22+2", "2*x11*dx11+x12*dx12+2"]
@@ -148,6 +149,22 @@ def test_trivial_ideals() -> None:
         zero.rank()
     constants = X.ideal(["dx11", "dx12", "dx22"])
     assert constants.rank() == 1
+
+
+def test_ideals_are_values() -> None:
+    ideal = X.ideal(RELU)
+    same = X.ideal([*reversed(RELU), "dx11*dx12^2 - 4*dx11^2*dx22"])
+    assert ideal == same and hash(ideal) == hash(same)
+    assert ideal != X.ideal(HEAVISIDE)
+    assert ideal != "relu"
+    assert pickle.loads(pickle.dumps(ideal)) == ideal
+    assert repr(X.ideal([])) == "<left ideal over Q(x11, x12, x22): 0>"
+    with pytest.raises(AttributeError, match="immutable"):
+        ideal.algebra = X  # type: ignore[misc]
+
+
+def test_extension_of_a_polynomial_ideal() -> None:
+    assert rational_extension(X.polynomial_algebra.ideal(RELU)) == X.ideal(RELU)
 
 
 def test_infinite_rank_names_the_derivation() -> None:
