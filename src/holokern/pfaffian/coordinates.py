@@ -1,8 +1,8 @@
 """The two coordinate systems, Σ and the paper's x = -½Σ⁻¹, and elements of a basis in either.
 
 In Σ the vector F has entries E[∂_u^i ∂_v^j σ1(u)σ2(v)]; Price's theorem gives ∂/∂Σ11 = a²/2, ∂/∂Σ12 = ab, ∂/∂Σ22 = b²/2
-with a = ∂_u and b = ∂_v [Price1958].  In x it has the unnormalised moments ∫∫ u^i v^j σ1(u)σ2(v) exp(x11 u² + 2 x12 uv + x22 v²) du dv,
-and ∂/∂x11 = u², ∂/∂x12 = 2uv, ∂/∂x22 = v².
+with a = ∂_u and b = ∂_v [Price1958].  In x it has the unnormalised moments ∫∫ u^i v^j σ1(u)σ2(v) e^Q du dv with
+Q = x11 u² + 2 x12 uv + x22 v², and ∂/∂x11 = u², ∂/∂x12 = 2uv, ∂/∂x22 = v².
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, i
 
 
 def transported(values: Sequence[RationalFunction], field: FunctionField) -> tuple[RationalFunction, ...]:
-    """The coordinates of one system as functions of the other's: the map M -> -½M⁻¹ on symmetric matrices, its own inverse."""
+    """The coordinates of one system in terms of the other's: M -> -½M⁻¹ on symmetric matrices, its own inverse."""
     m11, m12, m22 = values
     twice = 2 * (m11 * m22 - m12 * m12)
     return (field.zero - m22) / twice, m12 / twice, (field.zero - m11) / twice

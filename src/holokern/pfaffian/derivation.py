@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from holokern.errors import BadInput, BadOperator
+from holokern.errors import BadOperator
 from holokern.pfaffian.coordinates import Coordinates, Element
 from holokern.pfaffian.gauge import Matrix
-from holokern.pfaffian.interpolate import reconstruct
 from holokern.pfaffian.locus import expected_locus
 from holokern.pfaffian.quotient import PRIMES, Quotient, quotient
+from holokern.pfaffian.reconstruct import reconstruct
 from holokern.pfaffian.relations import Pair, Presentation
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.fourier import inverse_fourier_transform
 from holokern.weyl.fractions import RationalFunction
-from holokern.weyl.univariate import bernstein_basis
+from holokern.weyl.univariate_bernstein import bernstein_basis
 
 __all__ = ["derive", "present", "read_operators"]
 

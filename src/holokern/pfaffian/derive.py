@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from holokern.errors import BadInput
-from holokern.pfaffian.coordinates import coordinates_named, read_basis
+from holokern.errors import BadInput, CheckFailed
+from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation import derive, read_operators
 from holokern.pfaffian.system import PfaffianSystem
+from holokern.weyl import Operator
 
 __all__ = ["pfaffian"]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What stands for one of the two functions: its annihilator and, when it is known, the function itself."""
+
+    operators: tuple[Operator, ...]
+    function: Any = None
+    scale: Any = None
 
 
 def pfaffian(
@@ -21,14 +33,109 @@ def pfaffian(
     other_operator: object = None,
     coordinates: str = "sigma",
     basis: object = None,
-    cache: bool | str | Path | None = None,
+    cache: bool | str | os.PathLike[str] | None = None,
     check: bool = True,
 ) -> PfaffianSystem:
-    """Derive the Pfaffian system of E[σ1(u)σ2(v)], exactly."""
+    """Derive the Pfaffian system of k = E[σ1(u)σ2(v)], (u, v) ~ N(0, Σ), exactly.
+
+    Parameters
+    ----------
+    activation, other : Activation, str or SymPy expression, optional
+        σ1 and σ2, by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.  The whole
+        annihilator of the distribution is used.
+    operator, other_operator : str, Operator or list of them, optional
+        Instead of a function: exactly these operators in u and D.
+    coordinates : {"sigma", "x"}
+        Σ and the expectation itself, or the paper's x = -½Σ⁻¹ and its unnormalised integral.
+    basis : str or sequence, optional
+        The entries of F, e.g. ``"1, a*b, a^2"`` in Σ or ``"1, d12"`` in x; chosen when not given, with k and, if
+        possible, E[σ1'σ2'] first.
+    cache : bool or path, optional
+        Where systems are kept on disk; False for nowhere.
+    check : bool
+        Whether to check the system (integrability, and dF = PF against numbers when a function is given) before it is
+        returned or stored.
+
+    Returns
+    -------
+    PfaffianSystem
+
+    Raises
+    ------
+    NotHolonomic
+        If a function has no finite annihilator, or an operator is 0.
+    BadInput
+        If the input cannot be read, or the basis is none.
+    CheckFailed
+        If the result contradicts its checks.
+
+    Examples
+    --------
+    >>> system = pfaffian(operator="u*D - 1", cache=False)
+    >>> system.basis_text, system.singular_locus
+    (('1', 'a*b'), (S11, S22, S12^2 - S11*S22))
+    >>> system["S12"]
+    ((0, 1), ((-1)/(S12^2 - S11*S22), S12/(S12^2 - S11*S22)))
+    """
     chosen = coordinates_named(coordinates)
     elements = None if basis is None else read_basis(basis, chosen)
-    if operator is None:
-        raise BadInput("x")
-    left = read_operators(operator)
-    right = left if other_operator is None else read_operators(other_operator)
-    return derive(left, right, chosen, elements)
+    if activation is None and operator is None:
+        raise BadInput("expected an activation, or operator= with an operator such as 'u*D - 1'")
+    left = _side(activation, operator)
+    right = left if other is None and other_operator is None else _side(other, other_operator)
+
+    def build() -> PfaffianSystem:
+        system = _scaled(derive(left.operators, right.operators, chosen, elements), left, right)
+        if check:
+            _check(system, left, right)
+        return system
+
+    from holokern.pfaffian.cache import cached
+
+    system: PfaffianSystem = cached(_request(left, right, chosen, elements, check), build, cache)
+    return system
+
+
+def _side(function: object, operator: object) -> _Side:
+    if operator is not None:
+        if function is not None:
+            raise BadInput("expected an activation or an operator for one function, got both; drop one of them")
+        return _Side(read_operators(operator))
+    from holokern.activation import activation
+
+    read: Any = activation(function)
+    return _Side(tuple(read.annihilator), read, read.annihilator_scale)
+
+
+def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem:
+    if left.scale is None and right.scale is None:
+        return system
+    return replace(system, scale=(_or_one(left.scale), _or_one(right.scale)))
+
+
+def _or_one(scale: Any) -> Any:
+    from fractions import Fraction
+
+    return Fraction(1) if scale is None else scale
+
+
+def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:
+    if not system.is_flat():
+        raise CheckFailed(f"the derived system of rank {system.rank} is not integrable; please report this bug")
+    if left.function is not None and right.function is not None:
+        from holokern.pfaffian.numeric import check_against_numbers
+
+        check_against_numbers(system, left.function, right.function)
+
+
+def _request(
+    left: _Side, right: _Side, coordinates: Coordinates, basis: Sequence[Element] | None, check: bool
+) -> dict[str, Any]:
+    """What determines the answer; a function is part of it because the stored system was checked against it."""
+    return {
+        "annihilators": [[str(P) for P in side.operators] for side in (left, right)],
+        "functions": [None if side.function is None else repr(side.function) for side in (left, right)],
+        "coordinates": coordinates.name,
+        "basis": None if basis is None else [list(element) for element in basis],
+        "checked": check,
+    }

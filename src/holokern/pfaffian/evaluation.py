@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,31 +64,28 @@ class CompiledMatrices:
         with np.errstate(divide="ignore", invalid="ignore"):
             entries = values[:, self.factors :] / bottoms
         matrices = entries[:, self.places]
-        return np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
+        stacked: Array = np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
+        return stacked
 
     def balls(self, point: Sequence[Any]) -> tuple[Any, ...]:
-        """The matrices as ``arb_mat`` at one point, given by balls or exact numbers; the working precision is flint's."""
-        x = [ball(value) for value in point]
-        tops = [[arb(1)] for _ in x]
-        for powers, value, e in zip(tops, x, self.exponents.T, strict=True):
-            for _ in range(int(e.max(initial=0))):
-                powers.append(powers[-1] * value)
-        monomials = []
-        for key in self.exponents.tolist():
-            product = arb(1)
-            for powers, e in zip(tops, key, strict=True):
-                if e:
-                    product *= powers[e]
-            monomials.append(product)
+        """The matrices as ``arb_mat`` at one point of balls or exact numbers, at flint's working precision."""
+        highest = self.exponents.max(axis=0, initial=0).tolist()
+        powers = [[ball(value) ** e for e in range(top + 1)] for value, top in zip(point, highest, strict=True)]
+        monomials = [_product(p[e] for p, e in zip(powers, key, strict=True)) for key in self.exponents.tolist()]
         values = [sum((monomials[j] * c for j, c in row), arb(0)) for row in self.rows]
-        entries = []
-        for top, powers, scale in zip(values[self.factors :], self.powers.tolist(), self.scales, strict=True):
-            bottom = arb(scale)
-            for value, e in zip(values, powers, strict=False):
-                if e:
-                    bottom *= value**e
-            entries.append(top / bottom)
+        factors, tops = values[: self.factors], values[self.factors :]
+        entries = [
+            top / (scale * _product(f**e for f, e in zip(factors, key, strict=True) if e))
+            for top, key, scale in zip(tops, self.powers.tolist(), self.scales, strict=True)
+        ]
         return tuple(arb_mat([[entries[i] for i in row] for row in matrix]) for matrix in self.places.tolist())
+
+
+def _product(balls: Iterable[Any]) -> Any:
+    total = arb(1)
+    for value in balls:
+        total = total * value
+    return total
 
 
 def split_off(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
@@ -106,6 +103,7 @@ def split_off(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
 
 
 def ball(value: object) -> Any:
+    """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):
         return value
     from holokern.weyl.algebra import rational

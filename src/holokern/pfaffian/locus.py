@@ -1,9 +1,9 @@
 """The singular locus that the operators alone foretell.
 
-The top-degree part (Bernstein filtration) of P in Ann(σ1) is a binary form in (u, ∂), a product of lines u = λ∂; λ = ∞ is the
-line ∂ = 0.  The relations of degree n have the top parts p(Σ11 a + Σ12 b, a) a^i b^j, and their quotient is finite
-exactly where no line of σ1 meets a line of σ2, that is off the zeros of (Σ11 - λ)(Σ22 - μ) - Σ12² over all pairs of slopes.
-Only the choice of a basis can add to that locus.
+The top-degree part (Bernstein filtration) of P in Ann(σ1) is a binary form p(u, ∂), a product of lines u = λ∂; λ = ∞
+is the line ∂ = 0.  The relations have the top parts p(Σ11 a + Σ12 b, a) a^i b^j, and their quotient is finite exactly
+where no line of σ1 meets one of σ2, that is off the zeros of (Σ11 - λ)(Σ22 - μ) - Σ12² over all pairs of slopes.  Only
+the choice of a basis can add to that locus.
 """
 
 from __future__ import annotations

@@ -1,26 +1,27 @@
 """The quotient by Stein's and Price's relations: its rank, a basis of monomials, and normal forms modulo a prime.
 
-One elimination at a random point modulo a prime finds the rank, the basis and the few relations that matter.  Every further
-point then costs one small linear solve in flint.
+One elimination at a random point modulo a prime finds the rank, the basis and the few relations that matter.  Every
+further point then costs one small linear solve in flint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any
 
-from flint import nmod_mat
+from flint import fmpz, nmod_mat
 
 from holokern.errors import BadInput, NotHolonomic, TooLarge
-from holokern.pfaffian.relations import Pair, Presentation, Relation, Shift, Triple
+from holokern.pfaffian.relations import Pair, Presentation, Relation, Shift, Triple, integer_terms
 from holokern.weyl import Operator
 
 __all__ = ["PRIMES", "NormalForms", "Quotient", "bernstein_multiplicity", "quotient"]
 
-#: Primes just below 2^62; flint multiplies these in one machine word.
-PRIMES = (4611686018427387847, 4611686018427387817, 4611686018427387787, 4611686018427387761, 4611686018427387751)
+#: Primes just below 2^62, which fit a machine word.
+PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 
 _PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))
 _STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
@@ -77,7 +78,7 @@ class NormalForms:
                         square.setdefault(exponents, [0] * (size * size))[place[monomial] * size + row] = c
                     elif monomial in final:
                         rest.setdefault(exponents, [0] * (size * rank))[row * rank + final[monomial]] = -c
-        self._prime = prime
+        self._prime, self._rank = prime, rank
         self._square = [(e, nmod_mat(size, size, values, prime)) for e, values in square.items()]
         self._rest = [(e, nmod_mat(size, rank, values, prime)) for e, values in rest.items()]
         unit = [0] * (size * len(parent.targets))
@@ -91,7 +92,7 @@ class NormalForms:
             return []
         combination = _combine(self._square, point, self._prime).solve(self._unit)
         if not self._rest:
-            return [0] * (self._unit.ncols() * 0)
+            return [0] * (self._unit.ncols() * self._rank)
         return [int(c) for c in (combination.transpose() * _combine(self._rest, point, self._prime)).entries()]
 
 
@@ -121,7 +122,7 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
     (3, 1)
     """
     generators = [P for P in operators if P]
-    tops = [{key: int((c * 1).p) for key, c in _top_form(P)} for P in generators]
+    tops = [_top_form(P) for P in generators]
     degree = sum(sorted((P.degree for P in generators), reverse=True)[:2]) + 2
     rows = [
         {(k + i, m + degree - sum(next(iter(top))) - i): c for (k, m), c in top.items()}
@@ -135,9 +136,8 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
     return degree + 1 - int(nmod_mat(len(rows), degree + 1, matrix, PRIMES[0]).rank())
 
 
-def _top_form(operator: Operator) -> list[tuple[Pair, Any]]:
-    cleared = operator.primitive()
-    return [(key, c) for key, c in cleared if sum(key) == operator.degree]
+def _top_form(operator: Operator) -> dict[Pair, int]:
+    return {key: c for key, c in integer_terms(operator).items() if sum(key) == operator.degree}
 
 
 def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, seed: int = 1) -> Quotient:
@@ -180,7 +180,7 @@ def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, se
                 "the operators generate the whole Weyl algebra, so they annihilate only the function 0 "
                 "and there is no system; check the operators"
             )
-        if elimination.dimension <= expected and elimination.closed:
+        if elimination.dimension == expected and elimination.closed:
             return elimination.result()
         degree += 2
     raise TooLarge(f"no finite basis among the monomials of degree up to {_MAX_DEGREE}; try operators of lower degree")
@@ -272,7 +272,7 @@ class _Elimination:
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
-    """Columns in the order of elimination: odd, then even by falling degree, far from the diagonal first, then ``last``."""
+    """Columns in the order of elimination: odd, then even by falling degree, far from the diagonal first."""
     every = [(i, d - i) for d in range(degree + 1) for i in range(d + 1)]
     rank = {m: i for i, m in enumerate(last)}
     return sorted(

@@ -4,8 +4,8 @@ Write a = ∂_u and b = ∂_v under the expectation.  Stein's identity E[u h] = 
 K = Q(Σ), a right module over the Weyl algebra of (u, v): ∂_u multiplies by a, and u acts as ∂/∂a + Σ11 a + Σ12 b
 [Stein1981].  Every P in Ann(σ1) gives the relations a^i b^j · P = 0, and likewise Q in Ann(σ2).
 
-The same relations serve the paper's coordinates x = -½Σ⁻¹: there u multiplies and ∂_u acts as -(∂/∂a + 2x11 a + 2x12 b), so
-they are those of the inverse Fourier transform of P with 2x in the place of Σ.
+The same relations serve the paper's coordinates x = -½Σ⁻¹: there u multiplies by a and ∂_u acts as
+-(∂/∂a + 2x11 a + 2x12 b), so they are those of the inverse Fourier transform of P with 2x in the place of Σ.
 """
 
 from __future__ import annotations

@@ -26,15 +26,15 @@ __all__ = ["PfaffianSystem"]
 
 @dataclass(frozen=True)
 class PfaffianSystem:
-    """The integrable system ∂F/∂y = P_y F, y running through the three coordinates; make one with :func:`holokern.pfaffian`.
+    """The integrable system ∂F/∂y = P_y F for each of the three coordinates y; make one with :func:`holokern.pfaffian`.
 
     Attributes
     ----------
     coordinates : str
         "sigma" (F has entries E[∂_u^i ∂_v^j σ1(u)σ2(v)]) or "x" (unnormalised moments, the paper's convention).
     basis : tuple of tuples of int
-        The entries of F.  A pair (i, j) is ∂_u^i ∂_v^j under the expectation (in x: u^i v^j under the integral); a triple
-        (p, q, r) is the derivative ∂11^p ∂12^q ∂22^r of the first entry's expectation.
+        The entries of F.  A pair (i, j) is ∂_u^i ∂_v^j under the expectation (in x: u^i v^j under the integral); a
+        triple (p, q, r) is the derivative ∂11^p ∂12^q ∂22^r of the expectation.
     matrices : tuple of three matrices of RationalFunction
         P for each of the ``variables``.
     annihilators : pair of tuples of Operator
@@ -157,16 +157,16 @@ class PfaffianSystem:
         return replace(derive(*self.annihilators, target, elements), scale=self.scale)
 
     def pulled_back(self) -> tuple[Matrix, ...]:
-        """The three matrices of the same vector as a function of the other coordinates, times the ratio of normalisations."""
+        """The matrices of the same vector in the other coordinates, multiplied by the ratio of the normalisations."""
         other = coordinates_named("x" if self.coordinates == "sigma" else "sigma")
         return pull_back(self.matrices, self._system, other)
 
     def gauge(self, transform: object) -> PfaffianSystem:
         """The system of TF for an invertible matrix T of rational functions: (∂T + TP)T⁻¹."""
         matrix = read_matrix(transform, self.rank, self.field)
-        matrices = gauge_transform(self.matrices, matrix, self.variables)
+        first, second, third = gauge_transform(self.matrices, matrix, self.variables)
         frame = matrix if self.frame is None else multiply(matrix, self.frame)
-        return replace(self, matrices=matrices, frame=frame)
+        return replace(self, matrices=(first, second, third), frame=frame)
 
     def restrict(self, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:
         """The system along a rational curve, from which scalar ODEs follow."""
@@ -208,7 +208,8 @@ class PfaffianSystem:
         )
         diagonal = np.array(left)
         factors = np.array(outer).reshape(3, *(1,) * (values.ndim - 1))
-        return values * factors * (diagonal[:, None] / diagonal[None, :])
+        scaled: NDArray[np.float64] = values * factors * (diagonal[:, None] / diagonal[None, :])
+        return scaled
 
     def evaluate_ball(self, *point: object) -> tuple[Any, ...]:
         """The matrices at one point as three ``arb_mat``, from balls or exact numbers, at flint's working precision."""
@@ -247,6 +248,29 @@ class PfaffianSystem:
             raise BadInput(f"expected the three coordinates {', '.join(self.variables)}, got {len(point)} values")
 
     # -- writing -----------------------------------------------------------------------------------------------------
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The system as JSON text, exactly; :meth:`from_json` reads it back."""
+        from holokern.pfaffian.archive import to_json
+
+        return to_json(self, indent=indent)
+
+    @staticmethod
+    def from_json(text: str) -> PfaffianSystem:
+        """Read what :meth:`to_json` wrote; ArchiveError when the text is damaged or something else."""
+        from holokern.pfaffian.archive import from_json
+
+        system: PfaffianSystem = from_json(text)
+        return system
+
+    def latex(self) -> str:
+        """LaTeX source of the three matrices with their equations."""
+        from holokern.pfaffian.typeset import latex
+
+        return latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
 
     def __repr__(self) -> str:
         locus = ", ".join(map(str, self.singular_locus)) or "none"

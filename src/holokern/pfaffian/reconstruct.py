@@ -1,0 +1,264 @@
+"""Rational functions from their values modulo primes.
+
+A black box gives the values of many rational functions of three variables at a point modulo a prime.  Along a random
+line they are functions of one variable, whose reconstruction shows all degrees and the denominators: a product of
+factors known in advance and, perhaps, a remaining one, which is recovered from more lines.  With the denominators known
+the numerators are polynomials, found by Newton's interpolation on a grid; Chinese remainders and rational
+reconstruction lift them to Q.  The result is compared with the black box at fresh points modulo a fresh prime, so a
+wrong lift is noticed with overwhelming probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from flint import fmpz, nmod_poly
+
+from holokern.errors import CheckFailed
+from holokern.pfaffian.interpolate import (
+    BlackBox,
+    Exponents,
+    Line,
+    denominator_on_line,
+    interpolate,
+    lower_set,
+    polynomials_on_line,
+    random_point,
+    value_modulo,
+)
+from holokern.pfaffian.lifting import Lifting
+from holokern.weyl.fractions import FunctionField, RationalFunction
+
+__all__ = ["reconstruct"]
+
+_MAX_SAMPLES = 500
+
+
+def reconstruct(
+    box: Callable[[int], BlackBox], field: FunctionField, known: Sequence[Any], primes: Sequence[int], seed: int = 1
+) -> list[RationalFunction]:
+    """Reconstruct all functions of a black box.
+
+    Parameters
+    ----------
+    box : callable
+        Takes a prime and returns the black box modulo that prime.
+    field : FunctionField
+        The field, in three variables, that the functions belong to.
+    known : sequence of fmpz_mpoly
+        Irreducible polynomials expected in denominators; others are found.
+    primes : sequence of int
+        Primes to use; the last one only checks.
+    seed : int
+        Seed of the random points.
+
+    Raises
+    ------
+    CheckFailed
+        If the result contradicts the black box; nothing wrong is returned.
+    """
+    random = Random(seed)
+    *working, fresh = primes
+    if not box(fresh)(random_point(random, fresh)):
+        return []
+    shape = _Learner(box, working, field.ctx, [_positive(f) for f in known], random).shape()
+    lifting = Lifting()
+    for prime in working:
+        lifting.add(_numerators_modulo(box(prime), prime, shape, random), prime)
+        exact = lifting.lifted()
+        if exact is not None:
+            functions = [
+                _assemble(field, shape, powers, *row) for powers, row in zip(shape.denominators, exact, strict=True)
+            ]
+            if _agree(functions, box(fresh), fresh, random):
+                return functions
+    raise CheckFailed(
+        f"the system has coefficients of more than {31 * len(working)} bits or failed its check modulo a fresh prime; "
+        "try another basis"
+    )
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What all primes share: irreducible factors, their powers in every denominator, monomials of the numerators."""
+
+    factors: tuple[Any, ...]
+    denominators: tuple[Exponents, ...]
+    monomials: tuple[Exponents, ...]
+
+
+class _Learner:
+    """Finds the :class:`_Shape` of the functions of a black box, modulo the first prime wherever one is enough."""
+
+    def __init__(
+        self, box: Callable[[int], BlackBox], primes: Sequence[int], context: Any, known: Sequence[Any], random: Random
+    ) -> None:
+        self.box, self.primes, self.context, self.random = box, primes, context, random
+        self.factors = list(known)
+        self.weights: list[int] = []
+
+    def shape(self) -> _Shape:
+        """Learn along one random line and along the three axes."""
+        prime = self.primes[0]
+        box = self.box(prime)
+        line = Line(box, random_point(self.random, prime), random_point(self.random, prime), prime)
+        line.extend(1)
+        self.weights = [self.random.randrange(1, prime) for _ in line.rows[0]]
+        bottom = self._denominator(line, ())
+        powers, rest = _valuations(bottom, [line.restrict(f) for f in self.factors])
+        if rest.degree() > 0:
+            self.factors += self._apparent(powers, rest.degree())
+        on_line = [line.restrict(f) for f in self.factors]
+        denominators: list[Exponents] = []
+        degree = 0
+        for top in self._numerators(line, [bottom] * len(self.weights)):
+            common = bottom.gcd(top)
+            own, rest = _valuations(bottom // common, on_line)
+            if rest.degree() > 0:
+                raise CheckFailed(
+                    "a denominator was not recognised; this is a bug in the interpolation, please report it"
+                )
+            denominators.append(tuple(own))
+            degree = max(degree, top.degree() - common.degree())
+        bounds = [self._degree_along(axis, line.base, box, denominators) for axis in range(3)]
+        return _Shape(tuple(self.factors), tuple(denominators), tuple(lower_set(bounds, degree)))
+
+    def _denominator(self, line: Line, powers: Sequence[int], start: int = 8) -> Any:
+        """The common denominator on a line of all functions times the known factors to the given powers."""
+        cleared = nmod_poly([1], line.prime)
+        for factor, e in zip(self.factors, powers, strict=False):
+            cleared *= line.restrict(factor) ** e
+        for n in _sample_sizes(start):
+            line.extend(n)
+            # a random combination has the common denominator, except with a probability of about 2^-60
+            values = [
+                sum(w * v for w, v in zip(self.weights, row, strict=True)) * int(cleared(t)) % line.prime
+                for t, row in enumerate(line.rows[:n], start=1)
+            ]
+            found = denominator_on_line(values, line.prime)
+            if found is not None:
+                return found
+        raise CheckFailed(f"rational functions of degree above {_MAX_SAMPLES // 2} appeared; try simpler operators")
+
+    def _numerators(self, line: Line, bottoms: Sequence[Any]) -> list[Any]:
+        """The numerators on a line, whose denominators there are known."""
+        for n in _sample_sizes(max(len(line.rows), 4)):
+            line.extend(n)
+            at = [{id(b): int(b(t)) for b in bottoms} for t in range(1, n + 1)]
+            cleared = [
+                [v * known[id(b)] % line.prime for v, b in zip(row, bottoms, strict=True)]
+                for row, known in zip(line.rows, at, strict=True)
+            ]
+            tops = polynomials_on_line(cleared, line.prime)
+            if max(top.degree() for top in tops) < n - 2:
+                return tops
+        raise CheckFailed(f"numerators of degree above {_MAX_SAMPLES} appeared; try simpler operators")
+
+    def _apparent(self, powers: Sequence[int], degree: int) -> list[Any]:
+        """The irreducible factors of what the known ones leave of the common denominator."""
+        monomials = lower_set([degree] * 3, degree)
+        lifting = Lifting()
+        for prime in self.primes:
+            (residues,) = interpolate(self._remaining(prime, powers), monomials, prime, self.random)
+            # only determined up to a factor, so make the first coefficient 1
+            unit = pow(next(c for c in residues if c), -1, prime)
+            lifting.add([[c * unit % prime for c in residues]], prime)
+            exact = lifting.lifted(spare=24)
+            if exact is not None:
+                found = self.context.from_dict({m: c for m, c in zip(monomials, exact[0][0], strict=True) if c})
+                return [_positive(f) for f, _ in found.factor()[1]]
+        raise CheckFailed("an apparent singularity has very large coefficients; choose another basis")
+
+    def _remaining(self, prime: int, powers: Sequence[int]) -> BlackBox:
+        """The remaining denominator at a point divided by its value at a base point, from the line through both."""
+        box, base = self.box(prime), random_point(self.random, prime)
+        enough = 8
+
+        def ratio(point: Sequence[int]) -> list[int]:
+            nonlocal enough
+            line = Line(box, base, [(p - b) % prime for p, b in zip(point, base, strict=True)], prime)
+            rest = self._denominator(line, powers, enough)
+            enough = len(line.rows)
+            return [int(rest(1)) * pow(int(rest(0)), -1, prime) % prime]
+
+        return ratio
+
+    def _degree_along(self, axis: int, base: Sequence[int], box: BlackBox, denominators: Sequence[Exponents]) -> int:
+        """The largest degree of a numerator in one variable."""
+        prime = self.primes[0]
+        line = Line(box, base, [int(i == axis) for i in range(3)], prime)
+        on_line = [line.restrict(f) for f in self.factors]
+        products: dict[Exponents, Any] = {}
+        for powers in denominators:
+            if powers not in products:
+                product = nmod_poly([1], prime)
+                for f, e in zip(on_line, powers, strict=True):
+                    product *= f**e
+                products[powers] = product
+        tops = self._numerators(line, [products[powers] for powers in denominators])
+        return max(0, *(int(top.degree()) for top in tops))
+
+
+def _sample_sizes(start: int) -> Iterator[int]:
+    """Growing numbers of samples, up to the limit."""
+    while start <= _MAX_SAMPLES:
+        yield start
+        start += 4 + start // 16
+
+
+def _numerators_modulo(box: BlackBox, prime: int, shape: _Shape, random: Random) -> list[list[int]]:
+    """The coefficients of all numerators modulo a prime, one list a function."""
+
+    def cleared(point: Sequence[int]) -> list[int]:
+        at = [value_modulo(f, point, prime) for f in shape.factors]
+        products = {}
+        for powers in set(shape.denominators):
+            product = 1
+            for value, e in zip(at, powers, strict=True):
+                product = product * pow(value, e, prime) % prime
+            products[powers] = product
+        return [v * products[powers] % prime for v, powers in zip(box(point), shape.denominators, strict=True)]
+
+    return interpolate(cleared, shape.monomials, prime, random)
+
+
+def _assemble(field: FunctionField, shape: _Shape, powers: Exponents, tops: list[int], scale: int) -> RationalFunction:
+    top = field.ctx.from_dict({m: c for m, c in zip(shape.monomials, tops, strict=True) if c})
+    bottom = field.ctx.constant(scale)
+    if top.is_zero():
+        return field.zero
+    for factor, e in zip(shape.factors, powers, strict=True):
+        bottom *= factor**e
+    return field.fraction(top, bottom)
+
+
+def _agree(functions: Sequence[RationalFunction], box: BlackBox, prime: int, random: Random) -> bool:
+    """Whether the functions have the black box's values at two fresh points modulo a fresh prime."""
+    for _ in range(2):
+        point = [random.randrange(1, 2**30) for _ in range(3)]
+        exact = tuple(map(fmpz, point))
+        for function, value in zip(functions, box(point), strict=True):
+            if (int(function.numerator(*exact)) - value * int(function.denominator(*exact))) % prime:
+                return False
+    return True
+
+
+def _valuations(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
+    """How often each factor divides, and what is left."""
+    powers = []
+    for factor in factors:
+        power = 0
+        while 0 < factor.degree() <= polynomial.degree():
+            quotient, rest = divmod(polynomial, factor)
+            if not rest.is_zero():
+                break
+            polynomial, power = quotient, power + 1
+        powers.append(power)
+    return powers, polynomial
+
+
+def _positive(polynomial: Any) -> Any:
+    return -polynomial if polynomial.leading_coefficient() < 0 else polynomial
