@@ -7,9 +7,11 @@ import pickle
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl.rational import rational_weyl_algebra
+from holokern.weyl.rational import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational_ideal import Matrix, RationalIdeal, rational_extension
 
 # generators of the restricted Koyama–Takemura ideals, as Singular's restrictionIdeal prints them (the first ones)
@@ -99,6 +101,34 @@ def test_members_have_normal_form_zero() -> None:
         member = X(multiplier) * ideal.generators[1] + ideal.generators[3]
         assert member in ideal
     assert X("dx12 + 1") not in ideal
+
+
+monomials = st.tuples(*[st.integers(0, 2)] * 3)
+functions = st.sampled_from(["1", "x11", "1/x12", "x22 - x11", "2/(x11 + 1)"]).map(X.field)
+operators = st.dictionaries(monomials, functions, max_size=3).map(X.from_terms)
+
+
+@settings(deadline=None, max_examples=25)
+@given(operators, operators)
+def test_normal_form_is_linear_and_unique(left: RationalOperator, right: RationalOperator) -> None:
+    ideal = X.ideal(RELU)
+    reduced = ideal.normal_form(left)
+    assert left - reduced in ideal
+    assert ideal.normal_form(left + right) == reduced + ideal.normal_form(right)
+    assert ideal.normal_form(left + right * ideal.generators[1]) == reduced
+    assert set(reduced.terms) <= set(ideal.standard_exponents)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.integers(1, 3))
+def test_exponentials_and_powers(numbers: list[int], order: int) -> None:
+    """The ideal of all products of solutions of two ODEs has the product of the orders as its rank."""
+    R = rational_weyl_algebra("x y")
+    a, b, c, d = numbers
+    x, y, dx, dy = R.gens
+    ideal = R.ideal([dx**order + a * x * dx + b, (x + 1) * (dy**2 + c * y * dy + d)])
+    assert ideal.rank() == 2 * order
+    assert_flat(ideal, ideal.connection_matrices())
 
 
 def test_appell_f1() -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from holokern.weyl import weyl_algebra
@@ -112,6 +113,30 @@ def test_equals_singular_live(name: str) -> None:
     expected = found.algebra.ideal(singular(chosen))
     assert found <= expected
     assert expected <= found
+
+
+SIGMA = {"relu": lambda u: u, "heaviside": np.ones_like, "resin": np.sin}
+
+
+@pytest.mark.parametrize("name", SIGMA)
+def test_annihilates_the_integral(name: str) -> None:
+    """Every generator kills g(x) = ∫∫ σ(u)σ(v) exp(x11 u² + 2 x12 uv + x22 v²), by quadrature at one point."""
+    x11, x12, x22 = -1.0, 0.3, -1.2
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    u, w = 4.5 * (nodes + 1), 4.5 * weights
+    grid, other = np.meshgrid(u, u, indexing="ij")
+    density = np.exp(x11 * grid**2 + 2 * x12 * grid * other + x22 * other**2)
+    values = np.outer(w, w) * SIGMA[name](grid) * SIGMA[name](other) * density
+
+    def derivative(beta: tuple[int, ...]) -> float:
+        return float(np.sum(values * grid ** (2 * beta[0]) * (2 * grid * other) ** beta[1] * other ** (2 * beta[2])))
+
+    for generator in CASES[name].ours().generators:
+        terms = [
+            float(c.p) / float(c.q) * x11 ** key[0] * x12 ** key[1] * x22 ** key[2] * derivative(key[3:])
+            for key, c in generator
+        ]
+        assert abs(sum(terms)) < 1e-12 * sum(map(abs, terms))
 
 
 @pytest.mark.slow
