@@ -1,9 +1,45 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
 from holokern.weyl.algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl.fourier import fourier_transform, inverse_fourier_transform
 from holokern.weyl.ideal import LeftIdeal
+from holokern.weyl.integration import integration_ideal, integration_module
+from holokern.weyl.koyama_takemura import (
+    gaussian_integral_algebra,
+    koyama_takemura_ideal,
+    koyama_takemura_ideal_of_product,
+)
 from holokern.weyl.operator import Operator
 from holokern.weyl.orders import Order
+from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational_ideal import RationalIdeal, rational_extension
+from holokern.weyl.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.symbols import SymbolIdeal
 
-__all__ = ["LeftIdeal", "Operator", "Order", "SymbolIdeal", "WeylAlgebra", "weyl_algebra"]
+__all__ = [
+    "BFunction",
+    "LeftIdeal",
+    "Operator",
+    "Order",
+    "RationalIdeal",
+    "RationalOperator",
+    "RationalWeylAlgebra",
+    "RestrictionModule",
+    "SymbolIdeal",
+    "WeylAlgebra",
+    "b_function",
+    "bernstein_sato",
+    "fourier_transform",
+    "gaussian_integral_algebra",
+    "integration_ideal",
+    "integration_module",
+    "inverse_fourier_transform",
+    "koyama_takemura_ideal",
+    "koyama_takemura_ideal_of_product",
+    "rational_extension",
+    "rational_weyl_algebra",
+    "restriction_ideal",
+    "restriction_module",
+    "weyl_algebra",
+]
