@@ -106,6 +106,11 @@ def test_limits() -> None:
         R("dx^1000")
     with pytest.raises(TooLarge):
         R("dx^60*dx^60")
+    with pytest.raises(TooLarge):
+        R("(x + y + 1)^500")
+    with pytest.raises(TooLarge):
+        R("*".join(["(x + y + 1)^40"] * 60))
+    assert len(R("(x + 1)^60").as_function().numerator) == 61  # type: ignore[union-attr]
     with pytest.raises(BadOperator):
         dx**-1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra
@@ -9,6 +11,7 @@ from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra
 __all__ = ["read_rational_operator"]
 
 _MAX_ORDER = 100
+_MAX_TERMS = 100_000
 
 
 def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalOperator:
@@ -58,8 +61,8 @@ def _value(algebra: RationalWeylAlgebra, node: Syntax, text: str) -> RationalOpe
 def _times(left: RationalOperator, algebra: RationalWeylAlgebra, part: Syntax, text: str) -> RationalOperator:
     if part.kind != "unary" or part.head != "/":
         factor = _value(algebra, part, text)
-        if left.order + factor.order > _MAX_ORDER:
-            raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER}")
+        if left.order + factor.order > _MAX_ORDER or _terms(left) * _terms(factor) > _MAX_TERMS:
+            raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
         return left * factor
     divisor = _value(algebra, part.parts[0], text)
     if not divisor:
@@ -78,9 +81,19 @@ def _power(base: RationalOperator, exponent: RationalOperator, text: str) -> Rat
     if value is None or value.q != 1 or (value < 0 and base.order != 0):
         raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
     power = int(value.p)
-    function = base.as_function()
-    if function is not None:
-        return base.algebra(function**power)
-    if base.order * power > _MAX_ORDER:
+    if max(base.order, 0) * power > _MAX_ORDER or _terms_of_power(base, abs(power)) > _MAX_TERMS:
         raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
-    return base**power
+    function = base.as_function()
+    return base**power if function is None else base.algebra(function**power)
+
+
+def _terms(operator: RationalOperator) -> int:
+    """The number of terms of all numerators, or of all denominators if these have more."""
+    return max(sum(len(c.numerator) for _, c in operator), sum(len(c.denominator) for _, c in operator))
+
+
+def _terms_of_power(base: RationalOperator, power: int) -> int:
+    """A bound on the number of terms of a power: a product of sums, and all monomials of its degree."""
+    n = base.algebra.dimension
+    degree = max((max(c.numerator.total_degree(), c.denominator.total_degree()) for _, c in base), default=0)
+    return int(min(_terms(base) ** power, comb(degree * power + n, n) * comb(max(base.order, 0) * power + n, n)))
