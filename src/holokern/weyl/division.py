@@ -82,7 +82,7 @@ class Divider:
     """Divide by a fixed list of operators; what depends on the divisors alone is done once.
 
     ``f = Σ q_i g_i + r`` where no term of r is divisible by a leading monomial of the divisors, and every ``q_i g_i``
-    has a leading monomial not above that of f [SST2000, Thm 1.2.4].
+    has a leading monomial not above that of f [SST2000, Sect. 1.1].
 
     Examples
     --------

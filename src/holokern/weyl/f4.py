@@ -116,7 +116,7 @@ class F4Run:
     @property
     def _is_everything(self) -> bool:
         """Whether the constant 1 has been found."""
-        return bool(self._queue.active) and self._supports[self._queue.active[-1]].lead == 0
+        return [self._supports[i].lead for i in self._queue.active] == [0]
 
     def _plan_pairs(self, entering: list[int], sugar: int) -> Plan:
         packing, supports = self._packing, self._supports
@@ -167,8 +167,6 @@ class F4Run:
         """The minimal basis, sorted, and the matrix that reduces all of it except the leading monomials."""
         packing, supports = self._packing, self._supports
         basis = sorted(self._queue.active, key=lambda i: supports[i].codes[0])
-        if self._is_everything:
-            basis = self._queue.active[-1:]
         find: Callable[[int], Multiple | None] = divisor_finder(packing, supports, basis)
         return basis, build_plan(supports, [Multiple(i, (0,) * packing.n, 0) for i in basis], {}, find, headless=True)
 

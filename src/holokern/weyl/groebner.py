@@ -22,7 +22,7 @@ def groebner_basis(generators: Sequence[Operator], order: Order) -> list[Operato
     """A left Gröbner basis of the ideal of ``generators``; the reduced one for a well order.
 
     For an order that is not a well order the basis is computed in the homogenised Weyl algebra and dehomogenised
-    [SST2000, Alg. 1.2.6].  Elements are monic and sorted by leading monomial.
+    [SST2000, Sect. 1.2].  Elements are monic and sorted by leading monomial.
 
     The basis is computed by F4 [Faugere1999] modulo primes; the first run is recorded and replayed modulo the others
     until the rational reconstruction agrees with one more prime and reduces the generators to zero over Q.  So the

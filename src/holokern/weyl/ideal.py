@@ -191,7 +191,7 @@ class LeftIdeal:
     # -- initial ideals ----------------------------------------------------------------------------------------------
 
     def initial_forms(self, weights: Sequence[int]) -> tuple[Operator, ...]:
-        """The initial forms of a Gröbner basis for ``weights``; they generate the ideal in(I) [SST2000, Thm 1.1.6]."""
+        """The initial forms of a Gröbner basis for ``weights``; they generate the ideal in(I) [SST2000, Sect. 1.1]."""
         basis = self.groebner(tuple(weights))
         return tuple(initial_form(g, tuple(weights)) for g in basis)
 
@@ -222,7 +222,7 @@ class LeftIdeal:
         )
 
     def characteristic_ideal(self) -> SymbolIdeal:
-        """The characteristic ideal in_(0,1)(I) in Q[x, ξ] [SST2000, Def. 1.4.8]."""
+        """The characteristic ideal in_(0,1)(I) in Q[x, ξ] [SST2000, Sect. 1.4]."""
         n = self.algebra.dimension
         found = self.initial((0,) * n + (1,) * n)
         assert isinstance(found, SymbolIdeal)
@@ -232,7 +232,7 @@ class LeftIdeal:
         """The dimension of D/I: 2n for (0), at least n unless I = (1), and -1 for (1).
 
         Computed from the Bernstein filtration, which gives the same number as the order filtration
-        [SST2000, Thm 1.4.12].
+        [SST2000, Sect. 1.4].
         """
         key = grevlex(self.algebra).key
         return monomial_dimension((max(g.terms, key=key) for g in self.groebner()), 2 * self.algebra.dimension)
@@ -335,7 +335,7 @@ class LeftIdeal:
         """The Weyl closure Q(x)⟨∂⟩I ∩ D, in one variable."""
         from holokern.weyl.univariate import weyl_closure
 
-        return LeftIdeal(self.algebra, weyl_closure(self.generators))
+        return LeftIdeal(self.algebra, weyl_closure(self.generators)) if self.generators else self
 
 
 def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:

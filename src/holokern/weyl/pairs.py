@@ -59,7 +59,9 @@ class PairQueue:
             if not any(packing.divides(lcms[j], lcms[i]) for j in kept):
                 kept.append(i)
         self._pairs += [self._pair(i, new, lcms[i]) for i in kept if i not in needless]
-        self.active = [i for i in self.active if not packing.divides(lead, supports[i].lead)] + [new]
+        # An element whose leading monomial another one divides is settled by their pair: it takes no further part.
+        if not any(packing.divides(supports[i].lead, lead) for i in self.active):
+            self.active = [i for i in self.active if not packing.divides(lead, supports[i].lead)] + [new]
 
     def _pair(self, i: int, j: int, lcm: int) -> Pair:
         degree = sum(self._packing.unpack(lcm))

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+from flint import fmpq, nmod_mat
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holokern.weyl.modular import echelon, eliminate, primes, reconstruct
+
+P = next(primes())
+
+
+def test_primes_are_31_bit_and_different() -> None:
+    found = [p for p, _ in zip(primes(), range(5), strict=False)]
+    assert found[0] == 2**31 - 1
+    assert len(set(found)) == 5
+    assert all(2**30 < p < 2**31 for p in found)
+
+
+@given(st.integers(1, 6), st.integers(0, 7), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=40)
+def test_echelon_form_agrees_with_flint(rows: int, columns: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    matrix = random.integers(0, P, size=(rows, columns), dtype=np.uint64)
+    matrix[random.random(matrix.shape) < 0.6] = 0
+    found, pivots = echelon(matrix, P)
+    expected, rank = nmod_mat(rows, columns, [int(e) for e in matrix.ravel()], P).rref()
+    assert len(pivots) == rank == len(found)
+    assert found.tolist() == [[int(e) for e in row] for row in expected.table()[:rank]]
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=20)
+def test_elimination_leaves_the_schur_complement(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size, free, targets = 12, 5, 4
+    upper = np.triu(random.integers(0, P, size=(size, size + free), dtype=np.uint64), 1)
+    upper[random.random(upper.shape) < 0.5] = 0
+    matrix = random.integers(0, P, size=(targets, size + free), dtype=np.uint64)
+    columns = np.ascontiguousarray(matrix.T)
+    pivots = [(i, np.flatnonzero(upper[i]), upper[i][np.flatnonzero(upper[i])]) for i in range(size)]
+    eliminate(columns, pivots, P)
+    assert not columns[:size].any()
+    upper[np.arange(size), np.arange(size)] = 1
+    stacked = np.vstack([upper, matrix])
+    _, pivot_columns = echelon(np.vstack([upper, np.ascontiguousarray(columns.T) % np.uint64(P)]), P)
+    assert pivot_columns == echelon(stacked, P)[1]
+
+
+@given(st.fractions(min_value=-(10**4), max_value=10**4, max_denominator=10**4))
+@settings(deadline=None, max_examples=60)
+def test_rational_reconstruction(value: object) -> None:
+    number = fmpq(value.numerator, value.denominator)  # type: ignore[attr-defined]
+    modulus = P * (2**61 - 1)
+    residue = int(number.p) * pow(int(number.q), -1, modulus) % modulus
+    assert reconstruct(residue, modulus) == number
+
+
+def test_reconstruction_finds_exactly_the_small_fractions() -> None:
+    modulus, bound = 101, 7
+    small = {a * pow(b, -1, modulus) % modulus for a in range(-bound, bound + 1) for b in range(1, bound + 1)}
+    assert 50 < len(small) < modulus
+    assert {r for r in range(modulus) if reconstruct(r, modulus) is not None} == small
