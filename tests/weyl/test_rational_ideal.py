@@ -149,7 +149,7 @@ def test_appell_f1() -> None:
 
 
 def test_gkz_of_the_square_root() -> None:
-    """The A-hypergeometric system of A = (1 1 1; 0 1 2), β = (0, -1): roots of a quadratic [SST2000, Ex. 1.3.10]."""
+    """The A-hypergeometric system of A = (1 1 1; 0 1 2), β = (0, -1): the roots of a quadratic."""
     R = rational_weyl_algebra("a b c")
     roots = R.ideal(["a*da + b*db + c*dc", "b*db + 2*c*dc + 1", "da*dc - db^2"])
     assert roots.rank() == 2

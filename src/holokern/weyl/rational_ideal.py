@@ -159,7 +159,7 @@ class RationalIdeal:
         return tuple(self.algebra.from_terms({key: 1}) for key in self.standard_exponents)
 
     def rank(self) -> int:
-        """The holonomic rank: the dimension of the quotient over Q(x) [SST2000, Def. 1.4.8].
+        """The holonomic rank: the dimension of the quotient over Q(x) [SST2000, §1.4].
 
         Raises
         ------
