@@ -51,11 +51,12 @@ print(json.dumps({"seconds": time.process_time() - start, "rank": system.rank, "
 """
 OURS_RESTRICTION = """
 import json, sys, time
-from holokern.weyl import koyama_takemura_ideal, weyl_algebra
+from holokern.weyl import weyl_algebra
+from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
 D = weyl_algebra("u", "D")
 _, operators = json.loads(sys.argv[1])
 start = time.process_time()
-ideal = koyama_takemura_ideal([[D(text) for text in operators]] * 2)
+ideal = koyama_takemura_ideal_of_product([[D(text) for text in operators]] * 2)
 restricted = ideal.restriction([name for name in ideal.algebra.variables if name.startswith("y")])
 print(json.dumps({"seconds": time.process_time() - start, "rank": restricted.rank()}))
 """

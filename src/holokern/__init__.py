@@ -1,1 +1,25 @@
-"""holokern: exact infinite-width kernels of holonomic activation functions."""
+"""holokern: exact infinite-width kernels of holonomic activation functions.
+
+Examples
+--------
+>>> import holokern as hk
+>>> hk.pfaffian("relu", cache=False).rank
+2
+"""
+
+from holokern import errors, weyl
+from holokern.activation import Activation, activation, activations
+from holokern.pfaffian import PfaffianSystem, pfaffian
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Activation",
+    "PfaffianSystem",
+    "__version__",
+    "activation",
+    "activations",
+    "errors",
+    "pfaffian",
+    "weyl",
+]

@@ -6,13 +6,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import click
 
+from holokern import __version__
 from holokern.cli.activations import activations
 from holokern.cli.derive import derive
+from holokern.cli.paper import paper
 from holokern.errors import HolokernError
 
 __all__ = ["main"]
@@ -71,7 +72,7 @@ def _print_any_character() -> None:
 
 
 @click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(version("holokern"), prog_name="holokern")
+@click.version_option(__version__, prog_name="holokern")
 def main() -> None:
     r"""Exact infinite-width kernels of holonomic activation functions.
 
@@ -80,8 +81,10 @@ def main() -> None:
       holokern derive relu
       holokern derive "Heaviside(u)*sin(u)" --latex
       holokern activations
+      holokern paper
     """
 
 
 main.add_command(activations)
 main.add_command(derive)
+main.add_command(paper)

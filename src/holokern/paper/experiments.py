@@ -1,0 +1,38 @@
+"""The experiments by name; each gives tables."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+
+from holokern.errors import UnknownName
+from holokern.paper.table import Table
+
+__all__ = ["EXPERIMENTS", "machine", "run_experiments"]
+
+
+def _derivations() -> list[Table]:
+    from holokern.paper.derivations import derivations
+
+    return [derivations()]
+
+
+EXPERIMENTS: dict[str, Callable[[], list[Table]]] = {
+    "derivations": _derivations,
+}
+
+
+def run_experiments(names: Sequence[str] = ()) -> dict[str, list[Table]]:
+    """Run the named experiments, or all of them, in the paper's order."""
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        raise UnknownName(f"unknown experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
+    return {name: run() for name, run in EXPERIMENTS.items() if not names or name in names}
+
+
+def machine() -> str:
+    """The machine and the versions that the seconds belong to."""
+    from importlib.metadata import version
+
+    packages = ", ".join(f"{name} {version(name)}" for name in ("holokern", "python-flint", "numpy"))
+    return f"{platform.machine()} {platform.system()}, Python {platform.python_version()}, {packages}"
