@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from holokern.activation.constants import exact, function_value, named_constant
+from holokern.activation.constant_values import function_value
+from holokern.activation.constants import exact, named_constant
 from holokern.errors import ArchiveError
 from holokern.pfaffian.archive import from_json, load, save, to_json
 from holokern.pfaffian.coordinates import COORDINATES

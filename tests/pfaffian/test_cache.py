@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import holokern.pfaffian.cache as cache_module
 from holokern.errors import ArchiveError, BadInput, CheckFailed
+from holokern.pfaffian import cache as cache_module
 from holokern.pfaffian.cache import Cache, cached, code_version, default_folder, open_cache
 from holokern.pfaffian.coordinates import COORDINATES
 from holokern.pfaffian.derivation import derive, read_operators

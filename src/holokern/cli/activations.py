@@ -22,14 +22,17 @@ def activations(as_json: bool) -> None:
     """
     from holokern.activation.catalogue import REGISTRY
 
-    entries = [REGISTRY[name] for name in sorted(REGISTRY)]
+    entries = [REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].name == name]
+    aliases = {entry.name: sorted(key for key, e in REGISTRY.items() if e is entry) for entry in entries}
     if as_json:
-        click.echo(json.dumps([_record(entry) for entry in entries], indent=2))
+        click.echo(json.dumps([_record(entry, aliases[entry.name]) for entry in entries], indent=2))
         return
     signatures = [_signature(entry) for entry in entries]
     width = max(map(len, signatures))
     for signature, entry in zip(signatures, entries, strict=True):
-        click.echo(f"{signature:<{width}}  {entry.summary}")
+        others = [name for name in aliases[entry.name] if name != entry.name]
+        also = f" (also {', '.join(others)})" if others else ""
+        click.echo(f"{signature:<{width}}  {entry.summary}{also}")
 
 
 def _signature(entry: Any) -> str:
@@ -37,9 +40,10 @@ def _signature(entry: Any) -> str:
     return f"{entry.name}({', '.join(parts)})" if parts else str(entry.name)
 
 
-def _record(entry: Any) -> dict[str, Any]:
+def _record(entry: Any, names: list[str]) -> dict[str, Any]:
     return {
         "name": entry.name,
+        "aliases": [name for name in names if name != entry.name],
         "summary": entry.summary,
         "parameters": [
             {"name": p.name, "kind": p.kind, "default": None if p.default is None else _text(p.default)}

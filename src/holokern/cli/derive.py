@@ -61,10 +61,10 @@ def derive(
       holokern derive relu --coordinates x --basis "1, d12" --latex
       holokern derive -- "-u*exp(-u^2)"
     """
-    first = _side(expression, parameters, operator, name="EXPR", option="--operator")
-    second = _side(other, other_param, other_operator, name="--other", option="--other-operator", required=False)
     if no_cache and cache_dir is not None:
         raise BadInput("give --cache-dir or --no-cache, not both")
+    first = _side(expression, parameters, operator, name="EXPR", option="--operator")
+    second = _side(other, other_param, other_operator, name="--other", option="--other-operator", required=False)
     with display("deriving"):
         from holokern.pfaffian import pfaffian
 
@@ -101,9 +101,10 @@ def _side(
         if required:
             raise BadInput(f"give {name}, a name or an expression in u, or {option}; see 'holokern derive --help'")
         return {}
+    values = _parameters(parameters)
     from holokern.activation import activation
 
-    return {"activation": activation(text, **_parameters(parameters))}
+    return {"activation": activation(text, **values)}
 
 
 def _parameters(given: tuple[str, ...]) -> dict[str, Any]:

@@ -27,8 +27,11 @@ _NODES = (14, 20)
 _REACH = 40.0
 _CUTOFF = 45.0
 _RESOLVED = 1e-13
-_MAX_PANELS = 400
+_MULTIPLIERS = 10
+_MAX_PANELS = 160
 _ROUNDS = 3
+_BLOCK = 200_000
+_MAX_LOG = 700.0
 _EPS = float(np.finfo(float).eps)
 
 
@@ -125,10 +128,10 @@ def _converged(
         coarse, _ = _tensor_rule(functions, edges, correlation, degree, _NODES[0])
         values, sizes = _tensor_rule(functions, edges, correlation, degree, _NODES[1])
         change = np.abs(values - coarse)
-        if np.all(change <= tolerance * sizes):
+        if np.all(change <= tolerance * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
             break
         width /= 2
-    errors = change + 8 * _EPS * sizes
+    errors = 4 * change + 8 * _EPS * sizes
     if not np.all(np.isfinite(values)):
         raise PrecisionLost("the expectation is not finite: a function has a value that is not a number in the range")
     return values, errors
@@ -136,10 +139,15 @@ def _converged(
 
 @dataclass(frozen=True)
 class _Profile:
-    """Where one axis matters: points and the logarithm of the largest integrand there, at most 0."""
+    """Where one axis matters, at sample points of it.
+
+    ``logs`` is the logarithm of the largest integrand there, at most 0, and ``weights`` that of the largest factor
+    which multiplies the function of this axis, on the same scale.
+    """
 
     points: Array
     logs: Array
+    weights: Array
 
     @property
     def box(self) -> tuple[float, float]:
@@ -147,11 +155,12 @@ class _Profile:
         low, high = max(inside[0] - 1, 0), min(inside[-1] + 1, len(self.points) - 1)
         return float(self.points[low]), float(self.points[high])
 
-    def largest(self, low: Array, high: Array) -> Array:
-        """The largest logarithm near each interval."""
+    def weight(self, low: Array, high: Array) -> Array:
+        """The largest factor near each interval."""
         left = np.maximum(np.searchsorted(self.points, low) - 1, 0)
         right = np.minimum(np.searchsorted(self.points, high), len(self.points) - 1)
-        return np.array([np.max(self.logs[a : b + 1]) for a, b in zip(left, right, strict=True)])
+        logs = [np.max(self.weights[a : b + 1]) for a, b in zip(left, right, strict=True)]
+        return np.asarray(np.exp(np.minimum(logs, _MAX_LOG)))
 
 
 def _scan(
@@ -162,22 +171,33 @@ def _scan(
     for function, cut in zip(functions, cuts, strict=True):
         # points beside the breaks and between them, so that a short piece is not overlooked
         near = cut[np.abs(cut) < _REACH]
-        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 161), near - 1e-6, near + 1e-6, _middles(near)]))
+        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 160), near - 1e-6, near + 1e-6, _middles(near)]))
         with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.log(np.abs(function(x))) + degree * np.log1p(np.abs(x))
+            y = np.log(np.abs(function(x)))
         points.append(x)
         logs.append(np.where(np.isnan(y), -np.inf, y))
     x, y = points[0][:, None], points[1][None, :]
     gaussian = (x * x - 2 * correlation * x * y + y * y) / (2 * (1 - correlation**2))
-    total = logs[0][:, None] + logs[1][None, :] - gaussian
-    top = np.max(total)
-    if top == -np.inf:
-        return None
-    profiles = [np.max(total, axis=1), np.max(total, axis=0)]
-    ends = max(float(profile[i]) for profile in profiles for i in (0, -1))
-    if not np.isfinite(top) or ends > top - _CUTOFF:
-        raise PrecisionLost("the integrand does not decay at this covariance; take a smaller covariance")
-    return _Profile(points[0], profiles[0] - top), _Profile(points[1], profiles[1] - top)
+    polynomial = np.log1p(np.abs(x)) + np.log1p(np.abs(y))
+    profiles: list[list[tuple[Array, Array]]] = [[], []]
+    # low moments must be as accurate as the highest, which live further out
+    for power in (0, degree):
+        common = power * polynomial - gaussian
+        weights = np.max(common + logs[1][None, :], axis=1), np.max(common + logs[0][:, None], axis=0)
+        totals = [log + weight for log, weight in zip(logs, weights, strict=True)]
+        top = np.max(totals[0])
+        if top == -np.inf:
+            return None
+        ends = max(float(total[i]) for total in totals for i in (0, -1))
+        if not np.isfinite(top) or ends > top - _CUTOFF:
+            raise PrecisionLost("the integrand does not decay at this covariance; take a smaller covariance")
+        for profile, total, weight in zip(profiles, totals, weights, strict=True):
+            profile.append((total - top, weight - top))
+    first, second = (
+        _Profile(p, np.maximum(low[0], high[0]), np.maximum(low[1], high[1]))
+        for p, (low, high) in zip(points, profiles, strict=True)
+    )
+    return first, second
 
 
 def _middles(cut: Array) -> Array:
@@ -194,8 +214,10 @@ def _panels(function: Function, cut: Array, profile: _Profile, width: float) -> 
     done: list[tuple[Array, Array]] = []
     count = 0
     while len(left):
-        bad = _tail(function, left, right) * np.exp(np.minimum(profile.largest(left, right), 0.0))
-        bad = bad * (right - left) / (high - low) > _RESOLVED
+        length = right - left
+        bad = _gap(function, left, right) * profile.weight(left, right) > _RESOLVED
+        # below a few units in the last place the nodes would fall on the ends
+        bad &= length > 1e3 * _EPS * np.maximum(np.abs(left), np.abs(right))
         if count + len(left) > _MAX_PANELS:
             bad[:] = False
         done.append((left[~bad], right[~bad]))
@@ -205,13 +227,13 @@ def _panels(function: Function, cut: Array, profile: _Profile, width: float) -> 
     return np.concatenate([a for a, _ in done]), np.concatenate([b for _, b in done])
 
 
-def _tail(function: Function, left: Array, right: Array) -> Array:
-    """The last Legendre coefficients on each panel, relative to the largest value there."""
-    x, projection = _legendre(_NODES[0])
-    values = function(_spread(left, right, x))
-    size = np.max(np.abs(values), axis=1)
-    tail = np.max(np.abs(values @ projection[:, -3:]), axis=1)
-    return np.asarray(np.divide(tail, size, out=np.zeros_like(tail), where=size > 0))
+def _gap(function: Function, left: Array, right: Array) -> Array:
+    """How far two rules differ on each panel, over the products of the function with low Legendre polynomials.
+
+    The Gaussian and the Hermite polynomials look like such multipliers on a panel.
+    """
+    coarse, fine = (function(_spread(left, right, _legendre(n)[0])) @ _legendre(n)[1] for n in _NODES)
+    return np.asarray(np.max(np.abs(coarse - fine), axis=1) * (right - left) / 2)
 
 
 def _spread(left: Array, right: Array, x: Array) -> Array:
@@ -220,9 +242,9 @@ def _spread(left: Array, right: Array, x: Array) -> Array:
 
 @lru_cache(maxsize=4)
 def _legendre(n: int) -> tuple[Array, Array]:
-    """Gauss nodes and the matrix from values to Legendre coefficients."""
+    """Gauss nodes, and the matrix from values there to integrals against the first Legendre polynomials."""
     x, w = leggauss(n)
-    return x, w[:, None] * legvander(x, n - 1) * (np.arange(n) + 0.5)
+    return x, w[:, None] * legvander(x, _MULTIPLIERS - 1)
 
 
 def _tensor_rule(
@@ -236,7 +258,20 @@ def _tensor_rule(
         weighted = (function(nodes) * w * ((right - left) / 2)[:, None]).ravel()
         points.append(nodes.ravel())
         factors.append(weighted[:, None] * hermevander(points[-1], degree))
+    return _contracted(points, factors, correlation, degree)
+
+
+def _contracted(points: list[Array], factors: list[Array], correlation: float, degree: int) -> tuple[Array, Array]:
+    """Σ_ij factor_i density_ij factor_j, in blocks that fit the cache and are too small for threads to compete for."""
     u, v = points[0][:, None], points[1][None, :]
     gap = 1 - correlation**2
-    density = np.exp((2 * correlation * u * v - u * u - v * v) / (2 * gap)) / (2 * np.pi * np.sqrt(gap))
-    return factors[0].T @ density @ factors[1], np.abs(factors[0].T) @ density @ np.abs(factors[1])
+    right = np.hstack([factors[1], np.abs(factors[1])])
+    total = np.zeros((2, degree + 1, degree + 1))
+    step = max(1, _BLOCK // right.size)
+    for start in range(0, len(u), step):
+        block, left = u[start : start + step], factors[0][start : start + step]
+        inner = np.exp((2 * correlation * block * v - block * block - v * v) / (2 * gap)) @ right
+        total[0] += left.T @ inner[:, : degree + 1]
+        total[1] += np.abs(left.T) @ inner[:, degree + 1 :]
+    total /= 2 * np.pi * np.sqrt(gap)
+    return total[0], total[1]
