@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,21 +12,17 @@ from flint import fmpq_poly
 
 from holokern.activation.constants import ConstantMonomial, ExactReal, exact
 from holokern.activation.local import LocalSeries
-from holokern.activation.pieces import ONE, Pieces, exact_jump_orders, pieces_of
+from holokern.activation.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
 from holokern.activation.quotient import Quotient, fraction, ratio
+from holokern.activation.relation import D1, first_relation
 from holokern.activation.ring import Element, FunctionMonomial
 from holokern.activation.tree import Node
-from holokern.errors import TooLarge
-from holokern.weyl import Operator, weyl_algebra
+from holokern.weyl import Operator
 from holokern.weyl.univariate import UnivariateIdeal, nullspace, row_of
 from holokern.weyl.univariate_bernstein import bernstein_basis
 
-__all__ = ["D1", "Annihilator", "annihilator_of", "whole_annihilator"]
+__all__ = ["D1", "Annihilator", "annihilator_of", "minimal_operator", "saturated_annihilator", "whole_annihilator"]
 
-#: The Weyl algebra in which annihilators of activations live.
-D1 = weyl_algebra("u", "D")
-
-_MAX_ORDER = 60
 Column = tuple[int, ConstantMonomial, FunctionMonomial]
 
 
@@ -89,17 +86,29 @@ def annihilator_of(source: Node | Pieces) -> Annihilator:
 
 @lru_cache(maxsize=256)
 def _annihilator(pieces: Pieces) -> Annihilator:
-    minimal = minimal_operator(pieces.elements)
-    start = fmpq_poly([1])
-    r = minimal.order
-    for point, n in zip(pieces.breaks, exact_jump_orders(pieces), strict=True):
+    return saturated_annihilator(minimal_operator(pieces.elements), pieces, pieces.scale)
+
+
+def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
+    """The whole annihilator from the operator of least order over Q(u) that kills all pieces.
+
+    Parameters
+    ----------
+    minimal : Operator
+        That operator.
+    function : Piecewise
+        The breaks, and the exact expansions there.
+    scale : ExactReal
+        Recorded in the result.
+    """
+    start = D1.one
+    u = D1.gen("u")
+    for point, n in zip(function.breaks, exact_jump_orders(function), strict=True):
         if n is not None:
-            start = start * fmpq_poly([-ratio(point), 1]) ** max(r - n, 0)
-    ideal = UnivariateIdeal(D1, [_operator([start]) * minimal])
-    jumps = _Jumps(pieces)
-    ideal = ideal.saturated(jumps.harmless)
+            start = start * (u - D1(point)) ** max(minimal.order - n, 0)
+    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
     basis = ideal.basis
-    return Annihilator(bernstein_basis(basis), basis, pieces.scale)
+    return Annihilator(bernstein_basis(basis), basis, scale)
 
 
 def minimal_operator(elements: tuple[Element, ...]) -> Operator:
@@ -110,57 +119,24 @@ def minimal_operator(elements: tuple[Element, ...]) -> Operator:
     >>> minimal_operator((Element.rational(Quotient.variable()),))
     u*D - 1
     """
-    reduced: list[tuple[Column, dict[Column, Quotient], list[Quotient]]] = []
+    return first_relation(_derivatives(elements))
+
+
+def _derivatives(elements: tuple[Element, ...]) -> Iterator[dict[Column, Quotient]]:
     current = list(elements)
-    for order in range(_MAX_ORDER + 1):
-        row = {
+    while True:
+        yield {
             (i, constant, monomial): c
             for i, element in enumerate(current)
             for (constant, monomial), c in element.terms.items()
         }
-        weights = [Quotient.constant(0)] * order + [Quotient.constant(1)]
-        for pivot, other, other_weights in reduced:
-            factor = row.get(pivot)
-            if factor is None:
-                continue
-            for key, c in other.items():
-                total = row[key] - factor * c if key in row else -(factor * c)
-                if total:
-                    row[key] = total
-                else:
-                    del row[key]
-            for i, c in enumerate(other_weights):
-                weights[i] = weights[i] - factor * c
-        if not row:
-            return _cleared(weights)
-        pivot = min(row, key=lambda key: row[key].num.degree() + row[key].den.degree())
-        inverse = 1 / row[pivot]
-        reduced.append((pivot, {key: c * inverse for key, c in row.items()}, [c * inverse for c in weights]))
         current = [element.derivative() for element in current]
-    raise TooLarge(f"the activation solves no linear ODE of order at most {_MAX_ORDER}; simplify it")
-
-
-def _cleared(weights: list[Quotient]) -> Operator:
-    """Σ w_i D^i multiplied by the least common denominator."""
-    common = fmpq_poly([1])
-    for w in weights:
-        common = common * (w.den // common.gcd(w.den))
-    content = fmpq_poly()
-    polynomials = [w.num * (common // w.den) for w in weights]
-    for p in polynomials:
-        content = content.gcd(p)
-    return _operator([p // content for p in polynomials]).primitive()
-
-
-def _operator(coefficients: list[Any]) -> Operator:
-    """Σ a_k D^k from the polynomials a_k."""
-    return D1.from_terms(((i, k), c) for k, a in enumerate(coefficients) for i, c in enumerate(a.coeffs()))
 
 
 class _Jumps:
     """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
 
-    def __init__(self, pieces: Pieces) -> None:
+    def __init__(self, pieces: Piecewise) -> None:
         self.pieces = pieces
         self.known: dict[int, tuple[int, LocalSeries, LocalSeries]] = {}
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
+from typing import Protocol
 
 from flint import fmpq_poly
 
@@ -22,12 +23,33 @@ from holokern.activation.taylor import taylor
 from holokern.activation.tree import Node, U, multiply, negate, substitute
 from holokern.errors import BadInput, HolokernError, Unsupported
 
-__all__ = ["Pieces", "find_breaks", "jump_order", "jumps", "parity", "pieces_of", "rescaled"]
+__all__ = [
+    "Pieces",
+    "Piecewise",
+    "exact_jump_orders",
+    "find_breaks",
+    "jump_order",
+    "jumps",
+    "parity",
+    "pieces_of",
+    "rescaled",
+]
 
 ONE = exact(1)
 _MAX_SMOOTHNESS = 256
 _NUMERICAL_ORDER = 12
 _NUMERICAL_BITS = 400
+
+
+class Piecewise(Protocol):
+    """What jumps are computed from: breaks, and expansions from both sides at each of them."""
+
+    @property
+    def breaks(self) -> tuple[Fraction, ...]:
+        """The breaks, increasing."""
+
+    def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+        """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +273,12 @@ def jump_order(tree: Node) -> int | None:
     return min((order for order in exact_jump_orders(result[1]) if order is not None), default=None)
 
 
-def exact_jump_orders(pieces: Pieces) -> list[int | None]:
+def exact_jump_orders(pieces: Piecewise) -> list[int | None]:
     """For each break the order of the first derivative that is not continuous there; None if all are continuous."""
     return [_jump_order_at(pieces, index) for index in range(len(pieces.breaks))]
 
 
-def _jump_order_at(pieces: Pieces, index: int) -> int | None:
+def _jump_order_at(pieces: Piecewise, index: int) -> int | None:
     order = 4
     while order <= _MAX_SMOOTHNESS:
         left, right = pieces.expansions(index, order)
