@@ -5,8 +5,8 @@ They are limits along θ → 0 or π, and c → 0+ at a fixed angle. A break of 
 
 For σ with jumps J_b at b, k̇ has the terms
 
-- δδ: at r = ±1 two breaks with b/c1 = ±b'/c2 meet and k̇ = ±∞ with the sign of Σ J_b J_b' φ(b/c1) over such pairs (for r = -1 a second sign
-  comes from nothing: δ is even); pairs that do not meet give nothing, and neither do pairs whose sum cancels;
+- δδ: at r = ±1 two breaks with b/c1 = ±b'/c2 meet, and k̇ is infinite with the sign of Σ J_b J_b' φ(b/c1) over such
+  pairs; pairs that do not meet give nothing, and neither do pairs whose sum cancels;
 - δσ̇: J_b φ(b/c1)/c1 times σ̇ at the matching point ±c2 b/c1, the mean of both sides if σ̇ breaks there.
 
 As c → 0 a jump at zero makes k̇ infinite, jumps elsewhere disappear.
@@ -17,16 +17,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from holokern.dual.pairing import Moments, Side, conditional, diagonal, pair
+from holokern.dual.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.panels import Array
 from holokern.dual.profile import Profile, germ, profile_of
-from holokern.dual.quadrature import ORDERS, Estimate, joint_density, refine
+from holokern.dual.quadrature import FINE, Estimate, joint_density, refine
 
 __all__ = ["is_degenerate", "limits"]
 
 
-def is_degenerate(c1: Array, c2: Array, theta: Array) -> Array:
+def is_degenerate(c1: Array, c2: Array, theta: Array) -> NDArray[np.bool_]:
     """Where the covariance matrix is singular; θ counts as π from the float nearest to π on."""
     return np.asarray((c1 == 0) | (c2 == 0) | (theta <= 0) | (theta >= np.pi))
 
@@ -55,7 +56,9 @@ def _both_zero(activation: Any, small: Array, large: Array, theta: Array, tolera
     k, kdot = moments
     infinite = np.full(len(theta), at_zero.jumps[0] != 0)
     error = 4 * np.finfo(float).eps
-    return Estimate(k, np.where(infinite, np.inf, kdot), error * np.abs(k), np.where(infinite, 0.0, error * np.abs(kdot)))
+    return Estimate(
+        k, np.where(infinite, np.inf, kdot), error * np.abs(k), np.where(infinite, 0.0, error * np.abs(kdot))
+    )
 
 
 def _one_zero(activation: Any, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
@@ -68,10 +71,10 @@ def _one_zero(activation: Any, small: Array, large: Array, theta: Array, toleran
 
 
 def _infinite_slope(jump: float, g: Side, theta: Array) -> tuple[Array, Array]:
-    """lim k̇ as c1 → 0 with σ jumping at zero: J φ(0)/c1 times the mean of σ̇(v) given u = 0, δ-terms of σ̇(v) included."""
+    """The limit of k̇ as c1 → 0 when σ jumps at zero: J φ(0)/c1 times the mean of σ̇(v) given u = 0, δ-terms included."""
     inside = (theta > 0) & (theta < np.pi)
     angle = np.where(inside, theta, np.pi / 2)
-    mean = np.where(inside, conditional(g, np.zeros(len(theta)), angle, ORDERS[1], 0)[0], _two_sided(g, np.zeros(len(theta))))
+    mean = np.where(inside, conditional(g, np.zeros(len(theta)), angle, FINE)[0], _two_sided(g, np.zeros(len(theta))))
     for b, height in zip(g.profile.breaks, g.profile.jumps, strict=True):
         density = joint_density(np.zeros(len(theta)), b / g.c, angle)
         mean = mean + np.where(inside, height / g.c * density, np.inf * height if b == 0 and height else 0.0)
@@ -102,22 +105,17 @@ def _integrals(f: Side, g: Side, theta: Array, tolerance: float, with_deltas_of_
         index = np.nonzero(where)[0]
         if not len(index):
             continue
-        here_f, here_g, angle = f.some(index), g.some(index), theta[index]
+        case = f.some(index), g.some(index), theta[index], sign
 
-        def resolve(
-            todo: Any, count: int, halvings: int, f: Side = here_f, g: Side = here_g, angle: Array = angle, s: int = sign
-        ) -> Moments:
-            some_f, some_g = f.some(todo), g.some(todo)
-            if s:
-                moments = diagonal(some_f, some_g, s, count, halvings)
-            else:
-                moments = pair(some_f, some_g, angle[todo], count, halvings)
+        def resolve(todo: Any, resolution: Resolution, case: tuple[Side, Side, Array, int] = case) -> Moments:
+            some_f, some_g, angle, sign = case[0].some(todo), case[1].some(todo), case[2][todo], case[3]
+            moments = diagonal(some_f, some_g, sign, resolution) if sign else pair(some_f, some_g, angle, resolution)
             if not with_deltas_of_g:
                 return moments
-            extra = _deltas_against(some_f, some_g, angle[todo], s)
+            extra = _deltas_against(some_f, some_g, angle, sign)
             return Moments(moments.k, moments.kdot + extra, moments.size, moments.size_dot + np.abs(extra))
 
-        result.put(index, refine(resolve, here_f, here_g, angle, tolerance))
+        result.put(index, refine(resolve, *case[:3], tolerance))
     return result
 
 
@@ -127,7 +125,7 @@ def _deltas_against(f: Side, g: Side, theta: Array, sign: int) -> Array:
     for jump, b in zip(g.profile.jumps, g.profile.breaks, strict=True):
         if jump:
             at = b / g.c
-            mean = _two_sided(f, sign * at) if sign else conditional(f, at, theta, ORDERS[1], 0)[0]
+            mean = _two_sided(f, sign * at) if sign else conditional(f, at, theta, FINE)[0]
             total += jump * np.exp(-at * at / 2) / np.sqrt(2 * np.pi) / g.c * mean
     return total
 

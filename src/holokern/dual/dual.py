@@ -32,7 +32,7 @@ def dual(
     tolerance: float = 1e-12,
     **options: Any,
 ) -> DualValue:
-    """The dual activation k(c1, c2, r) = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)], (u, v) normal with deviations c1, c2 and correlation r.
+    """The dual activation k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] for normal u, v with deviations c1, c2, correlation r.
 
     Parameters
     ----------
@@ -52,12 +52,13 @@ def dual(
     Returns
     -------
     DualValue
-        ``k``, ``kdot``, ``error``, ``kdot_error`` and ``method``: numbers if all inputs are, else arrays of the broadcast shape.
+        ``k``, ``kdot``, ``error``, ``kdot_error`` and ``method``: numbers if all inputs are, else arrays of the
+        broadcast shape.
 
     Notes
     -----
-    For σ with jumps k̇ is that of the distribution σ̇, δ-terms included: finite for |r| < 1, and infinite at r = ±1 where two
-    jumps meet. A zero deviation means the limit c → 0 at the given angle.
+    For σ with jumps k̇ is that of the distribution σ̇, δ-terms included: finite for |r| < 1, and infinite at r = ±1
+    where two jumps meet. A zero deviation means the limit c → 0 at the given angle.
 
     Examples
     --------
@@ -74,14 +75,14 @@ def dual(
     points = covariances(c1, c2, r, theta)
     result = Estimate.empty(len(points))
     used: list[str] = []
-    singular = is_degenerate(points.c1, points.c2, points.theta)
-    if candidates[0].aligned:
-        singular = (points.c1 == 0) | (points.c2 == 0)
+    zero = (points.c1 == 0) | (points.c2 == 0)
+    singular = zero if candidates[0].aligned else is_degenerate(points.c1, points.c2, points.theta)
     todo = np.nonzero(~singular)[0]
     for candidate in candidates:
         if not len(todo):
             break
-        _run(candidate, sigma, points, todo, tolerance, options, result)
+        some = points.c1[todo], points.c2[todo], points.theta[todo]
+        result.put(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
         used.append(candidate.name)
         if candidate is not candidates[-1]:
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
@@ -99,15 +100,10 @@ def _candidates(sigma: Any, method: str, options: dict[str, Any]) -> list[Method
         chosen.check(sigma, options)
         return [chosen]
     if options:
-        raise BadInput(f"method 'auto' takes no options, got {', '.join(options)}; name a method: {', '.join(methods())}")
+        raise BadInput(
+            f"method 'auto' takes no options, got {', '.join(options)}; name a method: {', '.join(methods())}"
+        )
     return [m for m in map(method_named, AUTO) if m.serves(sigma) is None]
-
-
-def _run(
-    method: Method, sigma: Any, points: Covariances, todo: Any, tolerance: float, options: dict[str, Any], result: Estimate
-) -> None:
-    arrays = method.run(sigma, points.c1[todo], points.c2[todo], points.theta[todo], tolerance, **options)
-    result.put(todo, Estimate(*arrays))
 
 
 def _too_rough(sigma: Any, points: Covariances, todo: Any, tolerance: float, result: Estimate) -> Array:

@@ -1,4 +1,4 @@
-"""The baseline of the paper: a product Gauss–Hermite rule after a Cholesky factorisation, its degree doubled until it settles."""
+"""The baseline of the paper: a product Gauss–Hermite rule whose degree doubles until it settles."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def gauss_hermite(
 ) -> tuple[Array, Array, Array, Array]:
     """Product Gauss–Hermite rule as in [Han2022, Sec. 3] and in the numerical part of [SakodaTakayama2024].
 
-    The degree starts at 25 and doubles until the relative change is below ``change`` or the degree would exceed ``most``; a given ``degree``
-    is used as it is, and compared with its half. The error is the last change. At a break of σ the rule converges like
-    1/degree only, and it misses the δ-terms of k̇: it is here for contrast.
+    The degree starts at 25 and doubles until the relative change is below ``change`` or the degree would exceed
+    ``most``; a given ``degree`` is used as it is, and compared with its half. The error is the last change. At a break
+    of σ the rule converges like 1/degree only, and it misses the δ-terms of k̇: it is here for contrast.
     """
     for name, value in (("degree", degree), ("most", most)):
         if value is not None and (not isinstance(value, int) or not 2 <= value <= 4096):

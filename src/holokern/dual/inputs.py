@@ -35,8 +35,8 @@ def covariances(c1: Any, c2: Any, r: Any = None, theta: Any = None) -> Covarianc
     Raises
     ------
     BadInput
-        If a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside [0, π], or the shapes do not
-        broadcast.
+        If a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside [0, π],
+        or the shapes do not broadcast.
 
     Examples
     --------
@@ -55,7 +55,9 @@ def covariances(c1: Any, c2: Any, r: Any = None, theta: Any = None) -> Covarianc
         arrays["angle"] = angle_of(correlation)
     else:
         angle = _real("theta", theta)
-        _check("theta", angle, (angle >= -SLACK) & (angle <= np.pi + SLACK), "is not in [0, π]; pass an angle in radians")
+        _check(
+            "theta", angle, (angle >= -SLACK) & (angle <= np.pi + SLACK), "is not in [0, π]; pass an angle in radians"
+        )
         arrays["angle"] = np.clip(angle, 0.0, np.pi)
     try:
         c1, c2, angle = np.broadcast_arrays(*arrays.values())
@@ -66,7 +68,7 @@ def covariances(c1: Any, c2: Any, r: Any = None, theta: Any = None) -> Covarianc
 
 
 def angle_of(r: Array) -> Array:
-    """arccos r by half-angle chords: full relative accuracy as r → 1, where arccos of a rounded number has it too.
+    """The angle arccos r by half-angle chords, to full relative accuracy as r → 1.
 
     Examples
     --------
@@ -85,7 +87,9 @@ def _real(name: str, value: Any) -> Array:
             raise TypeError
         array = array.astype(float)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{name} = {_short(value)} is not a real number or an array of real numbers; pass floats") from None
+        raise BadInput(
+            f"{name} = {_short(value)} is not a real number or an array of real numbers; pass floats"
+        ) from None
     _check(name, array, ~np.isnan(array), "is NaN; remove or impute missing values first")
     _check(name, array, ~np.isinf(array), "is infinite; pass finite numbers")
     return array

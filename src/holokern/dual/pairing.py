@@ -1,9 +1,9 @@
 """E[f(x) g(x cos θ + y sin θ)] for independent standard normal x and y, f and g piecewise smooth, all θ in (0, π).
 
 The outer variable is x, the inner one y. Inside, the panels end where g does: at its breaks and where it stops being
-smooth. Outside, h(x) = E[g | x] is g blurred by a normal law of width tan θ, so the panels end where f does, where g does, and at
-the edges of the blurred layers round the breaks of g. Every piece is then smooth on its own scale, for each θ down to zero,
-and each is integrated by a Gauss–Legendre rule.
+smooth. Outside, h(x) = E[g | x] is g blurred by a normal law of width tan θ, so the panels end where f does, where g
+does, and at the edges of the blurred layers round the breaks of g. Every piece is then smooth on its own scale, for
+each θ down to zero, and each is integrated by a Gauss–Legendre rule.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.dual.gauss import legendre_rule
-from holokern.dual.panels import Array, Index, Panels, between
+from holokern.dual.panels import Array, Index, between
 from holokern.dual.profile import HALF_RANGE, Profile
 
-__all__ = ["Moments", "Side", "conditional", "diagonal", "pair"]
+__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "pair"]
 
 _EVALUATIONS = 1 << 16
 _DENSITY = 1 / np.sqrt(2 * np.pi)
@@ -24,8 +24,19 @@ _PANEL = 9.0
 
 
 @dataclass(frozen=True)
+class Resolution:
+    """Nodes of the Gauss–Legendre rule on a panel, and how often every panel is halved."""
+
+    nodes: int
+    halvings: int = 0
+
+
+@dataclass(frozen=True)
 class Side:
-    """x ↦ σ(cx) for an array of standard deviations c, in units of one standard deviation."""
+    """x ↦ σ(cx) for an array of standard deviations c, in units of one standard deviation.
+
+    ``left`` and ``right`` say how far beyond nine deviations the mass of σ(cx)² reaches.
+    """
 
     profile: Profile
     c: Array
@@ -43,24 +54,12 @@ class Side:
         """The side restricted to some points."""
         return Side(self.profile, self.c[index], self.left[index], self.right[index])
 
-    def swapped_where(self, other: Side, where: Array) -> Side:
-        """This side, except ``other`` where the mask says so; both must have one profile."""
-        pick = [
-            np.where(where, b, a) for a, b in ((self.c, other.c), (self.left, other.left), (self.right, other.right))
-        ]
-        return Side(self.profile, *pick)
-
     @property
     def ends(self) -> tuple[Array, Array]:
         """Ends of smooth panels and points of crowding, one row for each c."""
         reach = self.c * (HALF_RANGE + np.maximum(self.left, self.right))
         ends, crowded = self.profile.panels(float(np.max(reach)))
         return ends / self.c[:, None], crowded / self.c[:, None]
-
-    @property
-    def breaks(self) -> Array:
-        """Break points, one row for each c."""
-        return self.profile.breaks / self.c[:, None]
 
     def value(self, x: Array, owner: Index) -> Array:
         """σ(cx) at a row of nodes for each panel."""
@@ -80,113 +79,110 @@ class Moments:
     size: Array
     size_dot: Array
 
-    def doubled(self) -> Moments:
-        """Twice each moment."""
-        return Moments(2 * self.k, 2 * self.kdot, 2 * self.size, 2 * self.size_dot)
-
 
 @dataclass(frozen=True)
-class _Means:
-    """E[g | x], E[ġ | x] and the same of absolute values, one entry for each x."""
+class _Blur:
+    """E[g | x] as a function of x: what is common to all nodes of a set of points."""
 
-    value: Array
-    slope: Array
-    size: Array
-    size_slope: Array
+    g: Side
+    cos: Array
+    sin: Array
+    ends: Array
+    resolution: Resolution
+
+    @classmethod
+    def of(cls, g: Side, theta: Array, resolution: Resolution) -> _Blur:
+        return cls(g, np.cos(theta), np.sin(theta), g.ends[0], resolution)
+
+    def at(self, x: Array, owner: Index) -> Array:
+        """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x."""
+        t, w = legendre_rule(self.resolution.nodes)
+        g, cos, sin = self.g, self.cos[owner][:, None], self.sin[owner][:, None]
+        low = -HALF_RANGE - g.left[owner][:, None] / 2 * sin
+        high = HALF_RANGE + g.right[owner][:, None] / 2 * sin
+        centre = x[:, None] * cos
+        with np.errstate(over="ignore"):
+            splits = (self.ends[owner] - centre) / sin
+        ends = np.clip(np.concatenate([low, high, splits, _grid(low, high)], axis=1), low, high)
+        panels = between(ends).halved(self.resolution.halvings)
+        totals = np.zeros((4, len(x)))
+        step = max(1, 4 * _EVALUATIONS // len(t))
+        for start in range(0, len(panels), step):
+            part = panels.part(slice(start, start + step))
+            y = part.start[:, None] + part.width[:, None] * t
+            weight = np.exp(-y * y / 2)
+            v = centre[part.owner] + y * sin[part.owner]
+            value, slope = (weight * f(v, owner[part.owner]) for f in (g.value, g.slope))
+            mass = _DENSITY * part.width
+            for i, terms in enumerate((value, slope, np.abs(value), np.abs(slope))):
+                totals[i] += part.total((terms @ w) * mass, len(x))
+        return totals
 
 
-def pair(f: Side, g: Side, theta: Array, count: int, halvings: int) -> Moments:
-    """E[f(x) g(x cos θ + y sin θ)] and E[ḟ ġ] with ``count`` nodes a panel and every panel halved ``halvings`` times."""
+def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
+    """E[f(x) g(x cos θ + y sin θ)] and E[ḟ ġ]."""
     cos, sin = np.cos(theta)[:, None], np.sin(theta)[:, None]
-    toward_right = np.maximum(cos, 0) * g.right[:, None] + np.maximum(-cos, 0) * g.left[:, None]
-    toward_left = np.maximum(cos, 0) * g.left[:, None] + np.maximum(-cos, 0) * g.right[:, None]
-    low = -HALF_RANGE - np.maximum(f.left[:, None], (f.left[:, None] + toward_left) / 2)
-    high = HALF_RANGE + np.maximum(f.right[:, None], (f.right[:, None] + toward_right) / 2)
+    low, high = _outer_range(f, g, cos)
     twice = f.profile.parity is not None and f.profile.parity == g.profile.parity
     if twice:
         # The integrand does not change when both variables change sign.
         low = np.zeros_like(low)
     ends, crowded = g.ends
     with np.errstate(over="ignore", divide="ignore"):
-        blurred = [ends / cos, (crowded - HALF_RANGE * sin) / cos, crowded / cos, (crowded + HALF_RANGE * sin) / cos]
-    outer = between(np.clip(np.concatenate([low, high, f.ends[0], *blurred, _grid(low, high)], axis=1), low, high))
-    moments = _outer_sum(f, g, cos[:, 0], sin[:, 0], ends, outer.halved(halvings), count, halvings)
-    return moments.doubled() if twice else moments
+        layers = [ends / cos, (crowded - HALF_RANGE * sin) / cos, crowded / cos, (crowded + HALF_RANGE * sin) / cos]
+    splits = np.concatenate([low, high, f.ends[0], *layers, _grid(low, high)], axis=1)
+    outer = between(np.clip(splits, low, high)).halved(resolution.halvings)
+    blur = _Blur.of(g, theta, resolution)
+    t, w = legendre_rule(resolution.nodes)
+    totals = np.zeros((4, len(theta)))
+    # About three inner panels a node: a chunk stays near the cache, and memory stays bounded.
+    step = max(1, _EVALUATIONS // (len(t) ** 2 * 3 * 2**resolution.halvings))
+    for start in range(0, len(outer), step):
+        part = outer.part(slice(start, start + step))
+        x = part.start[:, None] + part.width[:, None] * t
+        weight = w * part.width[:, None] * _DENSITY * np.exp(-x * x / 2)
+        value, slope = weight * f.value(x, part.owner), weight * f.slope(x, part.owner)
+        means = blur.at(x.ravel(), np.repeat(part.owner, len(t))).reshape(4, *x.shape)
+        for i, outside in enumerate((value, slope, np.abs(value), np.abs(slope))):
+            totals[i] += part.total((outside * means[i]).sum(axis=1), len(theta))
+    return Moments(*(2 * totals if twice else totals))
 
 
-def conditional(g: Side, x: Array, theta: Array, count: int, halvings: int) -> tuple[Array, Array]:
+def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
     """E[ġ(x cos θ + y sin θ)] and E[|ġ|] at one x for each point."""
-    means = _inner(g, x, np.cos(theta), np.sin(theta), np.arange(len(x)), g.ends[0], count, halvings)
-    return means.slope, means.size_slope
+    means = _Blur.of(g, theta, resolution).at(x, np.arange(len(x)))
+    return means[1], means[3]
 
 
-def diagonal(f: Side, g: Side, sign: int, count: int, halvings: int) -> Moments:
+def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
     """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π."""
-    left, right = (g.left, g.right) if sign > 0 else (g.right, g.left)
-    low = -HALF_RANGE - np.maximum(f.left, (f.left + left) / 2)[:, None]
-    high = HALF_RANGE + np.maximum(f.right, (f.right + right) / 2)[:, None]
-    ends = [low, high, f.ends[0], sign * g.ends[0], _grid(low, high)]
-    panels = between(np.clip(np.concatenate(ends, axis=1), low, high)).halved(halvings)
-    t, w = legendre_rule(count)
+    low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
+    splits = np.concatenate([low, high, f.ends[0], sign * g.ends[0], _grid(low, high)], axis=1)
+    panels = between(np.clip(splits, low, high)).halved(resolution.halvings)
+    t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(f.c)))
-    step = max(1, _EVALUATIONS // count)
+    step = max(1, _EVALUATIONS // len(t))
     for start in range(0, len(panels), step):
         part = panels.part(slice(start, start + step))
         x = part.start[:, None] + part.width[:, None] * t
         weight = w * part.width[:, None] * _DENSITY * np.exp(-x * x / 2)
         k = weight * f.value(x, part.owner) * g.value(sign * x, part.owner)
         kdot = weight * f.slope(x, part.owner) * g.slope(sign * x, part.owner)
-        for total, terms in zip(totals, (k, kdot, np.abs(k), np.abs(kdot)), strict=True):
-            total += part.total(terms.sum(axis=1), len(f.c))
+        for i, terms in enumerate((k, kdot, np.abs(k), np.abs(kdot))):
+            totals[i] += part.total(terms.sum(axis=1), len(f.c))
     return Moments(*totals)
+
+
+def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:
+    """Where f(x) g(x cos θ + …) has its mass: for exponentials it sits half way between the masses of f² and g²."""
+    toward_right = np.maximum(cos, 0) * g.right[:, None] + np.maximum(-cos, 0) * g.left[:, None]
+    toward_left = np.maximum(cos, 0) * g.left[:, None] + np.maximum(-cos, 0) * g.right[:, None]
+    left, right = f.left[:, None], f.right[:, None]
+    low = -HALF_RANGE - np.maximum(left, (left + toward_left) / 2)
+    return low, HALF_RANGE + np.maximum(right, (right + toward_right) / 2)
 
 
 def _grid(low: Array, high: Array) -> Array:
     """Multiples of nine: half a normal density is smooth on nine deviations, a whole one on eighteen is not."""
     most = int(np.ceil(max(np.max(high), -np.min(low)) / _PANEL))
     return np.broadcast_to(_PANEL * np.arange(-most, most + 1), (len(low), 2 * most + 1))
-
-
-def _outer_sum(
-    f: Side, g: Side, cos: Array, sin: Array, ends: Array, outer: Panels, count: int, halvings: int
-) -> Moments:
-    t, w = legendre_rule(count)
-    totals = np.zeros((4, len(f.c)))
-    # The inner panels of a node are at most all of them; a chunk stays near the cache and memory stays bounded.
-    step = max(1, _EVALUATIONS // (count * count * 3 * 2**halvings))
-    for start in range(0, len(outer), step):
-        part = outer.part(slice(start, start + step))
-        x = part.start[:, None] + part.width[:, None] * t
-        weight = w * part.width[:, None] * _DENSITY * np.exp(-x * x / 2)
-        owner = np.repeat(part.owner, count)
-        mean = _inner(g, x.ravel(), cos[owner], sin[owner], owner, ends, count, halvings)
-        value, slope = weight * f.value(x, part.owner), weight * f.slope(x, part.owner)
-        terms = (value, mean.value), (slope, mean.slope), (abs(value), mean.size), (abs(slope), mean.size_slope)
-        for total, (outside, inside) in zip(totals, terms, strict=True):
-            total += part.total((outside * inside.reshape(x.shape)).sum(axis=1), len(f.c))
-    return Moments(*totals)
-
-
-def _inner(g: Side, x: Array, cos: Array, sin: Array, owner: Index, ends: Array, count: int, halvings: int) -> _Means:
-    """E[g(x cos θ + y sin θ)] over y for every x."""
-    t, w = legendre_rule(count)
-    cos, sin = cos[:, None], sin[:, None]
-    low = -HALF_RANGE - g.left[owner][:, None] / 2 * sin
-    high = HALF_RANGE + g.right[owner][:, None] / 2 * sin
-    with np.errstate(over="ignore"):
-        at = (ends[owner] - x[:, None] * cos) / sin
-    panels = between(np.clip(np.concatenate([low, high, at, _grid(low, high)], axis=1), low, high)).halved(halvings)
-    totals = np.zeros((4, len(x)))
-    step = max(1, 4 * _EVALUATIONS // count)
-    for start in range(0, len(panels), step):
-        part = panels.part(slice(start, start + step))
-        y = part.start[:, None] + part.width[:, None] * t
-        weight = np.exp(-y * y / 2)
-        v = (x[:, None] * cos)[part.owner] + y * sin[part.owner]
-        mass = _DENSITY * part.width
-        value, slope = g.value(v, owner[part.owner]), g.slope(v, owner[part.owner])
-        value *= weight
-        slope *= weight
-        for total, terms in zip(totals, (value, slope, np.abs(value), np.abs(slope)), strict=True):
-            total += part.total((terms @ w) * mass, len(x))
-    return _Means(*totals)

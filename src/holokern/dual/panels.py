@@ -42,7 +42,7 @@ class Panels:
 
     def total(self, values: Array, points: int) -> Array:
         """Sum of one value a panel over the panels of each point."""
-        return np.bincount(self.owner, weights=values, minlength=points)
+        return np.asarray(np.bincount(self.owner, weights=values, minlength=points), dtype=float)
 
     def part(self, some: slice) -> Panels:
         """Some of the panels."""

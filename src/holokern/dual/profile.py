@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class Profile:
         σ and σ̇, vectorised.
     breaks
         Break points in increasing order.
-    jumps
-        σ(b+) - σ(b-) at each break point.
+    jumps, slope_jumps
+        σ(b+) - σ(b-) and σ̇(b+) - σ̇(b-) at each break point.
     parity
         "even", "odd" or None.
     label
@@ -52,6 +53,7 @@ class Profile:
     slope: Function
     breaks: Array
     jumps: Array
+    slope_jumps: Array
     parity: str | None
     label: str
     curvature: Function | None = None
@@ -99,26 +101,20 @@ class Profile:
                 right[some] = np.maximum(right[some], far_right - HALF_RANGE)
         return left, right
 
-    def condition(self, c: Array, left: Array, right: Array) -> tuple[Array, Array, Array]:
-        """How rounding of the argument shows in σ(cx) and in σ̇(cx), in the mean under the normal law; and E[σ̇²]^(1/2).
-
-        All three are rough: they enter error estimates only.
-        """
+    def condition(self, c: Array, left: Array, right: Array) -> tuple[Array, Array]:
+        """How rounding of the argument shows in σ(cx) and in σ̇(cx), in the mean under the normal law: roughly."""
         x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
         u = c[:, None] * x
         factors = []
-        mean_square = np.zeros(len(c))
         for function, rate in ((self.value, self.slope), (self.slope, self.curvature)):
             with np.errstate(all="ignore"):
                 # Logarithms, as the squares of a fast growing σ overflow.
                 size = 2 * np.log(np.abs(function(u))) - x * x / 2
                 change = 2 * np.log(np.abs(u * (rate(u) if rate else 0.0))) - x * x / 2
                 peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
-                mass = np.nansum(np.exp(size - peak), axis=1)
-                ratio = np.nansum(np.exp(change - peak), axis=1) / mass
-                mean_square = mass * np.exp(peak[:, 0]) * (x[:, 1] - x[:, 0]) / np.sqrt(2 * np.pi)
+                ratio = np.nansum(np.exp(change - peak), axis=1) / np.nansum(np.exp(size - peak), axis=1)
             factors.append(np.sqrt(np.nan_to_num(ratio, posinf=0.0)))
-        return factors[0], factors[1], np.sqrt(mean_square)
+        return factors[0], factors[1]
 
     def _finite_reach(self, mass: Array, peak: Array, x: Array, c: Array) -> tuple[Array, Array]:
         reach = []
@@ -147,12 +143,15 @@ class Profile:
 
     def _resolve(self, limit: float) -> tuple[Array, Array]:
         inside = self.breaks[np.abs(self.breaks) < limit]
-        ends = np.concatenate([[-limit], inside, [limit]])
+        # Dyadic distances from zero and from the breaks, so that no narrow feature hides between the sample points.
+        distance = limit * 0.5 ** np.arange(0.0, max(2.0, np.log2(limit) + 6))
+        seeds = np.add.outer(np.append(inside, 0.0), np.concatenate([-distance, [0.0], distance])).ravel()
+        ends = np.unique(np.concatenate([[-limit], seeds[np.abs(seeds) < limit], [limit]]))
         ceiling = self._ceiling(limit)
         todo = np.stack([ends[:-1], ends[1:]], axis=1)
         done: list[Array] = []
         for _ in range(_DEEPEST):
-            smooth = self._is_smooth(todo, ceiling)
+            smooth = self._is_smooth(todo, ceiling) | (np.diff(todo)[:, 0] < 1e-11 * np.max(np.abs(todo), axis=1))
             done.append(todo[smooth])
             rough = todo[~smooth]
             if not len(rough):
@@ -163,7 +162,7 @@ class Profile:
             done.append(todo)
         panels = np.concatenate(done)
         panels = self._merged(panels[np.argsort(panels[:, 0])], ceiling)
-        return panels[:, 0][1:].copy(), np.unique(np.concatenate([inside, _crowded(panels)]))
+        return panels[:, 0][1:].copy(), np.unique(np.concatenate([inside, _crowded(panels, inside)]))
 
     def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
         """The largest |σ| and |σ̇| up to a distance: errors are measured against it, as φ depends on |x| only."""
@@ -182,8 +181,7 @@ class Profile:
 
     def _is_smooth(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
         a, b = panels[:, :1], panels[:, 1:]
-        nodes = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
-        at = a + (b - a) * nodes
+        at = a + (b - a) * _NODES
         heights = ceiling(np.max(np.abs(panels), axis=1))
         smooth = np.ones(len(panels), dtype=bool)
         for function, height in zip((self.value, self.slope), heights, strict=True):
@@ -199,54 +197,67 @@ class Profile:
         return smooth
 
     def _merged(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
-        """Join neighbours, never across a break, while the union is still smooth."""
+        """Join neighbours, never across a break, while the union is still smooth and agrees with both."""
         kept = [panels[0]]
         for panel in panels[1:]:
             union = np.array([[kept[-1][0], panel[1]]])
-            if panel[0] not in self.breaks and bool(self._is_smooth(union, ceiling)[0]):
+            smooth = panel[0] not in self.breaks and bool(self._is_smooth(union, ceiling)[0])
+            if smooth and self._agrees(union[0], np.stack([kept[-1], panel]), ceiling):
                 kept[-1] = union[0]
             else:
                 kept.append(panel)
         return np.array(kept)
 
+    def _agrees(self, union: Array, parts: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> bool:
+        """Whether the polynomial of the union passes through values on its parts, which may hold a spike."""
+        a, width = union[0], union[1] - union[0]
+        tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
+        heights = ceiling(np.max(np.abs(union), keepdims=True))
+        for function, height in zip((self.value, self.slope), heights, strict=True):
+            with np.errstate(all="ignore"):
+                coefficients = _TO_CHEBYSHEV @ function(a + width * _NODES)
+                there = function(tests)
+            guess = np.polynomial.chebyshev.chebval(1 - 2 * (tests - a) / width, coefficients)
+            if not np.all(np.abs(guess - there) <= 1e-11 * max(float(height[0]), float(np.max(np.abs(there))))):
+                return False
+        return True
 
-def _crowded(panels: Array) -> Array:
+
+def _crowded(panels: Array, breaks: Array) -> Array:
     """Centres of the runs of panels that are locally the shortest: a smooth function changes fast there."""
     width = panels[:, 1] - panels[:, 0]
+    starts = [0, *(i for i in range(1, len(width)) if not 0.6 < width[i] / width[i - 1] < 1.7), len(width)]
     centres: list[float] = []
-    start = 0
-    for i in range(1, len(width) + 1):
-        if i < len(width) and 0.6 < width[i] / width[start] < 1.7:
-            continue
-        wider_left = start == 0 or width[start - 1] > width[start]
-        wider_right = i == len(width) or width[i] > width[start]
-        if wider_left and wider_right and i - start < len(width):
-            centres.append(float(panels[start, 0] + panels[i - 1, 1]) / 2)
-        start = i
-    return np.array(centres)
+    for start, stop in pairwise(starts):
+        wider_left = start > 0 and width[start - 1] > width[start]
+        wider_right = stop < len(width) and width[stop] > width[stop - 1]
+        ends = panels[start:stop]
+        if (wider_left or start == 0) and (wider_right or stop == len(width)) and not np.all(np.isin(ends, breaks)):
+            centres.append(float(ends[0, 0] + ends[-1, 1]) / 2)
+    return np.array(centres if len(centres) < len(width) else [])
 
 
 def _chebyshev_matrix() -> Array:
     count = DEGREE + 1
     angle = np.pi * (np.arange(count) + 0.5) / count
-    matrix = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
+    matrix: Array = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
     matrix[0] /= 2
     return matrix
 
 
 _TO_CHEBYSHEV = _chebyshev_matrix()
+_NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
 
 
 @lru_cache(maxsize=256)
 def profile_of(activation: Any) -> Profile:
     """The profile of an activation; the most recent ones are kept."""
     breaks = np.array(sorted(float(b) for b in activation.breaks), dtype=float)
-    jumps = np.zeros(len(breaks))
-    if activation.jump_order == 0:
-        for i, b in enumerate(breaks):
-            jumps[i] = _jump(activation, b)
     slope = activation.derivative
-    return Profile(activation, slope, breaks, jumps, activation.parity, str(activation), slope.derivative)
+    continuous = activation.jump_order != 0
+    jumps = np.array([0.0 if continuous else _jump(activation, b) for b in breaks])
+    slope_jumps = np.array([_jump(slope, b) for b in breaks])
+    return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, str(activation), slope.derivative)
 
 
 def germ(activation: Any) -> Profile:
@@ -263,6 +274,7 @@ def germ(activation: Any) -> Profile:
         lambda x: np.where(x > 0, high_slope, low_slope),
         np.zeros(1),
         np.array([high - low]),
+        np.array([high_slope - low_slope]),
         activation.parity,
         f"the limit of {activation} at deviation 0",
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.pairing import Moments, Side, conditional, diagonal, pair
+from holokern.dual.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.panels import Array
 from holokern.dual.profile import Profile, profile_of
 
@@ -18,6 +18,8 @@ __all__ = ["Estimate", "norms", "quadrature", "refine"]
 
 ORDERS = (26, 30)
 """Nodes a panel of the two resolutions; the finer one is returned."""
+
+FINE = Resolution(ORDERS[1])
 
 _MOST_HALVINGS = 4
 _ROUNDING = np.finfo(float).eps
@@ -53,18 +55,18 @@ def quadrature(
 ) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and their errors for positive deviations and 0 < θ < π.
 
-    For σ with jumps k̇ pairs the distributions σ̇(u) and σ̇(v) with the density of (u, v): the classical part, the δ-terms of
-    one variable (integrals over a line) and the products of δ-terms (values of the density).
+    For σ with jumps k̇ pairs the distributions σ̇(u) and σ̇(v) with the density of (u, v): the classical part, the δ-terms
+    of one variable (integrals over a line) and the products of δ-terms (values of the density).
     """
     profile = profile_of(activation)
     # k is symmetric; the side with the finer structure goes outside.
     f, g = Side.of(profile, np.maximum(c1, c2)), Side.of(profile, np.minimum(c1, c2))
 
-    def resolve(index: Any, count: int, halvings: int) -> Moments:
+    def resolve(index: Any, resolution: Resolution) -> Moments:
         some_f, some_g, angle = f.some(index), g.some(index), theta[index]
-        moments = pair(some_f, some_g, angle, count, halvings)
+        moments = pair(some_f, some_g, angle, resolution)
         if np.any(profile.jumps):
-            delta, size = _delta_terms(some_f, some_g, angle, count, halvings)
+            delta, size = _delta_terms(some_f, some_g, angle, resolution)
             moments = Moments(moments.k, moments.kdot + delta, moments.size, moments.size_dot + size)
         return moments
 
@@ -72,20 +74,16 @@ def quadrature(
 
 
 def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Estimate:
-    """Compare two resolutions of ``resolve(index, nodes, halvings)`` and halve the panels of the points where they differ."""
+    """Compare two resolutions of ``resolve(index, resolution)``; halve the panels of the points where they differ."""
     result = Estimate.empty(len(f.c))
     f_condition, g_condition = _condition(f), _condition(g)
     todo = np.arange(len(f.c))
     for halvings in range(_MOST_HALVINGS + 1):
-        coarse, fine = (resolve(todo, count, halvings) for count in ORDERS)
-        angle = _ROUNDING * np.abs(theta[todo])
-        from_angle = (
-            angle * f.c[todo] * g.c[todo] * np.sin(theta[todo]) * np.abs(fine.kdot),
-            angle / 10 * f_condition[2][todo] * g_condition[2][todo],
-        )
+        coarse, fine = (resolve(todo, Resolution(nodes, halvings)) for nodes in ORDERS)
+        from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine)
         rounding = [
-            _ROUNDING * size * (2 + (a[todo] + b[todo]) / 4) + extra
-            for size, a, b, extra in zip((fine.size, fine.size_dot), f_condition, g_condition, from_angle, strict=False)
+            _ROUNDING * size * (3 + (a[todo] + b[todo]) / 4) + angle
+            for size, a, b, angle in zip((fine.size, fine.size_dot), f_condition, g_condition, from_angle, strict=True)
         ]
         change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
         result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
@@ -99,24 +97,37 @@ def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Es
     return result
 
 
+def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments) -> tuple[Array, Array]:
+    """What the rounding of θ itself does to k and k̇, by ∂k/∂θ = -c1 c2 sin θ k̇ and the like of k̇."""
+    inside = (theta > 0) & (theta < np.pi)
+    slope = _condition(f)[1] * _condition(g)[1] * np.sin(theta) * moments.size_dot
+    for jump_f, b_f in zip(f.profile.slope_jumps, f.profile.breaks, strict=True):
+        for jump_g, b_g in zip(g.profile.slope_jumps, g.profile.breaks, strict=True):
+            angle = np.where(inside, theta, np.pi / 2)
+            slope = slope + np.abs(jump_f * jump_g) * np.sin(angle) * joint_density(b_f / f.c, b_g / g.c, angle)
+    unit = np.where(inside, 2 * _ROUNDING * theta, 0.0)
+    return unit * f.c * g.c * np.sin(theta) * np.abs(moments.kdot), unit * slope
+
+
 def norms(activation: Any, c: Array) -> Array:
     """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
     different, back = np.unique(c, return_inverse=True)
     side = Side.of(profile_of(activation), different)
-    return np.sqrt(diagonal(side, side, 1, ORDERS[0], 0).k)[back]
+    return np.sqrt(diagonal(side, side, 1, FINE).k)[back]
 
 
-def _condition(side: Side) -> tuple[Array, ...]:
+def _condition(side: Side) -> tuple[Array, Array]:
     different, first, back = np.unique(side.c, return_index=True, return_inverse=True)
-    return tuple(part[back] for part in side.profile.condition(different, side.left[first], side.right[first]))
+    value, slope = side.profile.condition(different, side.left[first], side.right[first])
+    return value[back], slope[back]
 
 
-def _delta_terms(f: Side, g: Side, theta: Array, count: int, halvings: int) -> tuple[Array, Array]:
+def _delta_terms(f: Side, g: Side, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
     """The terms of k̇ with at least one δ, and the sum of their sizes."""
     total, size = np.zeros(len(theta)), np.zeros(len(theta))
     for one, other in ((f, g), (g, f)):
         for jump, weight, at in _deltas(one):
-            mean, mean_size = conditional(other, at, theta, count, halvings)
+            mean, mean_size = conditional(other, at, theta, resolution)
             total += jump * weight * mean
             size += np.abs(jump) * weight * mean_size
     for jump_f, _, at_f in _deltas(f):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holokern.dual.panels import Array
-from holokern.errors import Unsupported, UnknownName
+from holokern.errors import UnknownName, Unsupported
 
 __all__ = ["Method", "method_named", "methods", "register"]
 
@@ -26,8 +26,8 @@ class Method:
     serves
         The reason why an activation cannot be served, or None.
     run
-        ``run(activation, c1, c2, theta, tolerance, **options)`` gives (k, k̇, error of k, error of k̇) for flat arrays with c1, c2 > 0
-        and 0 < θ < π.
+        ``run(activation, c1, c2, theta, tolerance, **options)`` gives (k, k̇, error of k, error of k̇) for flat arrays
+        with c1, c2 > 0 and 0 < θ < π.
     summary
         One line for the documentation.
     options

@@ -39,8 +39,8 @@ class DualValue:
     @classmethod
     def shaped(cls, arrays: tuple[Array, Array, Array, Array], shape: tuple[int, ...], method: str) -> DualValue:
         """Flat arrays put into the shape of the input, numbers made of arrays without axes."""
-        numbers = [a.reshape(shape) if shape else float(a[0]) for a in arrays]
-        return cls(*numbers, method=method)
+        k, kdot, error, kdot_error = (a.reshape(shape) if shape else float(a[0]) for a in arrays)
+        return cls(k, kdot, error, kdot_error, method)
 
     def __repr__(self) -> str:
         if isinstance(self.k, float):
