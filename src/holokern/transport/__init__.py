@@ -1,0 +1,1 @@
+"""Carrying the vector F of a Pfaffian system along paths."""
