@@ -6,6 +6,7 @@ import pickle
 from fractions import Fraction
 
 import pytest
+from flint import fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,12 @@ def test_relations_and_numbers() -> None:
     assert D("dx^2*x^3") == D("x^3*dx^2 + 6*x^2*dx + 6*x")
     assert D(Fraction(1, 3)) * 3 == 1
     assert D("0.125") * 8 == 1
+
+
+def test_exponents_of_flint_become_integers() -> None:
+    f = D.from_terms({(fmpz(1), fmpz(0), fmpz(2), fmpz(0)): 1})
+    assert f == D("x*dx^2")
+    assert all(type(e) is int for key in f.terms for e in key)
 
 
 def test_primitive_clears_denominators() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from flint import fmpq, fmpz
@@ -114,8 +115,8 @@ class WeylAlgebra:
         for key, value in pairs:
             if len(key) != 2 * self.dimension or min(key) < 0:
                 raise BadOperator(f"expected {2 * self.dimension} non-negative exponents, got {key}")
-            total = found.get(tuple(key), 0) + rational(value)
-            found[tuple(key)] = total
+            exponents = tuple(map(index, key))  # flint's integers become Python's
+            found[exponents] = found.get(exponents, 0) + rational(value)
         return Operator(self, {key: c for key, c in found.items() if c != 0})
 
     def __call__(self, value: object) -> Operator:

@@ -8,7 +8,7 @@ from typing import Any
 
 from holokern.errors import BadOperator, Unsupported
 from holokern.weyl.algebra import Monomial, WeylAlgebra
-from holokern.weyl.macaulay import Multiple, divisor_finder
+from holokern.weyl.divisors import Divisors, Multiple
 from holokern.weyl.operator import Operator
 from holokern.weyl.orders import Order
 from holokern.weyl.packing import Packing, Support
@@ -27,7 +27,7 @@ class PackedDivider:
         for terms in divisors:
             self._supports.append(Support(packing, list(terms)))
             self._coefficients.append(list(terms.values()))
-        self._find = divisor_finder(packing, self._supports, range(len(self._supports)))
+        self._find = Divisors(packing, self._supports, range(len(self._supports))).find
 
     def __len__(self) -> int:
         return len(self._supports)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from holokern.errors import TooLarge
-from holokern.weyl.macaulay import Multiple, Plan, ResiduePolynomials, build_plan, divisor_finder, multiple_of
+from holokern.weyl.divisors import Divisors, Multiple
+from holokern.weyl.macaulay import Plan, ResiduePolynomials, build_plan
 from holokern.weyl.modular import Places, Residues, echelon
 from holokern.weyl.packing import Packing, Support
 from holokern.weyl.pairs import PairQueue
@@ -67,8 +67,8 @@ class F4Run:
         while stale := [i for i, codes in zip(self._basis, self.codes, strict=True) if self._power_of_h(codes)]:
             # Reduced by later elements these turn out to be divisible by h: divide and go on.
             for i in stale:
-                find = divisor_finder(packing, self._supports, [j for j in self._queue.active if j != i])
-                self._enlarge(build_plan(self._supports, [Multiple(i, (0,) * packing.n, 0)], {}, find), 0)
+                others = Divisors(packing, self._supports, [j for j in self._queue.active if j != i])
+                self._enlarge(build_plan(self._supports, [Multiple(i, (0,) * packing.n, 0)], {}, others), 0)
             self._treat_pairs([])
             self._basis, self._tails = self._plan_tails()
             self.codes, self.values = self._reduce_tails(self._residues)
@@ -125,11 +125,13 @@ class F4Run:
         sources: dict[int, dict[int, None]] = {}
         for pair in self._queue.pop(sugar):
             sources.setdefault(pair.lcm, {}).update({pair.first: None, pair.second: None})
+        divisors = Divisors(packing, supports, self._queue.active)
         for lcm, found in sources.items():
-            first, *others = (multiple_of(packing, supports[i], i, lcm) for i in found)
-            pivots[packing.encode(packing.unpack(lcm))] = first
+            code = packing.encode(packing.unpack(lcm))
+            first, *others = (divisors.multiple(i, code) for i in found)
+            pivots[code] = first
             targets += others
-        return build_plan(supports, targets, pivots, divisor_finder(packing, supports, self._queue.active))
+        return build_plan(supports, targets, pivots, divisors)
 
     def _enlarge(self, plan: Plan, sugar: int) -> None:
         """Reduce the targets of a plan; what is new joins the basis."""
@@ -167,8 +169,8 @@ class F4Run:
         """The minimal basis, sorted, and the matrix that reduces all of it except the leading monomials."""
         packing, supports = self._packing, self._supports
         basis = sorted(self._queue.active, key=lambda i: supports[i].codes[0])
-        find: Callable[[int], Multiple | None] = divisor_finder(packing, supports, basis)
-        return basis, build_plan(supports, [Multiple(i, (0,) * packing.n, 0) for i in basis], {}, find, headless=True)
+        targets = [Multiple(i, (0,) * packing.n, 0) for i in basis]
+        return basis, build_plan(supports, targets, {}, Divisors(packing, supports, basis), headless=True)
 
     def _reduce_tails(self, residues: ResiduePolynomials) -> tuple[list[list[int]], list[Residues]]:
         plan = self._tails

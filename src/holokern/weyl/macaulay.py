@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from holokern.weyl.algebra import Monomial
+from holokern.weyl.divisors import Divisors, Multiple
 from holokern.weyl.modular import Places, Residues, add_multiple, eliminate
-from holokern.weyl.packing import Packing, Support
+from holokern.weyl.packing import Support
 
-__all__ = ["Multiple", "Plan", "ResiduePolynomials", "build_plan", "divisor_finder"]
-
-
-@dataclass(frozen=True, slots=True)
-class Multiple:
-    """The product of the polynomial number ``source`` by ∂^b from the left and then by the monomial code ``shift``."""
-
-    source: int
-    b: Monomial
-    shift: int
+__all__ = ["Plan", "ResiduePolynomials", "build_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +35,11 @@ class Plan:
     free: Places
 
 
-def multiple_of(packing: Packing, support: Support, source: int, packed: int) -> Multiple:
-    """The multiple of polynomial ``source`` whose leading monomial has the exponents ``packed``."""
-    exponents = packing.unpack(packed - support.lead)
-    n = packing.n
-    derivations = exponents[n : 2 * n]
-    shift = sum(
-        e * c for j, (e, c) in enumerate(zip(exponents, packing.codes, strict=True)) if e and not n <= j < 2 * n
-    )
-    return Multiple(source, derivations, shift)
-
-
-def divisor_finder(packing: Packing, supports: list[Support], basis: Iterable[int]) -> Callable[[int], Multiple | None]:
-    """Return a function that finds the multiple of a basis element with a given leading monomial."""
-    leads = [(supports[i].lead, i) for i in basis]
-    guard = packing.guard
-
-    def find(code: int) -> Multiple | None:
-        packed = packing.exponents_part(code)
-        guarded = packed | guard
-        for lead, i in leads:
-            if (guarded - lead) & guard == guard:
-                return multiple_of(packing, supports[i], i, packed)
-        return None
-
-    return find
-
-
 def build_plan(
     supports: list[Support],
     targets: list[Multiple],
     pivots: dict[int, Multiple],
-    find: Callable[[int], Multiple | None],
+    divisors: Divisors,
     headless: bool = False,
 ) -> Plan:
     """Symbolic preprocessing [Faugere1999]: add a pivot row for every monomial that some leading monomial divides.
@@ -83,40 +48,42 @@ def build_plan(
     of the targets are left out.
     """
     column: dict[int, int] = {}
-    pending: list[int] = []
+    entries: list[int] = []  # the columns of all rows, one row after the other
+    ends: list[int] = []
+    rows: list[Multiple] = []
 
-    def register(multiple: Multiple, skip: int) -> list[int]:
+    def register(multiple: Multiple, skip: int) -> None:
         shift = multiple.shift
-        codes = [code + shift for code in supports[multiple.source].expansion(multiple.b).codes[skip:]]
-        fresh = [code for code in codes if code not in column]
-        for code in fresh:
-            column[code] = len(column)
-        pending.extend(fresh)
-        return [column[code] for code in codes]
+        codes = supports[multiple.source].expansion(multiple.b).codes
+        entries.extend([column.setdefault(code + shift, len(column)) for code in (codes[skip:] if skip else codes)])
+        ends.append(len(entries))
+        rows.append(multiple)
 
-    target_places = [register(multiple, int(headless)) for multiple in targets]
-    pivot_places: list[tuple[Multiple, list[int]]] = []
-    while pending:
-        code = pending.pop()
-        multiple = pivots.get(code) or find(code)
-        if multiple is not None:
-            pivot_places.append((multiple, register(multiple, 0)))
-    codes = sorted(column, reverse=True)
+    for multiple in targets:
+        register(multiple, int(headless))
+    seen = 0
+    while seen < len(column):
+        pending = list(islice(column, seen, None))
+        seen = len(column)
+        for code, found in zip(pending, divisors.find_all(pending), strict=True):
+            pivot = pivots.get(code, found)
+            if pivot is not None:
+                register(pivot, 0)
+    codes = list(column)
+    by_size = sorted(range(len(codes)), key=codes.__getitem__, reverse=True)
     rank = np.empty(len(codes), dtype=np.intp)
-    for place, code in enumerate(codes):
-        rank[column[code]] = place
-    rows = [
-        (int(rank[places[0]]), Row(multiple.source, multiple.b, rank[places[1:]], True))
-        for multiple, places in pivot_places
+    rank[by_size] = np.arange(len(codes))
+    places = np.split(rank[np.array(entries, dtype=np.intp)], ends[:-1]) if rows else []
+    split = len(targets)
+    goals = [Row(row.source, row.b, where, headless) for row, where in zip(rows[:split], places[:split], strict=True)]
+    heads = [
+        (int(where[0]), Row(row.source, row.b, where[1:], True))
+        for row, where in zip(rows[split:], places[split:], strict=True)
     ]
-    rows.sort(key=lambda row: row[0])
+    heads.sort(key=lambda head: head[0])
     is_free = np.ones(len(codes), dtype=bool)
-    is_free[[place for place, _ in rows]] = False
-    goals = [
-        Row(multiple.source, multiple.b, rank[places], headless)
-        for multiple, places in zip(targets, target_places, strict=True)
-    ]
-    return Plan(codes, rows, goals, np.flatnonzero(is_free))
+    is_free[[place for place, _ in heads]] = False
+    return Plan([codes[i] for i in by_size], heads, goals, np.flatnonzero(is_free))
 
 
 class ResiduePolynomials:

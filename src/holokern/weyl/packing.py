@@ -36,6 +36,7 @@ class Packing:
         height = list(range(order.size)) if order.reverse else list(reversed(range(order.size)))
         self._shift = [_FIELD * (position + homogenized) for position in height] + [0] * homogenized
         self._negative = order.reverse
+        self.fields_of_derivations = [shift // _FIELD for shift in self._shift[self.n : 2 * self.n]]
         width = _FIELD * self.size
         self.mask = (1 << width) - 1
         self.guard = sum(1 << (_FIELD * j + _FIELD - 1) for j in range(self.size))
