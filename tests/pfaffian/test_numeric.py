@@ -1,4 +1,5 @@
 from fractions import Fraction
+from math import gamma
 from types import SimpleNamespace
 
 import numpy as np
@@ -187,3 +188,24 @@ def test_an_operator_that_kills_the_function_only_off_its_jump_is_caught(functio
         else:
             with pytest.raises(CheckFailed):
                 check_against_numbers(system, jumping)
+
+
+def test_a_derivative_that_vanishes_identically_is_no_trouble(make_system):
+    """E[uv] = Σ12 does not depend on Σ11; and the function 0 satisfies everything."""
+    system = make_system("S11 S12 S22", "sigma", ((0, 0),), [[["0"]], [["1/S12"]], [["0"]]])
+    assert check_against_numbers(system, lambda u: u) < 1e-13
+    assert check_against_numbers(system, lambda u: 0 * u) == 0
+    wrong = make_system("S11 S12 S22", "sigma", ((0, 0),), [[["1/10000"]], [["1/S12"]], [["0"]]])
+    with pytest.raises(CheckFailed, match="dS11"):
+        check_against_numbers(wrong, lambda u: u)
+
+
+def test_integrable_singularities_and_fast_oscillations_keep_honest_errors():
+    root = hermite_moments(
+        lambda u: 1 / np.sqrt(np.abs(u)), lambda u: 1 / np.sqrt(np.abs(u)), (1, 0, 1), 2, breaks=(0,), other_breaks=(0,)
+    )
+    expected = (2**-0.25 * gamma(0.25) / np.sqrt(np.pi)) ** 2
+    assert abs(root.values[0, 0] - expected) <= root.errors[0, 0] < 1e-7
+    waves = hermite_moments(lambda u: np.sin(30 * u), np.cos, (1, 0.5, 1), 1)
+    assert abs(waves.values[1, 0]) <= 30 * np.exp(-450) + waves.errors[1, 0]
+    assert waves.errors[1, 0] < 1e-13

@@ -175,18 +175,20 @@ def _check_one(system: Any, first: Any, second: Any, point: Point, matrices: lis
     if len(matrices) > len(moves):
         vectors = _moved(vectors, matrices[len(moves) :])
     values, errors = vectors[0].T
-    worst = 0.0
-    for name, matrix, vector in zip(system.variables, matrices, vectors[1:], strict=False):
-        change, change_error = vector.T
-        residual = np.abs(change - matrix @ values)
-        noise = change_error + np.abs(matrix) @ errors
-        scale = np.abs(change) + np.abs(matrix) @ np.abs(values)
-        top = float(np.max(scale, initial=0.0))
-        if not np.all(noise <= _POWER * top) and top > 0:
-            raise PrecisionLost(
-                f"the numerical check cannot decide at {_show(point)}: "
-                f"noise {np.max(noise):.1e} beside values of {top:.1e}"
-            )
+    rows = [
+        (name, np.abs(vector[:, 0] - matrix @ values), *_sizes(matrix, vector, values, errors))
+        for name, matrix, vector in zip(system.variables, matrices, vectors[1:], strict=False)
+    ]
+    # a derivative may vanish identically, so the noise is compared with the largest term of all
+    top = max((float(np.max(scale)) for *_, scale in rows), default=0.0)
+    if top == 0:
+        return 0.0
+    loudest = max(float(np.max(noise)) for _, _, noise, _ in rows)
+    if not loudest <= _POWER * top:
+        raise PrecisionLost(
+            f"the numerical check cannot decide at {_show(point)}: noise {loudest:.1e} beside values of {top:.1e}"
+        )
+    for name, residual, noise, scale in rows:
         bad = residual > _TOLERANCE * scale + _NOISE_FACTOR * noise
         if np.any(bad):
             row = int(np.argmax(bad))
@@ -195,8 +197,13 @@ def _check_one(system: Any, first: Any, second: Any, point: Point, matrices: lis
                 f"{_show(point)}: residual {residual[row]:.3e} beside terms of {scale[row]:.3e}; "
                 "the annihilators do not kill the function as a distribution, or the derivation is wrong"
             )
-        worst = max(worst, float(np.max(residual, initial=0.0)) / top if top > 0 else 0.0)
-    return worst
+    return max(float(np.max(residual)) for _, residual, _, _ in rows) / top
+
+
+def _sizes(matrix: Array, vector: Array, values: Array, errors: Array) -> tuple[Array, Array]:
+    """The error of each row of dF - PF, and the size of its terms."""
+    noise = vector[:, 1] + np.abs(matrix) @ errors
+    return noise, np.abs(vector[:, 0]) + np.abs(matrix) @ np.abs(values)
 
 
 def _moved(vectors: Array, frames: list[Array]) -> Array:
