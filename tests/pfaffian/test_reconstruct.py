@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,12 +16,25 @@ from holokern.weyl.fractions import function_field
 K = function_field("x y z")
 
 
+class Box:
+    """Known functions behind the interface of a black box."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __call__(self, point):
+        return self.values(point)
+
+    def entry(self, index):
+        return lambda point: [self.values(point)[index]]
+
+
 def black_box(functions):
     def modulo(prime):
         def values(point):
             return [int(f.numerator(*point)) * pow(int(f.denominator(*point)), -1, prime) % prime for f in functions]
 
-        return values
+        return Box(values)
 
     return modulo
 
@@ -59,10 +74,10 @@ def test_random_functions(pairs):
 
 
 def test_a_box_that_is_no_rational_function_is_refused(monkeypatch):
-    monkeypatch.setattr("holokern.pfaffian.reconstruct._MAX_SAMPLES", 60)
+    monkeypatch.setattr(sys.modules[reconstruct.__module__], "_MAX_SAMPLES", 60)
 
     def modulo(prime):
-        return lambda point: [hash((prime, *point)) % prime]
+        return Box(lambda point: [hash((prime, *point)) % prime])
 
     with pytest.raises(CheckFailed):
         reconstruct(modulo, K, [], PRIMES)
@@ -70,7 +85,7 @@ def test_a_box_that_is_no_rational_function_is_refused(monkeypatch):
 
 def test_a_box_that_changes_with_the_prime_is_refused():
     def modulo(prime):
-        return lambda point: [(point[0] + (prime == PRIMES[-1])) % prime]
+        return Box(lambda point: [(point[0] + (prime == PRIMES[-1])) % prime])
 
     with pytest.raises(CheckFailed, match="fresh prime"):
         reconstruct(modulo, K, [], PRIMES)

@@ -11,14 +11,14 @@ from holokern.pfaffian.gauge import Matrix
 from holokern.pfaffian.locus import expected_locus
 from holokern.pfaffian.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.reconstruct import reconstruct
-from holokern.pfaffian.relations import Pair, Presentation
+from holokern.pfaffian.relations import Pair, Presentation, integer_terms
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.fourier import inverse_fourier_transform
 from holokern.weyl.fractions import RationalFunction
 from holokern.weyl.univariate_bernstein import bernstein_basis
 
-__all__ = ["derive", "present", "read_operators"]
+__all__ = ["derive", "height", "present", "read_operators"]
 
 _STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))
 _MAX_OPERATOR_DEGREE = 24
@@ -51,6 +51,17 @@ def read_operators(given: object) -> tuple[Operator, ...]:
             f"of {_MAX_OPERATOR_DEGREE}; simplify it"
         )
     return tuple(operators)
+
+
+def height(operators: Iterable[Operator]) -> int:
+    """The number of bits of the largest coefficient, denominators cleared.
+
+    Examples
+    --------
+    >>> height(read_operators("u*D/3 - 5"))
+    4
+    """
+    return max((abs(c).bit_length() for P in operators for c in integer_terms(P).values()), default=0)
 
 
 def present(left: Sequence[Operator], right: Sequence[Operator], coordinates: Coordinates) -> Presentation:
@@ -88,12 +99,18 @@ def derive(
         If one side has only the operator 0.
     BadInput
         If the basis is none, or only the function 0 is annihilated.
+    TooLarge
+        If large coefficients make the derivation too long.
     """
     presentation = present(left, right, coordinates)
     wanted = None if basis is None else [coordinates.monomial(element)[1] for element in basis]
     found = quotient(presentation, wanted)
     entries = reconstruct(
-        found.normal_forms, coordinates.field, expected_locus(presentation, coordinates.field), PRIMES
+        found.normal_forms,
+        coordinates.field,
+        expected_locus(presentation, coordinates.field),
+        PRIMES,
+        bits=height((*presentation.left, *presentation.right)),
     )
     elements = _natural_basis(found.basis, coordinates) if basis is None else tuple(basis)
     return PfaffianSystem(

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holokern.errors import BadInput, CheckFailed
+from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
-from holokern.pfaffian.derivation import derive, read_operators
+from holokern.pfaffian.derivation import derive, height, read_operators
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import Operator
 
 __all__ = ["pfaffian"]
+
+_SMALL = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ def pfaffian(
     ----------
     activation, other : Activation, str or SymPy expression, optional
         σ1 and σ2, by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.  The whole
-        annihilator of the distribution is used.
+        annihilator of the distribution is used, so that the rank is least.  Only where parameters of many digits make
+        that too slow (selu) are the generators with large coefficients left out; ``annihilators`` of the result tells.
     operator, other_operator : str, Operator or list of them, optional
         Instead of a function: exactly these operators in u and D.
     coordinates : {"sigma", "x"}
@@ -85,7 +88,7 @@ def pfaffian(
     right = left if other is None and other_operator is None else _side(other, other_operator)
 
     def build() -> PfaffianSystem:
-        system = _scaled(derive(left.operators, right.operators, chosen, elements), left, right)
+        system = _scaled(_derive(left, right, chosen, elements), left, right)
         if check:
             _check(system, left, right)
         return system
@@ -105,6 +108,23 @@ def _side(function: object, operator: object) -> _Side:
 
     read: Any = activation(function)
     return _Side(tuple(read.annihilator), read, read.annihilator_scale)
+
+
+def _derive(left: _Side, right: _Side, coordinates: Coordinates, basis: Sequence[Element] | None) -> PfaffianSystem:
+    """Use the whole annihilators, or, where large numbers forbid it, those generators that have small coefficients."""
+    try:
+        return derive(left.operators, right.operators, coordinates, basis)
+    except TooLarge:
+        first, second = _small(left), _small(right)
+        if (first, second) == (left.operators, right.operators):
+            raise
+        return derive(first, second, coordinates, basis)
+
+
+def _small(side: _Side) -> tuple[Operator, ...]:
+    if side.function is None:
+        return side.operators
+    return tuple(P for P in side.operators if height([P]) <= _SMALL) or side.operators
 
 
 def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from flint import nmod_mat, nmod_poly
@@ -16,6 +16,7 @@ __all__ = [
     "BlackBox",
     "Exponents",
     "Line",
+    "Values",
     "denominator_on_line",
     "interpolate",
     "lower_set",
@@ -24,16 +25,29 @@ __all__ = [
     "value_modulo",
 ]
 
-#: A point modulo a prime -> the values of all functions there.
-BlackBox = Callable[[Sequence[int]], list[int]]
 Exponents = tuple[int, ...]
+
+#: A point modulo a prime -> values there.
+Values = Callable[[Sequence[int]], list[int]]
+
+
+class BlackBox(Protocol):
+    """Many functions of a point modulo a prime."""
+
+    def __call__(self, point: Sequence[int]) -> list[int]:
+        """The values of all functions."""
+        ...
+
+    def entry(self, index: int) -> Values:
+        """One of the functions alone, as a list of one value."""
+        ...
 
 
 @dataclass
 class Line:
     """Values of all functions along base + t·direction at t = 1, 2, …, one row a value of t."""
 
-    box: BlackBox
+    box: Values
     base: Sequence[int]
     direction: Sequence[int]
     prime: int
@@ -97,7 +111,7 @@ def denominator_on_line(values: list[int], prime: int) -> Any | None:
     return None if best > n - 3 else bottom / bottom.leading_coefficient()
 
 
-def interpolate(values: BlackBox, monomials: Sequence[Exponents], prime: int, random: Random) -> list[list[int]]:
+def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, random: Random) -> list[list[int]]:
     """The coefficients of polynomials in the given monomials, closed under division, from values on a random grid.
 
     Newton's interpolation one axis after the other.  Divided differences are triangular, so the grid points outside the

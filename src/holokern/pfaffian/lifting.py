@@ -48,7 +48,7 @@ class Lifting:
     def lifted(self, spare: int = 0) -> list[tuple[list[int], int]] | None:
         """Every row as integers over one denominator; None while the modulus is too small.
 
-        A random row passes with a probability of about 2^-``spare``; with nothing to spare the lift needs another check.
+        A random row passes with a probability of about 2^-``spare``; with none to spare the lift needs another check.
         """
         result = []
         for row in self.rows:

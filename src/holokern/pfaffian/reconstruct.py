@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 from random import Random
 from typing import Any
 
 from flint import fmpz, nmod_poly
 
-from holokern.errors import CheckFailed
+from holokern.errors import CheckFailed, TooLarge
 from holokern.pfaffian.interpolate import (
     BlackBox,
     Exponents,
     Line,
+    Values,
     denominator_on_line,
     interpolate,
     lower_set,
@@ -35,10 +37,18 @@ from holokern.weyl.fractions import FunctionField, RationalFunction
 __all__ = ["reconstruct"]
 
 _MAX_SAMPLES = 500
+# values times bits on the way to an apparent singularity; about ten seconds
+_MAX_WORK = 60_000
 
 
 def reconstruct(
-    box: Callable[[int], BlackBox], field: FunctionField, known: Sequence[Any], primes: Sequence[int], seed: int = 1
+    box: Callable[[int], BlackBox],
+    field: FunctionField,
+    known: Sequence[Any],
+    primes: Sequence[int],
+    *,
+    bits: int = 1,
+    seed: int = 1,
 ) -> list[RationalFunction]:
     """Reconstruct all functions of a black box.
 
@@ -52,11 +62,15 @@ def reconstruct(
         Irreducible polynomials expected in denominators; others are found.
     primes : sequence of int
         Primes to use; the last one only checks.
+    bits : int
+        The size of the numbers that the functions were made from, to foresee how many primes will be needed.
     seed : int
         Seed of the random points.
 
     Raises
     ------
+    TooLarge
+        If the denominators hold an unexpected factor that would take too long to find.
     CheckFailed
         If the result contradicts the black box; nothing wrong is returned.
     """
@@ -64,7 +78,7 @@ def reconstruct(
     *working, fresh = primes
     if not box(fresh)(random_point(random, fresh)):
         return []
-    shape = _Learner(box, working, field.ctx, [_positive(f) for f in known], random).shape()
+    shape = _Learner(box, working, field.ctx, random, bits).shape([_positive(f) for f in known])
     lifting = Lifting()
     for prime in working:
         lifting.add(_numerators_modulo(box(prime), prime, shape, random), prime)
@@ -94,53 +108,49 @@ class _Learner:
     """Finds the :class:`_Shape` of the functions of a black box, modulo the first prime wherever one is enough."""
 
     def __init__(
-        self, box: Callable[[int], BlackBox], primes: Sequence[int], context: Any, known: Sequence[Any], random: Random
+        self, box: Callable[[int], BlackBox], primes: Sequence[int], context: Any, random: Random, bits: int
     ) -> None:
-        self.box, self.primes, self.context, self.random = box, primes, context, random
-        self.factors = list(known)
-        self.weights: list[int] = []
+        self.box, self.primes, self.context, self.random, self.bits = box, primes, context, random, bits
+        self.factors: list[Any] = []
 
-    def shape(self) -> _Shape:
+    def shape(self, known: Sequence[Any]) -> _Shape:
         """Learn along one random line and along the three axes."""
+        self.factors = list(known)
         prime = self.primes[0]
         box = self.box(prime)
         line = Line(box, random_point(self.random, prime), random_point(self.random, prime), prime)
-        line.extend(1)
-        self.weights = [self.random.randrange(1, prime) for _ in line.rows[0]]
-        bottom = self._denominator(line, ())
-        powers, rest = _valuations(bottom, [line.restrict(f) for f in self.factors])
-        if rest.degree() > 0:
-            self.factors += self._apparent(powers, rest.degree())
-        on_line = [line.restrict(f) for f in self.factors]
-        denominators: list[Exponents] = []
-        degree = 0
-        for top in self._numerators(line, [bottom] * len(self.weights)):
-            common = bottom.gcd(top)
-            own, rest = _valuations(bottom // common, on_line)
-            if rest.degree() > 0:
-                raise CheckFailed(
-                    "a denominator was not recognised; this is a bug in the interpolation, please report it"
-                )
-            denominators.append(tuple(own))
-            degree = max(degree, top.degree() - common.degree())
+        fractions = self._fractions_on(line)
+        while True:
+            on_line = [line.restrict(f) for f in self.factors]
+            split = [_valuations(bottom, on_line) for _, bottom in fractions]
+            left = [k for k, (_, rest) in enumerate(split) if rest.degree() > 0]
+            if not left:
+                break
+            # the function whose denominator is cheapest to complete; the others often share its factors
+            cost, k = min((_work(fractions[k][0].degree(), split[k][1].degree()), k) for k in left)
+            self._expect_cheap(cost, split[k][1].degree())
+            found = [f for f in self._apparent(k, *split[k], fractions[k][0].degree()) if f not in self.factors]
+            if not found:
+                raise CheckFailed("a denominator was not recognised; please report this bug of the interpolation")
+            self.factors += found
+        denominators = tuple(tuple(powers) for powers, _ in split)
         bounds = [self._degree_along(axis, line.base, box, denominators) for axis in range(3)]
-        return _Shape(tuple(self.factors), tuple(denominators), tuple(lower_set(bounds, degree)))
+        degree = max(0, *(top.degree() for top, _ in fractions))
+        return _Shape(tuple(self.factors), denominators, tuple(lower_set(bounds, degree)))
 
-    def _denominator(self, line: Line, powers: Sequence[int], start: int = 8) -> Any:
-        """The common denominator on a line of all functions times the known factors to the given powers."""
-        cleared = nmod_poly([1], line.prime)
-        for factor, e in zip(self.factors, powers, strict=False):
-            cleared *= line.restrict(factor) ** e
-        for n in _sample_sizes(start):
+    def _fractions_on(self, line: Line) -> list[tuple[Any, Any]]:
+        """Reduced numerator and denominator of every function on a line."""
+        line.extend(1)
+        weights = [self.random.randrange(1, line.prime) for _ in line.rows[0]]
+        for n in _sample_sizes(8):
             line.extend(n)
             # a random combination has the common denominator, except with a probability of about 2^-60
-            values = [
-                sum(w * v for w, v in zip(self.weights, row, strict=True)) * int(cleared(t)) % line.prime
-                for t, row in enumerate(line.rows[:n], start=1)
-            ]
-            found = denominator_on_line(values, line.prime)
-            if found is not None:
-                return found
+            mixed = [sum(w * v for w, v in zip(weights, row, strict=True)) % line.prime for row in line.rows]
+            bottom = denominator_on_line(mixed, line.prime)
+            if bottom is not None:
+                tops = self._numerators(line, [bottom] * len(weights))
+                common = [bottom.gcd(top) for top in tops]
+                return [(top // g, bottom // g) for top, g in zip(tops, common, strict=True)]
         raise CheckFailed(f"rational functions of degree above {_MAX_SAMPLES // 2} appeared; try simpler operators")
 
     def _numerators(self, line: Line, bottoms: Sequence[Any]) -> list[Any]:
@@ -157,12 +167,21 @@ class _Learner:
                 return tops
         raise CheckFailed(f"numerators of degree above {_MAX_SAMPLES} appeared; try simpler operators")
 
-    def _apparent(self, powers: Sequence[int], degree: int) -> list[Any]:
-        """The irreducible factors of what the known ones leave of the common denominator."""
+    def _expect_cheap(self, cost: int, degree: int) -> None:
+        if cost * self.bits > _MAX_WORK:
+            raise TooLarge(
+                f"the basis adds an apparent singularity of degree {degree}, and the operators have coefficients "
+                f"of {self.bits} bits: this would take too long; choose another basis or simpler numbers"
+            )
+
+    def _apparent(self, k: int, powers: Sequence[int], rest: Any, top_degree: int) -> list[Any]:
+        """The irreducible factors of what the known ones leave of the denominator of function ``k``."""
+        degree = rest.degree()
         monomials = lower_set([degree] * 3, degree)
         lifting = Lifting()
         for prime in self.primes:
-            (residues,) = interpolate(self._remaining(prime, powers), monomials, prime, self.random)
+            ratio = self._remaining(k, prime, powers, top_degree + degree + 3)
+            (residues,) = interpolate(ratio, monomials, prime, self.random)
             # only determined up to a factor, so make the first coefficient 1
             unit = pow(next(c for c in residues if c), -1, prime)
             lifting.add([[c * unit % prime for c in residues]], prime)
@@ -170,18 +189,22 @@ class _Learner:
             if exact is not None:
                 found = self.context.from_dict({m: c for m, c in zip(monomials, exact[0][0], strict=True) if c})
                 return [_positive(f) for f, _ in found.factor()[1]]
-        raise CheckFailed("an apparent singularity has very large coefficients; choose another basis")
+        raise TooLarge("an apparent singularity has very large coefficients; choose another basis or simpler numbers")
 
-    def _remaining(self, prime: int, powers: Sequence[int]) -> BlackBox:
+    def _remaining(self, k: int, prime: int, powers: Sequence[int], samples: int) -> Values:
         """The remaining denominator at a point divided by its value at a base point, from the line through both."""
-        box, base = self.box(prime), random_point(self.random, prime)
-        enough = 8
+        entry, base = self.box(prime).entry(k), random_point(self.random, prime)
 
         def ratio(point: Sequence[int]) -> list[int]:
-            nonlocal enough
-            line = Line(box, base, [(p - b) % prime for p, b in zip(point, base, strict=True)], prime)
-            rest = self._denominator(line, powers, enough)
-            enough = len(line.rows)
+            line = Line(entry, base, [(p - b) % prime for p, b in zip(point, base, strict=True)], prime)
+            line.extend(samples)
+            cleared = nmod_poly([1], prime)
+            for factor, e in zip(self.factors, powers, strict=True):
+                cleared *= line.restrict(factor) ** e
+            values = [value * int(cleared(t)) % prime for t, (value,) in enumerate(line.rows, start=1)]
+            rest = denominator_on_line(values, prime)
+            if rest is None:
+                raise CheckFailed("a line met the singular locus in a special way; please report this bug")
             return [int(rest(1)) * pow(int(rest(0)), -1, prime) % prime]
 
         return ratio
@@ -200,6 +223,11 @@ class _Learner:
                 products[powers] = product
         tops = self._numerators(line, [products[powers] for powers in denominators])
         return max(0, *(int(top.degree()) for top in tops))
+
+
+def _work(top_degree: int, degree: int) -> int:
+    """The number of values that it takes to find a factor of the given degree."""
+    return comb(degree + 3, 3) * (top_degree + degree + 3)
 
 
 def _sample_sizes(start: int) -> Iterator[int]:
