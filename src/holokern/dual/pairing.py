@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.dual.gauss import legendre_rule
-from holokern.dual.panels import Array, Index, between
+from holokern.dual.panels import Array, Index, Panels, between
 from holokern.dual.profile import HALF_RANGE, Profile
 
 __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "pair"]
@@ -21,6 +21,7 @@ __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "pair"]
 _EVALUATIONS = 1 << 16
 _DENSITY = 1 / np.sqrt(2 * np.pi)
 _PANEL = 9.0
+_TAIL = 3.5
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,13 @@ class Side:
         return Side(self.profile, self.c[index], self.left[index], self.right[index])
 
     @property
+    def breaks(self) -> Array:
+        """Break points, one row for each c."""
+        return self.profile.breaks / self.c[:, None]
+
+    @property
     def ends(self) -> tuple[Array, Array]:
-        """Ends of smooth panels and points of crowding, one row for each c."""
+        """Ends of smooth panels between the breaks, and points of crowding, one row for each c."""
         reach = self.c * (HALF_RANGE + np.maximum(self.left, self.right))
         ends, crowded = self.profile.panels(float(np.max(reach)))
         return ends / self.c[:, None], crowded / self.c[:, None]
@@ -87,12 +93,13 @@ class _Blur:
     g: Side
     cos: Array
     sin: Array
+    breaks: Array
     ends: Array
     resolution: Resolution
 
     @classmethod
     def of(cls, g: Side, theta: Array, resolution: Resolution) -> _Blur:
-        return cls(g, np.cos(theta), np.sin(theta), g.ends[0], resolution)
+        return cls(g, np.cos(theta), np.sin(theta), g.breaks, g.ends[0], resolution)
 
     def at(self, x: Array, owner: Index) -> Array:
         """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x."""
@@ -102,9 +109,8 @@ class _Blur:
         high = HALF_RANGE + g.right[owner][:, None] / 2 * sin
         centre = x[:, None] * cos
         with np.errstate(over="ignore"):
-            splits = (self.ends[owner] - centre) / sin
-        ends = np.clip(np.concatenate([low, high, splits, _grid(low, high)], axis=1), low, high)
-        panels = between(ends).halved(self.resolution.halvings)
+            breaks, ends = (self.breaks[owner] - centre) / sin, (self.ends[owner] - centre) / sin
+        panels = _panels(low, high, breaks, ends).halved(self.resolution.halvings)
         totals = np.zeros((4, len(x)))
         step = max(1, 4 * _EVALUATIONS // len(t))
         for start in range(0, len(panels), step):
@@ -123,15 +129,15 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
     """E[f(x) g(x cos θ + y sin θ)] and E[ḟ ġ]."""
     cos, sin = np.cos(theta)[:, None], np.sin(theta)[:, None]
     low, high = _outer_range(f, g, cos)
+    f_ends, (g_ends, crowded) = f.ends[0], g.ends
+    with np.errstate(over="ignore", divide="ignore"):
+        layers = [(crowded - HALF_RANGE * sin) / cos, crowded / cos, (crowded + HALF_RANGE * sin) / cos]
+        ends = np.concatenate([f_ends, g_ends / cos], axis=1)
     twice = f.profile.parity is not None and f.profile.parity == g.profile.parity
     if twice:
         # The integrand does not change when both variables change sign.
         low = np.zeros_like(low)
-    ends, crowded = g.ends
-    with np.errstate(over="ignore", divide="ignore"):
-        layers = [ends / cos, (crowded - HALF_RANGE * sin) / cos, crowded / cos, (crowded + HALF_RANGE * sin) / cos]
-    splits = np.concatenate([low, high, f.ends[0], *layers, _grid(low, high)], axis=1)
-    outer = between(np.clip(splits, low, high)).halved(resolution.halvings)
+    outer = _panels(low, high, np.concatenate([f.breaks, *layers], axis=1), ends).halved(resolution.halvings)
     blur = _Blur.of(g, theta, resolution)
     t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(theta)))
@@ -157,8 +163,8 @@ def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tupl
 def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
     """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π."""
     low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
-    splits = np.concatenate([low, high, f.ends[0], sign * g.ends[0], _grid(low, high)], axis=1)
-    panels = between(np.clip(splits, low, high)).halved(resolution.halvings)
+    breaks, ends = (np.concatenate([a, sign * b], axis=1) for a, b in ((f.breaks, g.breaks), (f.ends[0], g.ends[0])))
+    panels = _panels(low, high, breaks, ends).halved(resolution.halvings)
     t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(f.c)))
     step = max(1, _EVALUATIONS // len(t))
@@ -182,7 +188,14 @@ def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:
     return low, HALF_RANGE + np.maximum(right, (right + toward_right) / 2)
 
 
-def _grid(low: Array, high: Array) -> Array:
-    """Multiples of nine: half a normal density is smooth on nine deviations, a whole one on eighteen is not."""
+def _panels(low: Array, high: Array, breaks: Array, ends: Array) -> Panels:
+    """Panels between ``low`` and ``high``: they end at breaks, at multiples of nine, and at ``ends`` where mass is.
+
+    Half a normal density is smooth on nine deviations, a whole one on eighteen is not. In the last deviations the weight
+    is so small that a change of smoothness between breaks does not show.
+    """
     most = int(np.ceil(max(np.max(high), -np.min(low)) / _PANEL))
-    return np.broadcast_to(_PANEL * np.arange(-most, most + 1), (len(low), 2 * most + 1))
+    grid = np.broadcast_to(_PANEL * np.arange(-most, most + 1), (len(low), 2 * most + 1))
+    heavy = (ends > np.minimum(low, -_PANEL) + _TAIL) & (ends < np.maximum(high, _PANEL) - _TAIL)
+    splits = np.concatenate([low, high, breaks, np.where(heavy, ends, low), grid], axis=1)
+    return between(np.clip(splits, low, high))

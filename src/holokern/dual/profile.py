@@ -61,7 +61,10 @@ class Profile:
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def panels(self, limit: float) -> tuple[Array, Array]:
-        """Ends of smooth panels inside [-limit, limit], breaks included, and the points round which they crowd."""
+        """Ends of smooth panels inside [-limit, limit] other than breaks, and the points round which they crowd.
+
+        Breaks count among the latter.
+        """
         limit = float(2.0 ** np.ceil(np.log2(max(limit, 1e-300)))) if self._finite(2 * limit) else limit
         with self._lock:
             if limit not in self._panels:
@@ -162,7 +165,8 @@ class Profile:
             done.append(todo)
         panels = np.concatenate(done)
         panels = self._merged(panels[np.argsort(panels[:, 0])], ceiling)
-        return panels[:, 0][1:].copy(), np.unique(np.concatenate([inside, _crowded(panels, inside)]))
+        ends = panels[:, 0][1:]
+        return ends[~np.isin(ends, inside)], np.unique(np.concatenate([inside, _crowded(panels, inside)]))
 
     def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
         """The largest |σ| and |σ̇| up to a distance: errors are measured against it, as φ depends on |x| only."""
@@ -201,7 +205,8 @@ class Profile:
         kept = [panels[0]]
         for panel in panels[1:]:
             union = np.array([[kept[-1][0], panel[1]]])
-            smooth = panel[0] not in self.breaks and bool(self._is_smooth(union, ceiling)[0])
+            # Zero stays an end: the panels of a normal density end there as well.
+            smooth = panel[0] not in self.breaks and panel[0] != 0 and bool(self._is_smooth(union, ceiling)[0])
             if smooth and self._agrees(union[0], np.stack([kept[-1], panel]), ceiling):
                 kept[-1] = union[0]
             else:
