@@ -14,8 +14,6 @@ PARAMETERS = {
     "hermite": {"degree": 4},
     "rectified_polynomial": {"coefficients": [0, 1, Fraction(1, 3)]},
 }
-# derivations of several seconds
-LONG = {"hardswish", "selu", "Max(u, u^2)", "u*erf(u) + cos(u)"}
 EXPRESSIONS = [
     "sin(pi*u)",
     "exp(-sqrt(2)*u)*Heaviside(u)",
@@ -44,11 +42,7 @@ EXPRESSIONS = [
 ]
 
 
-def _cases(names):
-    return [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in names]
-
-
-@pytest.mark.parametrize("name", _cases(activations()))
+@pytest.mark.parametrize("name", activations())
 def test_named_activations(name):
     a = activation(name, **PARAMETERS.get(name, {}))
     if not a.is_holonomic:
@@ -58,7 +52,7 @@ def test_named_activations(name):
     _agrees(pfaffian(a, cache=False, check=False), a)
 
 
-@pytest.mark.parametrize("expression", _cases(EXPRESSIONS))
+@pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expressions(expression):
     a = activation(expression)
     _agrees(pfaffian(a, cache=False, check=False), a)
