@@ -23,7 +23,7 @@ def text(system: Any) -> str:
     annihilator     D - 1
     rank            1
     coordinates     S11, S12, S22: the covariance of (u, v)
-    F               E[1], acting on σ(u)σ(v) with a = d/du, b = d/dv
+    F               E[(1) σ(u)σ(v)] with a = d/du, b = d/dv
     dF/dS11 =
         [1/2] F
     dF/dS12 =
@@ -94,7 +94,7 @@ def _vector(system: Any) -> str:
     entries = ", ".join(system.basis_text)
     prefix = "" if system.frame is None else "T times "
     if system.coordinates == "sigma":
-        meaning = f"{prefix}E[{entries}], acting on {first}(u){second}(v) with a = d/du, b = d/dv"
+        meaning = f"{prefix}E[({entries}) {first}(u){second}(v)] with a = d/du, b = d/dv"
     else:
         kind = "derivatives" if len(system.basis[0]) == 3 else "moments"
         meaning = f"{prefix}({entries}) as {kind} of g = ∫∫ {first}(u){second}(v) exp(x11 u² + 2 x12 uv + x22 v²) du dv"
@@ -121,7 +121,7 @@ def _matrix_lines(name: str, matrix: Any) -> list[str]:
 
 def _entry_text(entry: RationalFunction) -> str:
     """The quotient with a factored denominator."""
-    content, factors = entry.denominator.factor()
+    content, factors = _factored(entry.denominator)
     top = str(entry.numerator)
     if content == 1 and not factors:
         return top
@@ -135,12 +135,18 @@ def _entry_text(entry: RationalFunction) -> str:
     return f"{top}/({bottom})" if len(pieces) > 1 else f"{top}/{bottom}"
 
 
+def _factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
+    """The content and the irreducible factors, short ones first."""
+    content, factors = polynomial.factor()
+    return content, sorted(factors, key=lambda pair: (pair[0].total_degree(), len(pair[0]), str(pair[0])))
+
+
 def _latex_entry(entry: RationalFunction) -> str:
     names = entry.field.variables
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
     top = _greek(polynomial_latex(-numerator if sign else numerator, names))
-    content, factors = entry.denominator.factor()
+    content, factors = _factored(entry.denominator)
     if content == 1 and not factors:
         return sign + top
     pieces = [] if content == 1 else [str(content)]
