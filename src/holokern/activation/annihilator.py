@@ -21,7 +21,15 @@ from holokern.weyl import Operator
 from holokern.weyl.univariate import UnivariateIdeal, nullspace, row_of
 from holokern.weyl.univariate_bernstein import bernstein_basis
 
-__all__ = ["D1", "Annihilator", "annihilator_of", "minimal_operator", "saturated_annihilator", "whole_annihilator"]
+__all__ = [
+    "D1",
+    "Annihilator",
+    "annihilator_of",
+    "minimal_operator",
+    "right_coefficients",
+    "saturated_annihilator",
+    "whole_annihilator",
+]
 
 Column = tuple[int, ConstantMonomial, FunctionMonomial]
 
@@ -167,7 +175,7 @@ class _Jumps:
         point = self.pieces.breaks[index]
         left, right = self._expansions(index, operator.order)
         total = exact(0)
-        for i, a in enumerate(_right_coefficients(operator)):
+        for i, a in enumerate(right_coefficients(operator)):
             if i == 0 or a == 0:
                 continue
             shifted = a(fmpq_poly([ratio(point), 1]))
@@ -182,7 +190,7 @@ class _Jumps:
         return known[1], known[2]
 
 
-def _right_coefficients(operator: Operator) -> list[Any]:
+def right_coefficients(operator: Operator) -> list[Any]:
     """The a_i of Σ a_i'(u) D^i = Σ D^i a_i(u), by a D^i = Σ_k (-1)^k C(i,k) D^(i-k) a^(k)."""
     rows = row_of(operator)
     result = [fmpq_poly()] * len(rows)
