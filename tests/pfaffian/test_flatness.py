@@ -1,5 +1,8 @@
+import random
+
 import pytest
 
+from holokern import pfaffian
 from holokern.errors import BadInput
 from holokern.pfaffian.flatness import flatness, is_flat
 from holokern.weyl.fractions import function_field
@@ -69,3 +72,21 @@ def test_trivial_systems_and_bad_shapes():
         flatness([[[field(1), field(1)]], [[field(1)]]], field.variables)
     with pytest.raises(BadInput, match="trial"):
         flatness([[[field(1)]], [[field(1)]]], field.variables, trials=0)
+
+
+@pytest.mark.parametrize(("name", "coordinates"), [("elu", "sigma"), ("resin", "x"), ("relu6", "sigma")])
+def test_large_systems_are_flat_and_their_mutants_are_not(name, coordinates):
+    system = pfaffian(name, coordinates=coordinates, cache=False, check=False)
+    assert is_flat(system)
+    source = random.Random(7)
+    everything = [
+        (m, i, j) for m in range(3) for i in range(system.rank) for j in range(system.rank) if system.matrices[m][i][j]
+    ]
+    for m, i, j in source.sample(everything, 12):
+        entry = system.matrices[m][i][j]
+        key = tuple(source.choice(list(entry.numerator.monoms())))
+        changed = system.field.fraction(entry.numerator + system.field.ctx.from_dict({key: 1}), entry.denominator)
+        rows = [list(row) for row in system.matrices[m]]
+        rows[i][j] = changed
+        mutant = (*system.matrices[:m], rows, *system.matrices[m + 1 :])
+        assert not flatness(mutant, system.variables, trials=1), (m, i, j)

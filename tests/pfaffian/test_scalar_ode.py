@@ -1,8 +1,13 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from holokern import activation, pfaffian
 from holokern.errors import BadInput, SingularPath, UnknownName
+from holokern.pfaffian.exponents import local_exponents, singular_points
 from holokern.pfaffian.numeric import numeric_vector
+from holokern.pfaffian.rational_solutions import rational_solutions
 from holokern.pfaffian.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.weyl import weyl_algebra
 from holokern.weyl.fractions import function_field
@@ -87,3 +92,29 @@ def test_bad_curves(relu_x):
         curve.scalar_ode(2)
     with pytest.raises(BadInput, match="row of 2"):
         curve.scalar_ode((1, 0, 0))
+
+
+@pytest.mark.parametrize(("name", "order"), [("relu", 2), ("resin", 4), ("gelu", 2), ("elu", 5), ("hardtanh", 8)])
+def test_scalar_odes_of_activations_annihilate_numbers(name, order):
+    """On Σ11 = Σ22 = 1 the k-th derivative of E in Σ12 is E[∂_u^k ∂_v^k σσ]."""
+    a = activation(name)
+    ode = pfaffian(a, cache=False).restrict({"S11": 1, "S12": "t", "S22": 1}).scalar_ode()
+    assert ode.order <= order
+    t = 0.3
+    values, errors = numeric_vector(a, None, [(k, k) for k in range(ode.order + 1)], (1, t, 1))
+    terms = [(int(c.p) / int(c.q) * t**degree, k) for (degree, k), c in ode]
+    total = sum(c * values[k] for c, k in terms)
+    noise = sum(abs(c) * errors[k] for c, k in terms)
+    size = max(abs(c * values[k]) for c, k in terms)
+    assert noise < 1e-4 * size
+    assert abs(total) <= 100 * noise + 1e-10 * size
+
+
+def test_the_scalar_ode_of_the_restricted_relu_system_has_the_exponents_of_the_arc_cosine_kernel():
+    """k = (√(1-t²) + (π - arccos t) t)/2π has the exponents 0 and 3/2 at ±1, where Σ degenerates."""
+    ode = pfaffian("relu", cache=False).restrict((1, "t", 1)).scalar_ode()
+    assert singular_points(ode) == [-1, 1]
+    for point in (-1, 1):
+        found = local_exponents(ode, point)
+        assert (found.kind, dict(found.exponents)) == ("regular", {0: 1, Fraction(3, 2): 1})
+    assert rational_solutions(ode) == (function_field("t")("t"),)

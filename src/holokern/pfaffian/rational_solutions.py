@@ -13,7 +13,7 @@ from holokern.weyl.fractions import RationalFunction, function_field
 
 __all__ = ["rational_solutions"]
 
-_MAX_UNKNOWNS = 1500
+_MAX_UNKNOWNS = 1000
 
 
 def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
@@ -36,7 +36,7 @@ def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
     Raises
     ------
     TooLarge
-        When the exponents allow numerators of a degree beyond 1500.
+        When the exponents allow numerators of a degree beyond 1000.
 
     Examples
     --------
