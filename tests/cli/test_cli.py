@@ -38,7 +38,9 @@ def test_help_and_version(run):
     help_text = run("--help")
     assert help_text.exit_code == 0
     assert "holokern derive relu" in help_text.stdout
-    assert "--operator" in run("derive", "-h").stdout
+    for command in ("derive", "activations"):
+        shown = run(command, "-h").stdout
+        assert f"\n    holokern {command} " in shown, "examples keep their lines"
     assert run("--version").stdout.startswith("holokern, version ")
 
 

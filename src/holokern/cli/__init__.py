@@ -74,7 +74,7 @@ def _print_any_character() -> None:
 @click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="holokern")
 def main() -> None:
-    r"""Exact infinite-width kernels of holonomic activation functions.
+    """Exact infinite-width kernels of holonomic activation functions.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def main() -> None:
       holokern derive "Heaviside(u)*sin(u)" --latex
       holokern activations
       holokern paper
-    """
+    """  # noqa: D301 (click reads the backspace)
 
 
 main.add_command(activations)

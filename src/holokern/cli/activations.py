@@ -13,13 +13,13 @@ __all__ = ["activations"]
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list for machines.")
 def activations(as_json: bool) -> None:
-    r"""List the activations that are known by name, with their parameters.
+    """List the activations that are known by name, with their parameters.
 
     \b
     Examples:
       holokern activations
       holokern activations --json
-    """
+    """  # noqa: D301 (click reads the backspace)
     from holokern.activation.catalogue import REGISTRY
 
     entries = [REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].name == name]

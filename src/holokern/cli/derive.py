@@ -14,7 +14,7 @@ __all__ = ["derive"]
 
 
 @click.command()
-@click.argument("expression", required=False, metavar="EXPR")
+@click.argument("expression", required=False, metavar="[EXPR]")
 @click.option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of a named EXPR.")
 @click.option("--operator", multiple=True, metavar="P", help="An operator in u and D instead of EXPR; repeatable.")
 @click.option("--other", metavar="EXPR", help="A second activation, for E[σ1(u)σ2(v)].")
@@ -46,7 +46,7 @@ def derive(
     no_cache: bool,
     style: str | None,
 ) -> None:
-    r"""Derive the holonomic system of the dual activation of EXPR.
+    """Derive the holonomic system of the dual activation of EXPR.
 
     EXPR is a name (see "holokern activations") or an expression in u.  Printed are the annihilator, the rank, the
     basis, the matrices and the singular locus.  Write -- before an EXPR that begins with a minus sign.
@@ -60,7 +60,7 @@ def derive(
       holokern derive --operator "u^2*(D^2 + 1)"
       holokern derive relu --coordinates x --basis "1, d12" --latex
       holokern derive -- "-u*exp(-u^2)"
-    """
+    """  # noqa: D301 (click reads the backspace)
     if no_cache and cache_dir is not None:
         raise BadInput("give --cache-dir or --no-cache, not both")
     first = _side(expression, parameters, operator, name="EXPR", option="--operator")
