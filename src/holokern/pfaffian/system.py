@@ -124,6 +124,22 @@ class PfaffianSystem:
         """The power of each factor of :attr:`singular_locus` in the common denominator."""
         return tuple(power for _, power in self._denominator)
 
+    @property
+    def apparent_singularities(self) -> tuple[RationalFunction, ...]:
+        """The factors of the singular locus that only the choice of the basis brings in; solutions are regular there.
+
+        Examples
+        --------
+        >>> from holokern.pfaffian import pfaffian
+        >>> pfaffian(operator="u^2*(D^2 + 1)", cache=False).apparent_singularities
+        (S12^2 + S11*S22,)
+        """
+        from holokern.pfaffian.derivation import present
+        from holokern.pfaffian.locus import expected_locus
+
+        genuine = expected_locus(present(*self.annihilators, self._system), self.field)
+        return tuple(factor for factor in self.singular_locus if factor.numerator not in genuine)
+
     def is_flat(self) -> bool:
         """Whether the system is integrable, by a checker that shares no code with the derivation."""
         from holokern.pfaffian.flatness import is_flat
