@@ -244,7 +244,7 @@ def test_growth_is_limited():
 def test_immutable():
     a = activation("relu")
     with pytest.raises(AttributeError):
-        a.tree = None
+        a.function = None
     a.parameters["slope"] = 1
     assert a.parameters == {}
 

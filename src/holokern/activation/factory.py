@@ -1,0 +1,137 @@
+"""The verb of this folder: a name, an expression, a SymPy expression or an ODE becomes an Activation."""
+
+from __future__ import annotations
+
+import re
+
+from holokern.activation.catalogue import ALIASES, REGISTRY
+from holokern.activation.expression import Expression
+from holokern.activation.function import Activation
+from holokern.activation.grammar import FUNCTIONS, read_expression
+from holokern.activation.named import build, suggestion
+from holokern.activation.ode import OdeActivation, ode_activation
+from holokern.activation.sympy_bridge import from_sympy, is_sympy
+from holokern.errors import BadInput, TooLarge, UnknownName
+
+__all__ = ["activation", "activations"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+_RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)
+
+
+def activation(
+    source: object = None,
+    /,
+    *,
+    operator: object = None,
+    values: object = None,
+    whole: bool = False,
+    **parameters: object,
+) -> Activation:
+    """Make an activation.
+
+    Parameters
+    ----------
+    source : str, SymPy expression or Activation
+        A name (:func:`activations` lists them), an expression in u such as ``"Heaviside(u)*sin(u)"``, or a SymPy
+        expression in one symbol.  A name takes precedence over an expression.
+    operator : str, Operator or sequence of them
+        Instead of a source, operators in u and D that kill σ.
+    values : mapping
+        With ``operator``, the data that fixes the solution: ``{0: [0, 1]}`` means σ(0) = 0 and σ'(0) = 1, and
+        ``{(None, 0): 0, (0, None): {0: [0, 1]}}`` gives such data on each interval of a piecewise solution.
+    whole : bool
+        With ``operator``, enlarge the operators to the whole annihilator of σ.
+    **parameters
+        Parameters of a named activation.  Numbers are read exactly, a float as the decimal that it prints as.
+
+    Raises
+    ------
+    UnknownName
+        For an unknown name, function, variable or parameter, with what was probably meant.
+    BadInput
+        For anything else that cannot be read.
+    TooLarge
+        For input beyond the limits of size, depth or degree.
+    CheckFailed
+        When the operators do not kill the solution as a distribution.
+
+    Examples
+    --------
+    >>> activation("elu", alpha=1.5)
+    activation('elu', alpha='3/2')
+    >>> activation("relu^3")
+    activation('relu_k', k=3)
+    >>> activation("u/2*(1 + erf(u/sqrt(2)))") == activation("gelu")
+    True
+    >>> resin = activation(operator="u*(D^2 + 1)", values={(None, 0): 0, (0, None): {0: [0, 1]}})
+    >>> resin.jump_order, resin(-1.0)
+    (1, 0.0)
+    """
+    if operator is not None or values is not None or whole:
+        return _from_ode(source, operator, values, whole, parameters)
+    if isinstance(source, str):
+        return _from_text(source, parameters)
+    if parameters:
+        raise BadInput(f"parameters ({', '.join(parameters)[:80]}) belong to an activation given by name")
+    if isinstance(source, Activation):
+        return source
+    if isinstance(source, OdeActivation):
+        return Activation(source)
+    if is_sympy(source):
+        return Activation(Expression(from_sympy(source)))
+    raise BadInput(
+        f"expected the name of an activation, an expression in u as text, a SymPy expression or an Activation, "
+        f"got {type(source).__name__}"
+    )
+
+
+def activations() -> dict[str, str]:
+    """The names of all named activations, each with a line that says what it is.
+
+    Examples
+    --------
+    >>> activations()["gelu"]
+    'u times the normal distribution function'
+    """
+    return {name: entry.summary for name, entry in REGISTRY.items() if name not in ALIASES}
+
+
+def _from_ode(
+    source: object, operator: object, values: object, whole: bool, parameters: dict[str, object]
+) -> Activation:
+    if source is not None or parameters:
+        raise BadInput("an activation is given by a name or expression, or by operator and values, not by both")
+    if operator is None:
+        raise BadInput("'values' and 'whole' belong to an activation by ODE; give its operator=... in u and D")
+    if values is None:
+        raise BadInput(
+            "an operator alone fixes no function; give values={point: [σ, σ', ...]}, for example {0: [0, 1]}"
+        )
+    return Activation(ode_activation(operator, values, whole=whole))
+
+
+def _from_text(source: str, parameters: dict[str, object]) -> Activation:
+    text = source.strip() if len(source) < 1000 else source
+    if found := _RELU_POWER.fullmatch(text.lower()):
+        text, parameters = "relu_k", {"k": int(found.group(1)), **parameters}
+    entry = REGISTRY.get(text) or REGISTRY.get(text.lower())
+    if entry is not None:
+        tree, given = build(entry, parameters)
+        return Activation(Expression(tree), entry.name, given)
+    if _NAME.fullmatch(text) and text not in FUNCTIONS and text not in ("u", "pi", "E"):
+        raise UnknownName(
+            f"{text[:60]!r} is neither the name of an activation nor an expression in u"
+            f"{suggestion(text, REGISTRY) or '; hk.activations() lists the names'}"
+        )
+    if parameters:
+        raise BadInput(
+            f"parameters ({', '.join(parameters)[:80]}) belong to an activation given by name, and {text[:60]!r} "
+            "is none; hk.activations() lists the names"
+        )
+    try:
+        return Activation(Expression(read_expression(text)))
+    except TooLarge:
+        raise
+    except BadInput as error:
+        raise type(error)(f"{error}; nor is the text a name that hk.activations() lists") from None

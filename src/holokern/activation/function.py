@@ -1,0 +1,255 @@
+"""The noun of this folder: an activation function, whether given by an expression or by its ODE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import add, mul
+from typing import TYPE_CHECKING, Any
+
+from holokern.activation.breaks import Break
+from holokern.activation.expression import Expression
+from holokern.activation.named import Parameters, Value, read_rational
+from holokern.activation.ode import OdeActivation
+from holokern.activation.printing import to_text
+from holokern.activation.tree import Node
+from holokern.errors import BadInput, Unsupported
+from holokern.weyl import Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flint import arb
+
+    from holokern.activation.constants import ExactReal
+
+__all__ = ["Activation"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Activation:
+    """A real function σ of one variable u, immutable; make one with :func:`holokern.activation`.
+
+    Two activations are equal when their expressions, or their operators and data, are; the name does not count.
+
+    Attributes
+    ----------
+    function : Expression or OdeActivation
+        What the activation is made of.
+    name : str or None
+        Its name, if it was made by name.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> relu = activation("relu")
+    >>> relu([-1.0, 2.0])
+    array([0., 2.])
+    >>> relu.derivative, relu.breaks, relu.jump_order, relu.annihilator
+    (activation('Heaviside(u)'), (Fraction(0, 1),), 1, (u*D - 1,))
+    """
+
+    function: Expression | OdeActivation
+    name: str | None = field(default=None, compare=False)
+    _parameters: Parameters = field(default=(), compare=False)
+
+    def __call__(self, x: Any) -> Any:
+        """The value: a float for a scalar, else an array of the shape and type of ``x``, float32 for float32.
+
+        NaN gives NaN, and an expression has its limits at the infinities.  No input makes it warn.
+        """
+        return self.function(x)
+
+    def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
+        """A flint ball that contains σ at the exact point, or at every point of the ball, ``x``.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> activation("gelu").ball(Fraction(-10)).rel_accuracy_bits() > 100
+        True
+        """
+        return self.function.ball(x, precision)
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """The parameters of a named activation, read exactly."""
+        return dict(self._parameters)
+
+    @property
+    def tree(self) -> Node:
+        """The function as an expression tree.
+
+        Raises
+        ------
+        Unsupported
+            For an activation given by its ODE.
+        """
+        if isinstance(self.function, Expression):
+            return self.function.tree
+        raise Unsupported(
+            "an activation given by its ODE has no expression; use its operators (annihilator) or its values, or give "
+            "the activation as an expression"
+        )
+
+    @property
+    def expression(self) -> str:
+        """The function as text that :func:`holokern.activation` reads back; not for one given by its ODE."""
+        return to_text(self.tree)
+
+    @property
+    def derivative(self) -> Activation:
+        """The classical derivative σ̇ of every piece.
+
+        Where σ jumps (``jump_order`` 0) the derivative of the distribution has a delta besides, which is not a
+        function and not here.  At a kink the value is the symmetric one, for example 1/2 for relu at 0.
+        """
+        return Activation(self.function.derivative)
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The points where σ is not analytic: Fractions, exact irrational constants, or floats found numerically."""
+        return self.function.breaks
+
+    @property
+    def jump_order(self) -> int | None:
+        """The order of the first derivative that jumps somewhere: 0 for step, 1 for relu, None for a smooth σ."""
+        return self.function.jump_order
+
+    @property
+    def parity(self) -> str | None:
+        """``"even"``, ``"odd"`` or None."""
+        return self.function.parity
+
+    @property
+    def is_holonomic(self) -> bool:
+        """Whether exact algebra serves σ; ``annihilator`` says why when it does not."""
+        return self.function.is_holonomic
+
+    @property
+    def annihilator(self) -> tuple[Operator, ...]:
+        """Generators of the ideal of all P in Q⟨u, D⟩ with Pσ = 0 as a distribution, deltas at breaks included.
+
+        When ``annihilator_scale`` is a constant κ they kill τ with σ(u) = τ(κu) instead, since κ is irrational.  For an
+        activation given by its ODE the ideal is the given one.
+
+        Raises
+        ------
+        NotHolonomic
+            For a function like tanh; the message says what to use instead.
+        Unsupported
+            For irrational arguments or breaks that no scaling makes rational.
+        """
+        return self.function.annihilator
+
+    @property
+    def annihilator_scale(self) -> ExactReal | None:
+        """The κ of ``annihilator``, or None when it is 1."""
+        return self.function.annihilator_scale
+
+    def shift(self, c: object) -> Activation:
+        """The activation σ(u + c), c a rational number or, for an expression, a constant as text such as ``"pi/2"``.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> activation("relu").shift(-1)
+        activation('Max(u - 1, 0)')
+        """
+        return Activation(self.function.shift(c))
+
+    def scale(self, c: object) -> Activation:
+        """The activation σ(c·u), c a rational number or, for an expression, a constant as text such as ``"sqrt(2)"``.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> activation("sin").scale("pi")
+        activation('sin(pi*u)')
+        """
+        return Activation(self.function.scale(c))
+
+    def __add__(self, other: object) -> Activation:
+        return self._combine(other, add)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: object) -> Activation:
+        return self._combine(other, mul)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Activation:
+        return self * -1
+
+    def __sub__(self, other: object) -> Activation:
+        negative = -other if isinstance(other, Activation) else -read_rational(other, "the subtrahend")
+        return self + negative
+
+    def __rsub__(self, other: object) -> Activation:
+        return -self + other
+
+    def __truediv__(self, other: object) -> Activation:
+        divisor = read_rational(other, "the divisor of an activation")
+        if divisor == 0:
+            raise BadInput("an activation cannot be divided by zero")
+        return self * (1 / divisor)
+
+    def __repr__(self) -> str:
+        if self.name is not None:
+            given = "".join(f", {key}={_shown(value)}" for key, value in self._parameters)
+            return f"activation({self.name!r}{given})"
+        if isinstance(self.function, OdeActivation):
+            return f"activation({_ode_text(self.function)})"
+        return f"activation({self.expression!r})"
+
+    def __str__(self) -> str:
+        if isinstance(self.function, OdeActivation):
+            return repr(self)
+        return self.name if self.name is not None and not self._parameters else self.expression
+
+    def latex(self) -> str:
+        r"""The equation σ(u) = …, or the ODEs, in LaTeX.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> print(activation("gaussian").latex())
+        \sigma(u) = e^{- \frac{u^{2}}{2}}
+        """
+        return self.function.latex()
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _combine(self, other: object, operation: Callable[[Any, Any], Any]) -> Activation:
+        operand = other.function if isinstance(other, Activation) else read_rational(other, "the other operand")
+        return Activation(operation(self.function, operand))
+
+
+def _shown(value: Value) -> str:
+    """A parameter as Python text that reads back exactly."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    whole = isinstance(value, int) or value.denominator == 1
+    return str(value) if whole else repr(str(value))
+
+
+def _ode_text(ode: OdeActivation) -> str:
+    """The keywords that give this activation; values that are enclosures only are shown, not readable."""
+    data = {}
+    for branch in ode.branches:
+        ends = tuple(None if end is None else _Verbatim(end) for end in (branch.low, branch.high))
+        point = {_Verbatim(branch.point): [_Verbatim(value) for value in branch.values]}
+        data[ends] = point if branch.values else 0
+    return f"operator={[str(item) for item in ode.operators]}, values={data}"
+
+
+class _Verbatim:
+    """A number inside a repr: integers bare, other constants as text."""
+
+    def __init__(self, value: object) -> None:
+        self.text = str(value)
+
+    def __repr__(self) -> str:
+        return self.text if self.text.lstrip("-").isdigit() else repr(self.text)
