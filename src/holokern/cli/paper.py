@@ -24,13 +24,13 @@ __all__ = ["paper"]
 @click.option("--only", multiple=True, metavar="NAME", help="Only this experiment; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def paper(output: Path, only: tuple[str, ...], as_json: bool) -> None:
-    r"""Run the paper's experiments again and print each table with the paper's number beside ours.
+    """Run the paper's experiments again and print each table with the paper's number beside ours.
 
     \b
     Examples:
       holokern paper
       holokern paper --only derivations -o results
-    """
+    """  # noqa: D301
     from holokern.files import prepare_folder, write_atomically
     from holokern.paper.experiments import machine, run_experiments
     from holokern.report.page import html_page

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product as cartesian
 from math import comb, perm
-from types import MappingProxyType
 from typing import Any
 
 from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra import Monomial, WeylAlgebra
+from holokern.weyl.terms import TermSum
 
 __all__ = ["Operator", "multiply_terms"]
-
-_MAX_POWER = 1000
 
 
 def multiply_terms(left: Mapping[Monomial, Any], right: Mapping[Monomial, Any], n: int) -> dict[Monomial, Any]:
@@ -42,7 +40,7 @@ def multiply_terms(left: Mapping[Monomial, Any], right: Mapping[Monomial, Any], 
     return {key: c for key, c in result.items() if c != 0}
 
 
-class Operator:
+class Operator(TermSum[WeylAlgebra, Any]):
     """An element Σ c_αβ x^α ∂^β of a Weyl algebra, immutable and hashable.
 
     Make operators from the generators of :func:`holokern.weyl.weyl_algebra`, or by calling the algebra with a text.
@@ -58,40 +56,20 @@ class Operator:
     0
     """
 
-    __slots__ = ("_hash", "_terms", "algebra")
+    __slots__ = ("_hash",)
 
-    algebra: WeylAlgebra
-    _terms: dict[Monomial, Any]
     _hash: int | None
 
     def __init__(self, algebra: WeylAlgebra, terms: dict[Monomial, Any]) -> None:
         """Trusted constructor: ``terms`` holds non-zero ``fmpq`` values; use ``algebra.from_terms`` elsewhere."""
-        object.__setattr__(self, "algebra", algebra)
-        object.__setattr__(self, "_terms", terms)
+        super().__init__(algebra, terms)
         object.__setattr__(self, "_hash", None)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("operators are immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [(key, (int(c.p), int(c.q))) for key, c in self._terms.items()]
         return _rebuild, (self.algebra, terms)
 
     # -- reading -----------------------------------------------------------------------------------------------------
-
-    @property
-    def terms(self) -> Mapping[Monomial, Any]:
-        """Read-only mapping from exponents ``(α, β)`` to non-zero ``fmpq`` coefficients."""
-        return MappingProxyType(self._terms)
-
-    def __iter__(self) -> Iterator[tuple[Monomial, Any]]:
-        return iter(self._terms.items())
-
-    def __len__(self) -> int:
-        return len(self._terms)
-
-    def __bool__(self) -> bool:
-        return bool(self._terms)
 
     @property
     def order(self) -> int:
@@ -122,43 +100,11 @@ class Operator:
         except BadInput:
             return None
 
-    def __add__(self, other: object) -> Operator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
-        terms = dict(self._terms)
-        for key, c in right._terms.items():
-            total = terms.get(key, 0) + c
-            if total == 0:
-                del terms[key]
-            else:
-                terms[key] = total
-        return Operator(self.algebra, terms)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Operator:
-        return Operator(self.algebra, {key: -c for key, c in self._terms.items()})
-
-    def __pos__(self) -> Operator:
-        return self
-
-    def __sub__(self, other: object) -> Operator:
-        right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: object) -> Operator:
-        return (-self) + other
-
     def __mul__(self, other: object) -> Operator:
         right = self._coerce(other)
         if right is None:
             return NotImplemented
         return Operator(self.algebra, multiply_terms(self._terms, right._terms, self.algebra.dimension))
-
-    def __rmul__(self, other: object) -> Operator:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left * self
 
     def __truediv__(self, other: object) -> Operator:
         divisor = self._coerce(other)
@@ -168,18 +114,6 @@ class Operator:
         if constant is None:
             raise BadOperator(f"cannot divide by {divisor}; only division by a non-zero rational number is defined")
         return Operator(self.algebra, {key: c / constant for key, c in self._terms.items()})
-
-    def __pow__(self, exponent: int) -> Operator:
-        if not isinstance(exponent, int) or exponent < 0 or exponent > _MAX_POWER:
-            raise BadOperator(f"expected an exponent between 0 and {_MAX_POWER}, got {exponent!r}")
-        result, base = self.algebra.one, self
-        while exponent:
-            if exponent & 1:
-                result = result * base
-            exponent >>= 1
-            if exponent:
-                base = base * base
-        return result
 
     def constant_value(self) -> Any | None:
         """The non-zero rational number that this operator is, or None."""
@@ -229,15 +163,6 @@ class Operator:
 
     # -- comparing and printing --------------------------------------------------------------------------------------
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Operator):
-            return self.algebra == other.algebra and self._terms == other._terms
-        try:
-            right = self._coerce(other)
-        except BadInput:
-            return False
-        return right is not None and self._terms == right._terms
-
     def __hash__(self) -> int:
         if self._hash is None:
             value = hash((self.algebra, frozenset((key, int(c.p), int(c.q)) for key, c in self._terms.items())))
@@ -257,9 +182,6 @@ class Operator:
         from holokern.weyl.printing import latex
 
         return latex(self)
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
 
 def _gcd(a: Any, b: Any) -> Any:

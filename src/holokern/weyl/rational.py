@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from math import comb, lcm, prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra import WeylAlgebra, weyl_algebra
 from holokern.weyl.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.operator import Operator
+from holokern.weyl.terms import TermSum
 
 if TYPE_CHECKING:
     from holokern.weyl.rational_ideal import RationalIdeal
@@ -149,7 +149,7 @@ def rational_weyl_algebra(
     return RationalWeylAlgebra(algebra, function_field(algebra.variables))
 
 
-class RationalOperator:
+class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     """An element Σ c_β(x) ∂^β of a rational Weyl algebra, immutable and hashable.
 
     Examples
@@ -162,35 +162,10 @@ class RationalOperator:
     -x^2 + 6*x
     """
 
-    __slots__ = ("_terms", "algebra")
-
-    algebra: RationalWeylAlgebra
-    _terms: dict[Exponents, RationalFunction]
-
-    def __init__(self, algebra: RationalWeylAlgebra, terms: dict[Exponents, RationalFunction]) -> None:
-        """Trusted constructor: ``terms`` holds non-zero functions; use ``algebra.from_terms`` elsewhere."""
-        object.__setattr__(self, "algebra", algebra)
-        object.__setattr__(self, "_terms", terms)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("operators are immutable")
+    __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RationalOperator, (self.algebra, self._terms)
-
-    @property
-    def terms(self) -> Mapping[Exponents, RationalFunction]:
-        """Read-only mapping from exponents β to non-zero coefficients."""
-        return MappingProxyType(self._terms)
-
-    def __iter__(self) -> Iterator[tuple[Exponents, RationalFunction]]:
-        return iter(self._terms.items())
-
-    def __len__(self) -> int:
-        return len(self._terms)
-
-    def __bool__(self) -> bool:
-        return bool(self._terms)
 
     @property
     def order(self) -> int:
@@ -212,31 +187,6 @@ class RationalOperator:
             raise
         except BadInput:
             return None
-
-    def __add__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
-        terms = dict(self._terms)
-        for key, c in right._terms.items():
-            total = terms[key] + c if key in terms else c
-            if total:
-                terms[key] = total
-            else:
-                del terms[key]
-        return RationalOperator(self.algebra, terms)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> RationalOperator:
-        return RationalOperator(self.algebra, {key: -c for key, c in self._terms.items()})
-
-    def __sub__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: object) -> RationalOperator:
-        return (-self) + other
 
     def __mul__(self, other: object) -> RationalOperator:
         right = self._coerce(other)
@@ -268,10 +218,6 @@ class RationalOperator:
                 known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
         return known[k]
 
-    def __rmul__(self, other: object) -> RationalOperator:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left * self
-
     def __truediv__(self, other: object) -> RationalOperator:
         right = self._coerce(other)
         if right is None:
@@ -284,14 +230,6 @@ class RationalOperator:
     def __rtruediv__(self, other: object) -> RationalOperator:
         left = self._coerce(other)
         return NotImplemented if left is None else left / self
-
-    def __pow__(self, exponent: int) -> RationalOperator:
-        if not isinstance(exponent, int) or exponent < 0 or exponent > _MAX_ORDER:
-            raise BadOperator(f"expected an exponent between 0 and {_MAX_ORDER}, got {exponent!r}")
-        result = self.algebra.one
-        for _ in range(exponent):
-            result = result * self
-        return result
 
     def apply(self, function: object) -> RationalFunction:
         """Act on a rational function."""
@@ -314,13 +252,6 @@ class RationalOperator:
         row = primitive_row({key: (c.numerator, c.denominator) for key, c in self})
         terms = {(*map(int, a), *beta): int(c) for beta, poly in row.items() for a, c in poly.terms()}
         return self.algebra.polynomial_algebra.from_terms(terms)
-
-    def __eq__(self, other: object) -> bool:
-        try:
-            right = self._coerce(other)
-        except BadInput:
-            return False
-        return right is not None and self._terms == right._terms
 
     def __hash__(self) -> int:
         return hash((self.algebra, frozenset(self._terms.items())))
@@ -350,9 +281,6 @@ class RationalOperator:
             body = c.latex()
             pieces.append(_term(str(c), monomial, rf"\left({body}\right) {monomial}", f"{body} {monomial}", body))
         return " + ".join(pieces).replace("+ -", "- ") or "0"
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
 
 def _term(coefficient: str, monomial: str, closed: str, plain: str, body: str | None = None) -> str:

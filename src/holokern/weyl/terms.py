@@ -1,0 +1,120 @@
+"""What polynomial and rational operators share: an immutable sum of terms, one coefficient an exponent vector."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Generic, Self, TypeVar
+
+from holokern.errors import BadInput, BadOperator
+
+__all__ = ["TermSum"]
+
+A = TypeVar("A")  # the algebra
+C = TypeVar("C")  # its coefficients
+
+_MAX_POWER = 1000
+
+
+class TermSum(ABC, Generic[A, C]):
+    """An element of an algebra whose elements are sums of coefficient times monomial; immutable.
+
+    A final class gives the product, the reading of other objects (:meth:`_coerce`), hashing and printing.
+    """
+
+    __slots__ = ("_terms", "algebra")
+
+    algebra: A
+    _terms: dict[tuple[int, ...], C]
+
+    def __init__(self, algebra: A, terms: dict[tuple[int, ...], C]) -> None:
+        """Trusted constructor: ``terms`` holds non-zero coefficients; use ``algebra.from_terms`` elsewhere."""
+        object.__setattr__(self, "algebra", algebra)
+        object.__setattr__(self, "_terms", terms)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("operators are immutable")
+
+    @abstractmethod
+    def _coerce(self, other: object) -> Self | None:
+        """``other`` as an element of the same algebra, or None when it is of a kind that is not read."""
+
+    @abstractmethod
+    def __mul__(self, other: object) -> Self: ...
+
+    @abstractmethod
+    def latex(self) -> str:
+        """LaTeX source."""
+
+    @property
+    def terms(self) -> Mapping[tuple[int, ...], C]:
+        """Read-only mapping from exponents to non-zero coefficients."""
+        return MappingProxyType(self._terms)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], C]]:
+        return iter(self._terms.items())
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def _like(self, terms: dict[tuple[int, ...], Any]) -> Self:
+        return type(self)(self.algebra, terms)
+
+    def __add__(self, other: object) -> Self:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        terms: dict[tuple[int, ...], Any] = dict(self._terms)
+        for key, c in right._terms.items():
+            total = terms[key] + c if key in terms else c
+            if total == 0:
+                del terms[key]
+            else:
+                terms[key] = total
+        return self._like(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Self:
+        negated: dict[tuple[int, ...], Any] = dict(self._terms)
+        return self._like({key: -c for key, c in negated.items()})
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __sub__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self + (-right)
+
+    def __rsub__(self, other: object) -> Self:
+        return (-self) + other
+
+    def __rmul__(self, other: object) -> Self:
+        left = self._coerce(other)
+        return NotImplemented if left is None else left * self
+
+    def __pow__(self, exponent: int) -> Self:
+        if not isinstance(exponent, int) or exponent < 0 or exponent > _MAX_POWER:
+            raise BadOperator(f"expected an exponent between 0 and {_MAX_POWER}, got {exponent!r}")
+        result = self._coerce(1)
+        assert result is not None
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            right = self._coerce(other)
+        except BadInput:
+            return False
+        return right is not None and self._terms == right._terms
+
+    @abstractmethod
+    def __hash__(self) -> int: ...
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
