@@ -134,3 +134,16 @@ def test_coefficients_that_one_prime_cannot_hold() -> None:
     basis = groebner_basis(generators, grevlex(D))
     check_groebner_basis(basis, generators, grevlex(D))
     assert max(abs(c.p).bit_length() for g in basis for c in g.terms.values()) > 50
+
+
+@pytest.mark.slow
+def test_koyama_takemura_basis_for_relu_is_proved() -> None:
+    """The basis behind the restriction of the paper: every S-pair, every generator and every cofactor over Q."""
+    K = weyl_algebra("y1 y2 x11 x12 x22")
+    first, second = "(-y1 - 2*x11*dy1 - 2*x12*dy2)", "(-y2 - 2*x12*dy1 - 2*x22*dy2)"
+    texts = [f"dy1*{first} - 1", f"dy2*{second} - 1", "dx12 - 2*dy1*dy2", "dx11 - dy1^2", "dx22 - dy2^2"]
+    generators = [K(text) for text in texts]
+    order = weight_order(K, (-1, -1, 0, 0, 0, 1, 1, 0, 0, 0))
+    basis = groebner_basis(generators, order)
+    assert len(basis) == 33
+    check_groebner_basis(basis, generators, order, membership_certificate(basis, generators))

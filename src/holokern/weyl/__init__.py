@@ -2,6 +2,8 @@
 
 from holokern.weyl.algebra import WeylAlgebra, weyl_algebra
 from holokern.weyl.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl.certificate import membership_certificate
+from holokern.weyl.checker import check_groebner_basis, check_membership
 from holokern.weyl.fourier import fourier_transform, inverse_fourier_transform
 from holokern.weyl.ideal import LeftIdeal
 from holokern.weyl.integration import integration_ideal, integration_module
@@ -11,7 +13,7 @@ from holokern.weyl.koyama_takemura import (
     koyama_takemura_ideal_of_product,
 )
 from holokern.weyl.operator import Operator
-from holokern.weyl.orders import Order
+from holokern.weyl.orders import Order, elimination, grevlex, lex, weight_order
 from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational_ideal import RationalIdeal, rational_extension
 from holokern.weyl.restriction import RestrictionModule, restriction_ideal, restriction_module
@@ -30,16 +32,23 @@ __all__ = [
     "WeylAlgebra",
     "b_function",
     "bernstein_sato",
+    "check_groebner_basis",
+    "check_membership",
+    "elimination",
     "fourier_transform",
     "gaussian_integral_algebra",
+    "grevlex",
     "integration_ideal",
     "integration_module",
     "inverse_fourier_transform",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
+    "lex",
+    "membership_certificate",
     "rational_extension",
     "rational_weyl_algebra",
     "restriction_ideal",
     "restriction_module",
+    "weight_order",
     "weyl_algebra",
 ]

@@ -77,7 +77,7 @@ class F4Run:
         """The coefficients of the same basis modulo another prime; no symbolic work, no reductions to zero."""
         residues = self._start(p)
         for step in self._steps:
-            rows, leads = echelon(residues.reduce(step.plan, len(step.leads)), p)
+            rows, leads = echelon(residues.reduce_combinations(step.plan, len(step.leads)), p)
             if leads != step.leads:
                 raise UnluckyPrime
             for row, columns in zip(rows, step.columns, strict=True):
@@ -154,12 +154,12 @@ class F4Run:
     def _echelon_of_targets(self, plan: Plan) -> tuple[Residues, list[int]]:
         count = _BATCH
         while count < len(plan.targets):
-            rows, leads = echelon(self._residues.reduce(plan, count), self._residues.p)
+            rows, leads = echelon(self._residues.reduce_combinations(plan, count), self._residues.p)
             # Two combinations to spare make a missed row as unlikely as 1/p².
             if len(leads) <= count - 2:
                 return rows, leads
             count *= 4
-        return echelon(self._residues.reduce(plan, None), self._residues.p)
+        return echelon(self._residues.reduce_targets(plan), self._residues.p)
 
     def _power_of_h(self, codes: list[int]) -> int:
         packing = self._packing
@@ -175,7 +175,7 @@ class F4Run:
     def _reduce_tails(self, residues: ResiduePolynomials) -> tuple[list[list[int]], list[Residues]]:
         plan = self._tails
         codes, values = [], []
-        for i, tail in zip(self._basis, residues.reduce(plan, None), strict=True):
+        for i, tail in zip(self._basis, residues.reduce_targets(plan), strict=True):
             places = np.flatnonzero(tail)
             codes.append([self._supports[i].codes[0], *(plan.codes[place] for place in plan.free[places])])
             values.append(np.concatenate([np.ones(1, dtype=np.uint64), tail[places]]))

@@ -14,6 +14,8 @@ from holokern.weyl.packing import Support
 
 __all__ = ["Plan", "ResiduePolynomials", "build_plan"]
 
+_BLOCK = 128  # targets that are reduced at once, to bound the memory
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -100,24 +102,29 @@ class ResiduePolynomials:
         """Add the coefficients of the next polynomial."""
         self._values.append(values)
 
-    def __getitem__(self, source: int) -> Residues:
-        return self._values[source]
-
-    def reduce(self, plan: Plan, combinations: int | None) -> Residues:
-        """Reduce the targets by the pivots; the result's columns are the free columns.
-
-        Instead of all targets, the given number of their random linear combinations is reduced: their span is that of
-        the targets when it has at most that dimension, with probability about 1 - 1/p.
-        """
-        count = len(plan.targets) if combinations is None else combinations
-        columns = np.zeros((len(plan.codes), count), dtype=np.uint64)
-        if combinations is None:
-            for k, row in enumerate(plan.targets):
+    def reduce_targets(self, plan: Plan) -> Residues:
+        """Reduce the targets by the pivots; the result has a row for each target and a column for each free column."""
+        parts = [np.zeros((0, len(plan.free)), dtype=np.uint64)]
+        for start in range(0, len(plan.targets), _BLOCK):
+            block = plan.targets[start : start + _BLOCK]
+            columns = np.zeros((len(plan.codes), len(block)), dtype=np.uint64)
+            for k, row in enumerate(block):
                 columns[row.places, k] = self._row_values(row)
-        else:
-            factors = self._random.integers(1, self.p, size=(len(plan.targets), count), dtype=np.uint64)
-            for k, row in enumerate(plan.targets):
-                add_multiple(columns, row.places, self._row_values(row), factors[k], self.p)
+            parts.append(self._reduce(columns, plan))
+        return np.vstack(parts)
+
+    def reduce_combinations(self, plan: Plan, count: int) -> Residues:
+        """Reduce ``count`` random linear combinations of the targets instead of the targets themselves.
+
+        They span the same space when its dimension is at most ``count``, with probability about 1 - 1/p.
+        """
+        factors = self._random.integers(1, self.p, size=(len(plan.targets), count), dtype=np.uint64)
+        columns = np.zeros((len(plan.codes), count), dtype=np.uint64)
+        for k, row in enumerate(plan.targets):
+            add_multiple(columns, row.places, self._row_values(row), factors[k], self.p)
+        return self._reduce(columns, plan)
+
+    def _reduce(self, columns: Residues, plan: Plan) -> Residues:
         eliminate(columns, ((place, row.places, self._row_values(row)) for place, row in plan.pivots), self.p)
         return np.ascontiguousarray(columns[plan.free].T) % np.uint64(self.p)
 
