@@ -15,7 +15,7 @@ from holokern.dual.moments import Number, PieceLine, hermite_moment, piece_line,
 from holokern.dual.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
 
-__all__ = ["HermiteSequence", "hermite_sequence"]
+__all__ = ["HermiteSequence", "hermite_sequence", "integral_sequence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class HermiteSequence:
         The activation cut at its breaks, for the initial values.
     operators : tuple of Operator
         The whole annihilator of τ, where σ(u) = τ(scale · u).
-    recurrence : Recurrence
-        The shortest consequence for E[∂^n τ(cz)].
+    recurrence : Recurrence or None
+        The shortest consequence for E[∂^n τ(cz)]; None when every coefficient is integrated.
     scale : exact constant
     """
 
     line: PieceLine
     operators: tuple[Any, ...]
-    recurrence: Recurrence
+    recurrence: Recurrence | None
     scale: Any
 
     def coefficients(self, c: Number, count: int) -> list[arb]:
@@ -58,6 +58,8 @@ class HermiteSequence:
         [2.00000000000000, [3.19153824321146 +/- 1.11e-15], 4.00000000000000]
         """
         recurrence = self._recurrence_at(c)
+        if recurrence is None:
+            return [hermite_moment(self.line, c, n) for n in range(count)]
         rows = [(k, row) for k, row in enumerate(recurrence.hermite_form(to_ball(c) * to_ball(self.scale)))]
         order, leading = rows.pop()
         rows = [(k, row) for k, row in rows if not all(a.is_zero() for a in row)]
@@ -73,8 +75,10 @@ class HermiteSequence:
             values.append(total / divisor)
         return values
 
-    def _recurrence_at(self, c: Number) -> Recurrence:
+    def _recurrence_at(self, c: Number) -> Recurrence | None:
         """The general recurrence, or that of this one c where the general one loses its leading term for every n."""
+        if self.recurrence is None:
+            return None
         leading = self.recurrence.hermite_form(to_ball(c) * to_ball(self.scale))[-1]
         if any(not a.contains(0) for a in leading):
             return self.recurrence
@@ -97,6 +101,11 @@ def hermite_sequence(tree: Node) -> HermiteSequence:
     annihilator = annihilator_of(tree)
     recurrence = hermite_recurrence(annihilator.operators)
     return HermiteSequence(piece_line(tree), annihilator.operators, recurrence, annihilator.scale)
+
+
+def integral_sequence(tree: Node) -> HermiteSequence:
+    """Hermite coefficients without a recurrence, one rigorous integral each: slow, but any pieces will do."""
+    return HermiteSequence(piece_line(tree), (), None, 1)
 
 
 def _at(row: list[arb], n: int) -> arb:

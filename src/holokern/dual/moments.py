@@ -30,6 +30,7 @@ from holokern.errors import BadInput, PrecisionLost, Unsupported
 __all__ = [
     "PieceLine",
     "gaussian_expectation",
+    "gaussian_tail",
     "hermite_moment",
     "piece_line",
     "product_moment",
@@ -79,7 +80,8 @@ def to_ball(value: object) -> arb:
         return arb(fmpq(value.numerator, value.denominator))
     if isinstance(value, (int, fmpq)):
         return arb(value)
-    return value.ball()  # type: ignore[attr-defined]
+    found: arb = value.ball()  # type: ignore[attr-defined]
+    return found
 
 
 def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
@@ -163,7 +165,7 @@ def _piece_at(line: PieceLine, point: arb) -> Node:
 def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int], low: arb, high: arb) -> arb:
     """The integral between two ends that the balls cannot separate, from the range of the integrand there."""
     hull = low.union(high)
-    value = _evaluate(polynomial, hull) * _density(hull)
+    value: arb = _evaluate(polynomial, hull) * _density(hull)
     for line, s in factors:
         value *= ball(line.tree, to_ball(s) * hull, ctx.prec)
     return value * (high - low)
@@ -187,8 +189,8 @@ def _integral(
 def _numerical_integral(
     pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
 ) -> arb:
-    left, left_tail = (low, arb(0)) if low is not None else _cut(pieces, scales, polynomial, -1, high)
-    right, right_tail = (high, arb(0)) if high is not None else _cut(pieces, scales, polynomial, 1, low)
+    left, left_tail = (low, arb(0)) if low is not None else gaussian_tail(pieces, scales, -1, high, polynomial)
+    right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
     normalisation = 1 / (2 * arb.pi()).sqrt()
 
     def integrand(z: acb, analytic: bool) -> acb:
@@ -202,16 +204,16 @@ def _numerical_integral(
     return result if tail.is_zero() else result + arb(0, tail.upper())
 
 
-def _cut(
-    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], side: int, other: arb | None
+def gaussian_tail(
+    pieces: Sequence[Node], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int] = (1,)
 ) -> tuple[arb, arb]:
-    """Where to stop on an infinite side, and a bound of what is left out.
+    """Where to stop on an infinite side of an integral of Q(z) Π f_i(s_i z) φ(z), and a bound of what is left out.
 
     With |f| ≤ K (1+z)^p exp(az + bz²) the logarithm g of the bound of the integrand is concave and
-    ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.
+    ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.  ``near`` is the finite end of the interval, if any.
     """
     bound = Growth(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
-    reach = arb(2) if other is None else abs(other).upper() + 1
+    reach = arb(2) if near is None else abs(near).upper() + 1
     for piece, s in zip(pieces, scales, strict=True):
         direction = side if s > 0 else -side
         bound = bound * growth_bound(piece, direction).scaled(abs(s))

@@ -264,9 +264,10 @@ def _multiply(a: Shift, b: Shift) -> Shift:
 
 
 def _subtract(a: Shift, b: Shift) -> Shift:
-    longest = max(len(a), len(b))
-    pairs = ((row[k] if k < len(row) else 0 for row in (a, b)) for k in range(longest))
-    return _trim(tuple(p - q for p, q in pairs))
+    result = list(a) + [value - value for value in b[len(a) :]]
+    for k, value in enumerate(b):
+        result[k] = result[k] - value
+    return _trim(tuple(result))
 
 
 def _trim(row: Shift) -> Shift:

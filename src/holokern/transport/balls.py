@@ -1,28 +1,29 @@
-"""Rigorous Taylor steps for linear ODEs D(t) F' = N(t) F with polynomial coefficients, in flint's balls.
+"""Rigorous Taylor steps for linear ODEs D_i(t) F_i' = Σ_j N_ij(t) F_j with polynomial coefficients, in flint's balls.
 
 One step goes from t0 to t0 + h along a segment of the complex plane.  In x = (t - t0)/h a polynomial p(x) is computed
-from the Taylor recurrence on midpoints, without any claim.  Then its residual q = D p' - N p is computed in balls.  The
-error e = f - p solves D e' = N e - q, and Gronwall's inequality on [0, 1] gives
+from the Taylor recurrence without any claim.  Then its residual q = p' - Ap, A = N/D, is bounded in balls.  The error
+e = f - p solves e' = Ae - q, and Gronwall's inequality on [0, 1] gives
 
-    ‖e(1)‖ ≤ exp(∫μ) ‖e(0)‖ + exp(∫max(μ, 0)) Σ‖q_m‖ / min|D|
+    ‖e(1)‖ ≤ exp(∫μ) ‖e(0)‖ + exp(∫max(μ, 0)) max‖q‖
 
-in a weighted maximum norm, μ the logarithmic norm of N/D.
+in a weighted maximum norm, μ the logarithmic norm of A.
 
 So correctness rests on the last line only: heuristics for step lengths and degrees risk speed, never truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_mat, arb_poly, ctx
+from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 
-__all__ = ["BallSystem", "transport_balls"]
+__all__ = ["BallRow", "BallSystem", "transport_balls"]
 
 _STRIPS = 8
 _BLOCK = 16
@@ -32,32 +33,43 @@ _SAFE_ANGLE = 0.2
 _MIXING = 1e-3
 _ITERATIONS = 60
 _ROUGH_BITS = 80
+_EXTRA_BITS = 24
 
 
 @dataclass(frozen=True)
-class BallSystem:
-    """The system D(t) F' = N(t) F.
+class BallRow:
+    """One equation D(t) F_i' = Σ_j N_j(t) F_j.
 
     Attributes
     ----------
     denominator : arb_poly
         D.
-    numerators : square matrix (sequence of rows) of arb_poly
-        N.
+    entries : dict from int to arb_poly
+        The non-zero N_j.
     """
 
     denominator: Any
-    numerators: Sequence[Sequence[Any]]
+    entries: Mapping[int, Any]
+
+    def mapped(self, change: Callable[[Any], Any]) -> BallRow:
+        """The equation with every polynomial changed."""
+        return BallRow(change(self.denominator), {j: change(entry) for j, entry in self.entries.items()})
+
+
+@dataclass(frozen=True)
+class BallSystem:
+    """A linear system, one equation an unknown; each keeps its own denominator, so that simple equations stay cheap."""
+
+    rows: tuple[BallRow, ...]
 
     @property
     def rank(self) -> int:
         """The number of unknown functions."""
-        return len(self.numerators)
+        return len(self.rows)
 
-    @property
-    def degree(self) -> int:
-        """The largest degree of D and of the entries of N."""
-        return max(self.denominator.degree(), *(entry.degree() for row in self.numerators for entry in row), 0)
+    def mapped(self, change: Callable[[Any], Any]) -> BallSystem:
+        """The system with every polynomial changed."""
+        return BallSystem(tuple(row.mapped(change) for row in self.rows))
 
 
 def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[arb]) -> list[arb]:
@@ -84,42 +96,47 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
 
     Examples
     --------
-    >>> exponential = BallSystem(arb_poly([1]), [[arb_poly([1])]])
+    >>> exponential = BallSystem((BallRow(arb_poly([1]), {0: arb_poly([1])}),))
     >>> transport_balls(exponential, arb(0), arb(1), [arb(1)])[0].overlaps(arb(1).exp())
     True
     """
     if len(value) != system.rank:
         raise BadInput(f"expected {system.rank} initial values, got {len(value)}")
-    singular = _approximate_roots(system.denominator)
+    singular = np.concatenate([_approximate_roots(row.denominator) for row in system.rows])
     corners = _detour(float(start), float(end), singular)
-    arithmetic = _COMPLEX if corners else _REAL
+    kind = _COMPLEX if corners else _REAL
     if corners:
-        system = BallSystem(
-            acb_poly(system.denominator), [[acb_poly(entry) for entry in row] for row in system.numerators]
-        )
-    state = arithmetic.matrix([[entry] for entry in value])
-    here = arithmetic.number(start)
-    for corner in [*map(acb, corners), arithmetic.number(end)]:
+        system = system.mapped(acb_poly)
+    here, state = kind.number(start), [kind.number(entry) for entry in value]
+    for corner in [*map(acb, corners), kind.number(end)]:
         for _ in range(_MOST_STEPS):
             if here is corner:
                 break
-            state, here = _advance(system, arithmetic, here, corner, singular, state)
+            here, state = _advance(_Path(system, kind, singular), here, corner, state)
         else:
-            raise SingularPath(
-                f"more than {_MOST_STEPS} steps from {start.str(5)} to {end.str(5)}; the path is singular"
-            )
-    return [state[i, 0].real for i in range(system.rank)]
+            raise SingularPath(f"more than {_MOST_STEPS} steps from {start.str(5)} to {end.str(5)}: a singular path")
+    return [entry.real for entry in state]
 
 
 @dataclass(frozen=True)
 class _Arithmetic:
     number: Any
     polynomial: Any
-    matrix: Any
+
+    def disc(self, radius: arb) -> Any:
+        """A ball around 0."""
+        return arb(0, radius) if self.number is arb else acb(arb(0, radius), arb(0, radius))
 
 
-_REAL = _Arithmetic(arb, arb_poly, arb_mat)
-_COMPLEX = _Arithmetic(acb, acb_poly, acb_mat)
+_REAL = _Arithmetic(arb, arb_poly)
+_COMPLEX = _Arithmetic(acb, acb_poly)
+
+
+@dataclass(frozen=True)
+class _Path:
+    system: BallSystem
+    kind: _Arithmetic
+    singular: Any
 
 
 def _detour(start: float, end: float, singular: Any) -> list[complex]:
@@ -136,16 +153,17 @@ def _detour(start: float, end: float, singular: Any) -> list[complex]:
     return [centre.real + 1j * height]
 
 
-def _advance(system: BallSystem, kind: _Arithmetic, here: Any, end: Any, singular: Any, state: Any) -> Any:
-    """One step, of half the distance to the nearest zero of D or shorter where that fails."""
+def _advance(path: _Path, here: Any, end: Any, state: list[Any]) -> tuple[Any, list[Any]]:
+    """One step, of half the distance to the nearest zero of a denominator or shorter where that fails."""
     at = _centre(here)
-    length = 0.5 * float(np.min(np.abs(singular - at), initial=np.inf))
+    length = 0.5 * float(np.min(np.abs(path.singular - at), initial=np.inf))
     remaining = _centre(end) - at
     while length > _SHORTEST * max(abs(at), 1e-300):
         last = abs(remaining) <= length
-        there = end if last else kind.number(here.mid()) + kind.number(_as(kind, remaining / abs(remaining) * length))
+        step = remaining / abs(remaining) * length
+        there = end if last else here.mid() + path.kind.number(step if path.kind is _COMPLEX else step.real)
         try:
-            return _step(system, kind, here, there - here, state), there
+            return there, _step(path, here, there - here, state)
         except PrecisionLost:
             length = 0.5 * min(length, abs(remaining))
     raise SingularPath(f"the system is singular at or near t = {at:.6g}; choose another path")
@@ -155,68 +173,115 @@ def _centre(value: Any) -> complex:
     return complex(value) if isinstance(value, acb) else complex(float(value))
 
 
-def _as(kind: _Arithmetic, value: complex) -> Any:
-    return value if kind is _COMPLEX else value.real
-
-
-def _step(system: BallSystem, kind: _Arithmetic, here: Any, h: Any, value: Any) -> Any:
+def _step(path: _Path, here: Any, h: Any, state: list[Any]) -> list[Any]:
+    kind = path.kind
     line = kind.polynomial([here, h])
-    bottom = system.denominator(line)
-    tops = [[entry(line) * h for entry in row] for row in system.numerators]
-    degree = system.degree
-    columns = [kind.matrix([[entry[j] for entry in row] for row in tops]) for j in range(degree + 1)]
-    inherited = [abs(row[0]).upper() for row in (value - value.mid()).tolist()]
-    weights = _balance(tops, bottom, kind)
+    # in x = (t - here)/h, with h in the numerators
+    rows = [
+        BallRow(row.denominator(line), {j: entry(line) * h for j, entry in row.entries.items()})
+        for row in path.system.rows
+    ]
+    weights = _balance(rows, kind)
     # a bound needs no digits
     with ctx.workprec(_ROUGH_BITS):
-        bound = _gronwall(tops, bottom, weights, kind)
-    terms = _taylor(columns, [bottom[j] for j in range(degree + 1)], value.mid())
-    p = [kind.polynomial([term[i, 0] for term in terms]) for i in range(system.rank)]
-    defect = _largest(_defect(bottom, tops, p), weights)
-    error = (bound.whole * _largest(inherited, weights) + bound.worst * defect / bound.smallest).upper()
+        bound = _gronwall(rows, weights, kind)
+    start = [entry.mid() for entry in state]
+    terms = _taylor(rows, start, kind)
+    p = [kind.polynomial(list(column)) for column in zip(*terms, strict=True)]
+    defect = _largest(_defects(rows, p), weights)
+    inherited = _largest([abs(entry - middle) for entry, middle in zip(state, start, strict=True)], weights)
+    error = (bound.whole * inherited + bound.worst * defect).upper()
     if not error.is_finite():
         raise PrecisionLost("the error bound of this step is infinite; take a shorter step")
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    discs = [arb(0, error * weight) for weight in weights]
-    return total + kind.matrix([[disc if kind is _REAL else acb(disc, disc)] for disc in discs])
+    return [f(kind.number(1)) + kind.disc(error * weight) for f, weight in zip(p, weights, strict=True)]
 
 
-def _taylor(columns: list[Any], bottoms: list[Any], start: Any) -> list[Any]:
-    """Approximate Taylor coefficients by D_0 (m+1) f_(m+1) = Σ_j N_j f_(m-j) - Σ_(j≥1) D_j (m+1-j) f_(m+1-j)."""
-    columns = [column.mid() for column in columns]
-    bottoms = [value.mid() for value in bottoms]
-    used = [j for j in range(len(columns)) if not bottoms[j].is_zero() or _norm(columns[j]) > 0]
-    reach = max(used) + 1
-    terms, scaled = [start], [start * 0]
-    enough = arb(2) ** (-ctx.prec) * _norm(start)
-    most = 64 + 4 * ctx.prec
-    while len(terms) % _BLOCK or any(_norm(term) > enough for term in terms[-reach:]):
-        m = len(terms) - 1
-        if m >= most:
+def _taylor(rows: list[BallRow], start: list[Any], kind: _Arithmetic) -> list[list[Any]]:
+    """Approximate Taylor coefficients by D_0 (m+1) f_(m+1) = Σ_k N_k f_(m-k) - Σ_(k≥1) D_k (m+1-k) f_(m+1-k).
+
+    Nothing is claimed for them, so they are computed in fixed point with Python's integers, which is much faster than
+    balls.  A complex number is two of them.
+    """
+    point = ctx.prec + _EXTRA_BITS
+    parts = 1 if kind is _REAL else 2
+    size = parts * len(rows)
+    reach = max(len(p.coeffs()) for row in rows for p in (row.denominator, *row.entries.values()))
+    plans = [plan for i, row in enumerate(rows) for plan in _plans(row, i, point, parts, (size, size * reach))]
+    scale = max(abs(a).upper() for a in start).max(arb(2) ** -point)
+    now = [part for a in start for part in _fixed(a / scale, point, parts)]
+    terms, recent, scaled = [now], [now, *[[0] * size] * (reach - 1)], [[0] * size] * reach
+    enough = 1 << _EXTRA_BITS
+    while len(terms) % _BLOCK or any(abs(a) > enough for term in recent for a in term):
+        m = len(terms)
+        if m > 64 + 4 * ctx.prec:
             raise PrecisionLost("the Taylor series of this step converges too slowly; take a shorter step")
-        total = scaled[0]
-        for j in used:
-            if j <= m:
-                total = total + columns[j] * terms[m - j]
-                if j:
-                    total = total - scaled[m + 1 - j] * bottoms[j]
-        scaled.append((total / bottoms[0]).mid())
-        terms.append((scaled[-1] / (m + 1)).mid())
-    return terms
+        flat = [a for block in (*recent, *scaled) for a in block]
+        fresh = [sum(map(mul, factors, [flat[i] for i in places])) >> point for places, factors in plans]
+        terms.append([a // m for a in fresh])
+        recent, scaled = [terms[-1], *recent[:-1]], [fresh, *scaled[:-1]]
+    unit = scale * arb(2) ** -point
+    if parts == 1:
+        return [[(a * unit).mid() for a in term] for term in terms]
+    return [[(acb(a, b) * unit).mid() for a, b in zip(term[::2], term[1::2], strict=True)] for term in terms]
 
 
-def _defect(bottom: Any, tops: Any, p: list[Any]) -> list[arb]:
-    """Bounds of the entries of D p' - N p on [0, 1]: the sums of the absolute values of their coefficients."""
+def _plans(row: BallRow, i: int, point: int, parts: int, block: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
+    """For each part of one unknown: where the recurrence looks in the list of recent f_n and n f_n, and its factors.
+
+    ``block`` is the length of one f_n in that list, and of all f_n together.
+    """
+    size, half = block
+    lead = row.denominator[0]
+    found = [(size * k + parts * j, a / lead) for j, entry in row.entries.items() for k, a in enumerate(entry.coeffs())]
+    found += [(half + size * k + parts * i, -a / lead) for k, a in enumerate(row.denominator.coeffs()[1:])]
+    fixed = [(place, _fixed(a, point, parts)) for place, a in found]
+    if parts == 1:
+        kept = [(place, a) for place, (a,) in fixed if a]
+        return [([place for place, _ in kept], [a for _, a in kept])]
+    places = [p for place, _ in fixed for p in (place, place + 1)]
+    real = [factor for _, (a, b) in fixed for factor in (a, -b)]
+    imaginary = [factor for _, (a, b) in fixed for factor in (b, a)]
+    return [(places, real), (places, imaginary)]
+
+
+def _fixed(value: Any, point: int, parts: int) -> tuple[int, ...]:
+    """The real and imaginary parts of the midpoint times 2^point, rounded down."""
+    if parts == 2:
+        return _fixed(value.real, point, 1) + _fixed(value.imag, point, 1)
+    mantissa, exponent = value.mid().man_exp()
+    shift = int(exponent) + point
+    return (int(mantissa) << shift,) if shift >= 0 else (int(mantissa) >> -shift,)
+
+
+def _defects(rows: list[BallRow], p: list[Any]) -> list[arb]:
+    """Bounds on [0, 1] of the entries of p' - N p / D: the sums of the coefficients of D p' - N p, over min |D|."""
     bounds = []
-    for i, row in enumerate(tops):
-        q = bottom * p[i].derivative()
-        for entry, factor in zip(row, p, strict=True):
-            if entry.degree() >= 0:
-                q = q - entry * factor
-        bounds.append(sum((abs(a) for a in q.coeffs()), arb(0)).upper())
+    for i, row in enumerate(rows):
+        q = row.denominator * p[i].derivative()
+        for j, entry in row.entries.items():
+            q = q - entry * p[j]
+        size = sum((abs(a) for a in q.coeffs()), arb(0)).upper()
+        bounds.append((size / _smallest(row.denominator)).upper())
     return bounds
+
+
+def _smallest(polynomial: Any) -> arb:
+    """A lower bound of |D| on [0, 1], strip by strip."""
+    best: arb | None = None
+    with ctx.workprec(_ROUGH_BITS):
+        for strip in _strips(polynomial):
+            size = abs(strip[0]) - sum((abs(a) for a in strip.coeffs()[1:]), arb(0))
+            best = size.lower() if best is None else best.min(size.lower())
+    if best is None or not best > 0:
+        raise PrecisionLost("the denominator may vanish on this step; take a shorter step")
+    return best
+
+
+def _strips(polynomial: Any) -> Iterator[Any]:
+    """The polynomial on each of the strips of [0, 1], as a polynomial in [-1, 1]."""
+    width = arb(1) / (2 * _STRIPS)
+    for k in range(_STRIPS):
+        yield polynomial(type(polynomial)([(2 * k + 1) * width, width]))
 
 
 def _largest(sizes: Sequence[arb], weights: Sequence[arb]) -> arb:
@@ -227,14 +292,17 @@ def _largest(sizes: Sequence[arb], weights: Sequence[arb]) -> arb:
     return best
 
 
-def _balance(tops: Any, bottom: Any, kind: _Arithmetic) -> list[arb]:
+def _balance(rows: list[BallRow], kind: _Arithmetic) -> list[arb]:
     """Weights of a maximum norm in which A = N/D is small: nearly the Perron vector of |A| at the middle of the step.
 
     Any positive weights are right.  A constant mixed into |A| keeps those of a reducible matrix within reason.
     """
     half = kind.number(0.5)
-    middle = max(abs(_centre(bottom(half))), 1e-300)
-    sizes = np.array([[abs(_centre(entry(half))) for entry in row] for row in tops]) / middle
+    sizes = np.zeros((len(rows), len(rows)))
+    for i, row in enumerate(rows):
+        bottom = max(abs(_centre(row.denominator(half))), 1e-300)
+        for j, entry in row.entries.items():
+            sizes[i, j] = abs(_centre(entry(half))) / bottom
     sizes += _MIXING * max(float(np.max(sizes)), 1e-300)
     vector = np.ones(len(sizes))
     for _ in range(_ITERATIONS):
@@ -245,50 +313,33 @@ def _balance(tops: Any, bottom: Any, kind: _Arithmetic) -> list[arb]:
 
 @dataclass(frozen=True)
 class _Bound:
-    """exp of ∫μ over the step, its largest value from any inner point to the end, and a lower bound of |D|."""
+    """exp of ∫μ over the step, and its largest value from any inner point to the end."""
 
     whole: arb
     worst: arb
-    smallest: arb
 
 
-def _gronwall(tops: Any, bottom: Any, weights: Sequence[arb], kind: _Arithmetic) -> _Bound:
+def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: _Arithmetic) -> _Bound:
     """Integrate the logarithmic norm μ(A) = max_i (Re a_ii + Σ_(j≠i) |a_ij|), A = N/D, strip by strip."""
-    whole, worst, smallest = arb(0), arb(0), None
-    width = arb(1) / (2 * _STRIPS)
-    for k in range(_STRIPS):
-        strip = kind.polynomial([(2 * k + 1) * width, width])
-        low = _range(bottom(strip), kind)
-        if low.contains(0):
+    rates = [arb(0)] * _STRIPS
+    for i, row in enumerate(rows):
+        totals = [arb(0)] * _STRIPS
+        bottoms = [_range(strip, kind) for strip in _strips(row.denominator)]
+        if any(bottom.contains(0) for bottom in bottoms):
             raise PrecisionLost("the denominator may vanish on this step; take a shorter step")
-        rate = None
-        for i, row in enumerate(tops):
-            total = arb(0)
-            for j, entry in enumerate(row):
-                if entry.degree() >= 0:
-                    a = _range(entry(strip), kind) / low
-                    total += a.real.upper() if i == j else abs(a).upper() * weights[j] / weights[i]
-            rate = total if rate is None else rate.max(total)
-        whole += rate / _STRIPS
-        worst += rate.max(arb(0)) / _STRIPS
-        size = abs(low).lower()
-        smallest = size if smallest is None else smallest.min(size)
-    return _Bound(whole.exp().upper(), worst.exp().upper(), smallest)
+        for j, entry in row.entries.items():
+            for k, strip in enumerate(_strips(entry)):
+                a = _range(strip, kind) / bottoms[k]
+                totals[k] += a.real.upper() if i == j else abs(a).upper() * weights[j] / weights[i]
+        rates = [total if i == 0 else rate.max(total) for rate, total in zip(rates, totals, strict=True)]
+    whole = sum(rates, arb(0)) / _STRIPS
+    worst = sum((rate.max(arb(0)) for rate in rates), arb(0)) / _STRIPS
+    return _Bound(whole.exp().upper(), worst.exp().upper())
 
 
 def _range(polynomial: Any, kind: _Arithmetic) -> Any:
     """A ball that contains the values of the polynomial on [-1, 1], in its Taylor form."""
-    spread = sum((abs(a) for a in polynomial.coeffs()[1:]), arb(0)).upper()
-    disc = arb(0, spread)
-    return polynomial[0] + (disc if kind is _REAL else acb(disc, disc))
-
-
-def _norm(matrix: Any) -> arb:
-    """An upper bound of the largest row sum of absolute values."""
-    best = arb(0)
-    for row in matrix.tolist():
-        best = best.max(sum((abs(entry) for entry in row), arb(0)).upper())
-    return best
+    return polynomial[0] + kind.disc(sum((abs(a) for a in polynomial.coeffs()[1:]), arb(0)).upper())
 
 
 def _approximate_roots(polynomial: Any) -> Any:

@@ -13,29 +13,29 @@ from typing import Any
 from flint import arb, arb_poly, fmpq, fmpq_poly
 
 from holokern.errors import BadInput
-from holokern.transport.balls import BallSystem
+from holokern.transport.balls import BallRow, BallSystem
 
 __all__ = ["HalfAngleTable"]
 
-Number = fmpq | arb
+Number = Any  # fmpq or arb
 #: A polynomial in s = Σ12: for each power of s the terms (coefficient, power of Σ11, power of Σ22).
 Rows = list[list[tuple[int, int, int]]]
 
 
 @dataclass(frozen=True)
 class HalfAngleTable:
-    """The matrix of ∂/∂Σ12 over its common denominator, as tables that balls are put into.
+    """The matrix of ∂/∂Σ12, each row over its own denominator, as tables that balls are put into.
 
     Attributes
     ----------
-    denominator, numerators
-        Polynomials in s with coefficients in Σ11 and Σ22.
+    rows : tuple of (Rows, dict from int to Rows)
+        For each row its denominator and its non-zero numerators: polynomials in s with coefficients in Σ11 and Σ22.
     exponents : tuple of (int, int)
         The entry of F with exponents (i, j) is E[∂_u^i ∂_v^j σ(u)σ(v)] times its factor.
+    factors : tuple of fmpq
     """
 
-    denominator: Rows
-    numerators: list[list[Rows]]
+    rows: tuple[tuple[Rows, dict[int, Rows]], ...]
     exponents: tuple[tuple[int, int], ...]
     factors: tuple[Any, ...]
 
@@ -44,57 +44,59 @@ class HalfAngleTable:
         """Prepare a :class:`~holokern.pfaffian.system.PfaffianSystem` in the coordinates Σ."""
         if system.coordinates != "sigma" or system.frame is not None:
             raise BadInput("expected a Pfaffian system in the coordinates Σ with a basis of derivatives")
-        matrix = system["S12"]
-        common = system.field.ctx.constant(1)
-        for row in matrix:
+        rows = []
+        for row in system["S12"]:
+            common = system.field.ctx.constant(1)
             for entry in row:
                 common = common * (entry.denominator // common.gcd(entry.denominator))
-        tops = [[_rows(entry.numerator * (common // entry.denominator)) for entry in row] for row in matrix]
+            tops = {j: _rows(entry.numerator * (common // entry.denominator)) for j, entry in enumerate(row) if entry}
+            rows.append((_rows(common), tops))
         factors, exponents = zip(*system.monomials, strict=True)
-        return cls(_rows(common), tops, tuple(exponents), tuple(fmpq(q.numerator, q.denominator) for q in factors))
+        return cls(tuple(rows), tuple(exponents), tuple(fmpq(q.numerator, q.denominator) for q in factors))
 
     def along(self, c1: Number, c2: Number, sign: int) -> BallSystem:
         """The system in w for the scaled vector c1^i c2^j F_(i,j), towards r = ``sign``.
 
-        With s = c1c2 r and r = ±(1-w²)/(1+w²), dF/dw = ∓4w/(1+w²)² c1c2 P(s) F.  For exact deviations common factors are
-        removed; balls keep them, which costs time only.
+        With s = c1c2 r and r = ±(1-w²)/(1+w²), dF/dw = ∓4w/(1+w²)² c1c2 P(s) F.  For exact deviations common factors
+        are removed; balls keep them, which costs time only.
         """
         exact = isinstance(c1, fmpq) and isinstance(c2, fmpq)
         kind = fmpq_poly if exact else arb_poly
-        degree = max(len(self.denominator), *(len(entry) for row in self.numerators for entry in row)) - 1
         plus, minus = kind([1, 0, 1]), kind([sign, 0, -sign])
-        # r^k (1+w²)^degree
-        powers = [minus**k * plus ** (degree - k) for k in range(degree + 1)]
-        values = _Monomials(c1, c2)
-        bottom = values.polynomial(self.denominator, powers) * plus * plus
-        speed = kind([0, -4 * sign]) * (c1 * c2)
-        weights = [c1**i * c2**j / q for (i, j), q in zip(self.exponents, self.factors, strict=True)]
-        tops = [
-            [values.polynomial(entry, powers) * speed * (weights[i] / weights[j]) for j, entry in enumerate(row)]
-            for i, row in enumerate(self.numerators)
-        ]
-        if exact:
-            bottom, tops = _without_common_factors(bottom, tops)
-        return BallSystem(bottom, tops)
+        values, weights = _Monomials(c1, c2), self._weights(c1, c2)
+        result = []
+        for i, (bottom, tops) in enumerate(self.rows):
+            degree = max(len(bottom), *map(len, tops.values()), 1) - 1
+            # r^k (1+w²)^degree
+            powers = [minus**k * plus ** (degree - k) for k in range(degree + 1)]
+            speed = kind([0, -4 * sign]) * (c1 * c2)
+            row = BallRow(
+                values.polynomial(bottom, powers) * plus * plus,
+                {j: values.polynomial(top, powers) * speed * (weights[i] / weights[j]) for j, top in tops.items()},
+            )
+            result.append(_without_common_factors(row) if exact else row)
+        return BallSystem(tuple(result))
 
     def matrix_row(self, index: int, c1: arb, c2: arb, r: arb) -> list[arb]:
         """One row of the matrix of ∂/∂Σ12 for the scaled vector of :meth:`along`, at correlation r."""
-        values = _Monomials(c1, c2)
-        powers = [r**k for k in range(max(map(len, [self.denominator, *self.numerators[index]])))]
-        bottom = values.polynomial(self.denominator, powers)
-        weights = [c1**i * c2**j / q for (i, j), q in zip(self.exponents, self.factors, strict=True)]
-        row = enumerate(self.numerators[index])
-        return [values.polynomial(entry, powers) / bottom * (weights[index] / weights[j]) for j, entry in row]
+        values, weights = _Monomials(c1, c2), self._weights(c1, c2)
+        bottom, tops = self.rows[index]
+        powers = [r**k for k in range(max(len(bottom), *map(len, tops.values()), 1))]
+        scale = weights[index] / values.polynomial(bottom, powers)
+        return [
+            values.polynomial(tops[j], powers) * scale / weights[j] if j in tops else arb(0)
+            for j in range(len(self.rows))
+        ]
+
+    def _weights(self, c1: Any, c2: Any) -> list[Any]:
+        return [c1**i * c2**j / q for (i, j), q in zip(self.exponents, self.factors, strict=True)]
 
 
-def _without_common_factors(bottom: Any, tops: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
-    common = bottom
-    for row in tops:
-        for entry in row:
-            if common.degree() > 0:
-                common = common.gcd(entry)
-    bottom = arb_poly(bottom // common)
-    return bottom, [[arb_poly(entry // common) for entry in row] for row in tops]
+def _without_common_factors(row: BallRow) -> BallRow:
+    common = row.denominator
+    for entry in row.entries.values():
+        common = common.gcd(entry)
+    return row.mapped(lambda polynomial: arb_poly(polynomial // common))
 
 
 class _Monomials:
