@@ -1,0 +1,52 @@
+"""Pages are self-contained, escape what they are given and keep every cell."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from holokern.paper.table import Table
+from holokern.report.page import html_page
+
+TABLE = Table(
+    "A <b> & c", ("case", "value", "paper's"), (("x < y", 0.00012345, None), ("ok", 3, True)), ("note & <i>",)
+)
+
+
+class Cells(HTMLParser):
+    """Collects cell texts and every address that the page names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.links: list[str] = []
+        self.open = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open = tag in {"td", "th"}
+        self.links += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.cells.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open = False
+
+
+def test_cells_and_no_address() -> None:
+    page = html_page("T & t", ["One < two."], [TABLE])
+    found = Cells()
+    found.feed(page)
+    assert found.cells == ["case", "value", "paper's", "x < y", "0.000123", "-", "ok", "3", "yes"]
+    assert found.links == []
+    assert "http" not in page
+    assert "<b>" not in page
+    assert "note &amp; &lt;i&gt;" in page
+
+
+def test_text_is_aligned() -> None:
+    lines = TABLE.text().splitlines()
+    assert lines[0] == "A <b> & c"
+    assert lines[1].split() == ["case", "value", "paper's"]
+    assert lines[-1].strip() == "note & <i>"
+    assert all(line == line.rstrip() for line in lines)
