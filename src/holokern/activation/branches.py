@@ -100,7 +100,7 @@ def _branch(low: Fraction | None, high: Fraction | None, data: object) -> Branch
     if not 0 < len(numbers) <= _MAX_VALUES:
         raise BadInput(f"expected between 1 and {_MAX_VALUES} derivative values at u = {point}, got {len(numbers)}")
     values = tuple(_number(value, point) for value in numbers)
-    return Branch(low, high, point, values if any(values) else ())
+    return Branch(low, high, point, values)
 
 
 def _number(value: object, point: Fraction) -> ExactReal:

@@ -14,6 +14,7 @@ from flint import fmpq_poly
 from holokern.activation.constant_values import function_value, polynomial_root
 from holokern.activation.constants import ConstantMonomial, ExactReal, exact
 from holokern.activation.construct import element_of
+from holokern.activation.local import expand
 from holokern.activation.quotient import Quotient, fraction, ratio
 from holokern.activation.resolve import CHOICES, resolve
 from holokern.activation.ring import Element
@@ -40,6 +41,7 @@ Break: TypeAlias = Fraction | ExactReal | float
 _GRID = 2_400
 _REACH = 60
 _MAX_NUMERICAL = 60
+_MAX_DENOMINATOR = 1000
 _ODD_INCREASING = ("tanh", "sinh", "erf", "erfi", "atan", "asinh")
 # an unlikely ratio, so that a sample is not a root or pole of what somebody typed
 _SPLIT = Fraction(2027, 4099)
@@ -150,11 +152,23 @@ def _roots(node: Node, sample: Fraction) -> list[Break]:
     try:
         element = element_of(node, sample)
     except HolokernError:
-        return _numerical_roots(node)
+        return list(_numerical_roots(node))
     exact_roots = _element_roots(element)
     if exact_roots is not None:
         return exact_roots
-    return _numerical_roots(node)
+    return [_snapped(element, point) for point in _numerical_roots(node)]
+
+
+def _snapped(element: Element, point: float) -> Break:
+    """The rational number next to a numerical root, if the element vanishes there exactly."""
+    near = Fraction(point).limit_denominator(_MAX_DENOMINATOR)
+    if abs(near - Fraction(point)) > Fraction(1, 10**12):
+        return point
+    try:
+        vanishes = all(e > 0 for e, _ in expand(element, near, 1, 0))
+    except HolokernError:
+        return point
+    return near if vanishes else point
 
 
 def _element_roots(element: Element) -> list[Break] | None:
@@ -270,11 +284,11 @@ def _exponential_roots(element: Element) -> list[Break] | None:
     return found
 
 
-def _numerical_roots(node: Node) -> list[Break]:
+def _numerical_roots(node: Node) -> list[float]:
     """Sign changes on a grid over [-60, 60], refined by bisection; floats, because they are not exact."""
     points = [Fraction(2 * _REACH * k, _GRID) - _REACH + _SPLIT / _GRID for k in range(_GRID + 1)]
     signs = [_sign(node, point) for point in points]
-    found: list[Break] = []
+    found: list[float] = []
     for (a, sa), (b, sb) in pairwise(zip(points, signs, strict=True)):
         if sa * sb < 0:
             found.append(_bisected(node, a, b, sa))
@@ -290,8 +304,11 @@ def _oscillates(node: Node) -> bool:
 
 
 def _sign(node: Node, point: Fraction) -> int:
-    value = ball_at(node, point)
-    return 1 if value > 0 else -1 if value < 0 else 0
+    for bits in (53, 400):
+        value = ball_at(node, point, bits)
+        if value > 0 or value < 0:
+            return 1 if value > 0 else -1
+    return 0
 
 
 def _bisected(node: Node, a: Fraction, b: Fraction, sign: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import factorial, inf, log2, perm
 from typing import Any
 
@@ -19,6 +20,7 @@ from holokern.errors import PrecisionLost, Unsupported
 
 __all__ = ["Chart", "LinearOde", "march"]
 
+_FLOAT_BITS = 160
 _MAX_STEPS = 20_000
 _CLOSEST = Fraction(1, 2**100)
 _SHARE = 4
@@ -57,6 +59,19 @@ class Chart:
         """Balls for the Taylor coefficients of the solution."""
         rows = zip(*self.columns, strict=True)
         return [sum((y * c for y, c in zip(self.start, row, strict=True)), arb(0)) for row in rows]
+
+    @cached_property
+    def floats(self) -> list[float]:
+        """The coefficients in powers of t/reach as floats, without those that cannot matter."""
+        with ctx.workprec(_FLOAT_BITS):
+            power, scaled = arb(1), []
+            for c in self.coefficients():
+                scaled.append(float((c * power).mid()))
+                power *= _ball(self.reach)
+        size = max(map(abs, scaled))
+        while len(scaled) > 1 and abs(scaled[-1]) < 1e-20 * size:
+            scaled.pop()
+        return scaled
 
 
 class LinearOde:

@@ -115,7 +115,7 @@ class OdeActivation:
                 if not inside:
                     return arb.nan()
                 part = self.solution(index, precision + 32)
-                if not part.is_zero and not part.ode.is_ordinary(branch.point):
+                if not part.is_zero and not part.flow.is_ordinary(branch.point):
                     raise Unsupported(f"the data at the singular point u = {branch.point} gives no proven ball")
                 value = part.state(point, 1)[0]
                 found = value if found is None else (found + value) / 2
@@ -370,15 +370,15 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
     """Taylor coefficients at any point of the closed interval: exact constants where the data allows, else balls."""
     if part.is_zero or point == part.branch.point:
         return [as_value(c) for c in part.taylor(max(terms, len(part.branch.values)))[:terms]]
-    if not part.ode.is_ordinary(point):
+    if not part.flow.is_ordinary(point):
         raise Unsupported(
             f"the equation is singular at u = {point}, so the values there are unknown; give the data at u = {point} "
             "if the solution is analytic there, or write the activation as an expression"
         )
     with ctx.workprec(_CHECK_BITS):
-        state = part.state(point, part.ode.order)
+        state = part.state(point, part.flow.order)
         first = [y / factorial(i) for i, y in enumerate(state)]
-        known = part.ode.series(point, first, max(terms, len(first)), lambda y, c: y * arb(c))
+        known = part.flow.series(point, first, max(terms, len(first)), lambda y, c: y * arb(c))
     assert known is not None
     return [as_value(c) for c in known[:terms]]
 

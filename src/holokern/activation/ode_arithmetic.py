@@ -96,7 +96,7 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     for low, high in pairwise(ends):
         parts = [(function, _index(function, low, high)) for function in (left, right)]
         known = tuple(function.branches[index].point for function, index in parts)
-        odes = (ode, *(function.solution(0).ode for function, _ in parts))
+        odes = (ode, *(function.solution(index).flow for function, index in parts))
         point = _ordinary_point(odes, low, high, known)
         values = combine(*(_derivatives(function, index, point, ode.order) for function, index in parts))
         exact_zero = all(isinstance(value, ExactReal) and not value for value in values)
@@ -141,9 +141,9 @@ def _derivatives(function: OdeActivation, index: int, point: Fraction, count: in
     else:
         sharp = function.solution(index, _BITS)
         with ctx.workprec(_BITS):
-            state = sharp.state(point, sharp.ode.order)
+            state = sharp.state(point, sharp.flow.order)
             first = [y / factorial(n) for n, y in enumerate(state)]
-            known = sharp.ode.series(point, first, max(count, len(first)), lambda y, c: y * arb(c))
+            known = sharp.flow.series(point, first, max(count, len(first)), lambda y, c: y * arb(c))
         assert known is not None
         coefficients = known[:count]
     return [scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients)]

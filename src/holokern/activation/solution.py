@@ -18,7 +18,7 @@ from holokern.activation.enclosure import Value, as_ball, dyadic
 from holokern.activation.quotient import fraction, ratio
 from holokern.errors import BadInput, Unsupported
 from holokern.weyl import Operator
-from holokern.weyl.univariate import row_of
+from holokern.weyl.univariate import UnivariateIdeal, row_of
 
 __all__ = ["Solution", "solution"]
 
@@ -31,6 +31,7 @@ class Solution:
 
     def __init__(self, operator: Operator, branch: Branch, precision: int = _BITS) -> None:
         self.ode = LinearOde(row_of(operator))
+        self.flow = _desingularised(operator, self.ode, branch)
         self.branch = branch
         self.precision = precision
         self.is_zero = not branch.values
@@ -41,31 +42,30 @@ class Solution:
 
     def _start(self, operator: Operator) -> None:
         point, values = self.branch.point, self.branch.values
-        ordinary = self.ode.is_ordinary(point)
-        need = self.ode.order
-        if ordinary and len(values) < need:
-            raise BadInput(f"the operator {operator} needs {need} values at u = {point}, got {len(values)}")
+        if self.ode.is_ordinary(point) and len(values) < self.ode.order:
+            raise BadInput(f"the operator {operator} needs {self.ode.order} values at u = {point}, got {len(values)}")
         self._check_interior(operator)
+        ordinary = self.flow.is_ordinary(point)
         # more terms than the data, so that a contradiction between them and the equation shows
-        known = self.taylor(max(len(values) + need, self.precision // 2 if not ordinary else 0))
+        known = self.taylor(len(values) + self.flow.order + (0 if ordinary else self.precision // 2))
+        self.is_zero = all(isinstance(y, ExactReal) and not y for y in known)
         with ctx.workprec(self.precision):
             if ordinary:
-                state = [as_ball(known[i]) * factorial(i) for i in range(need)]
-                first = self.ode.chart(point, state, self.precision)
+                state = [as_ball(known[i]) * factorial(i) for i in range(self.flow.order)]
+                first = self.flow.chart(point, state, self.precision)
             else:
-                first = self.ode.singular_chart(point, [as_ball(y) for y in known])
+                first = self.flow.singular_chart(point, [as_ball(y) for y in known])
         self.right, self.left = [first], [first]
 
     def _check_interior(self, operator: Operator) -> None:
         branch = self.branch
-        for root, _ in self.ode.singular:
-            if root.imag != 0 or root.real.overlaps(arb(ratio(branch.point))):
-                continue
-            above = branch.low is None or root.real > arb(ratio(branch.low))
-            below = branch.high is None or root.real < arb(ratio(branch.high))
-            if above and below:
+        for root in _real_singularities(self.flow, branch):
+            inside = (branch.low is None or root > arb(ratio(branch.low))) and (
+                branch.high is None or root < arb(ratio(branch.high))
+            )
+            if inside and not root.overlaps(arb(ratio(branch.point))):
                 raise BadInput(
-                    f"the operator {operator} is singular at u = {float(root.real):.6g}, inside the interval "
+                    f"the operator {operator} is singular at u = {float(root):.6g}, inside the interval "
                     f"({branch.low}, {branch.high}) of the data; split the interval there"
                 )
 
@@ -109,7 +109,7 @@ class Solution:
                 "data closer to it, or use an expression"
             )
         if abs(point - side[-1].centre) > side[-1].reach and _beyond(side, point):
-            side += march(self.ode, side[-1], point, self.precision)[1:]
+            side += march(self.flow, side[-1], point, self.precision)[1:]
         target = abs(point - self.branch.point)
         return side[max(bisect_right(side, target, key=lambda chart: abs(chart.centre - self.branch.point)) - 1, 0)]
 
@@ -137,20 +137,26 @@ class Solution:
 
 def _horner(chart: Chart, x: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The Taylor polynomial of a chart at floats; the scaled variable keeps the coefficients in range."""
-    reach = float(chart.reach)
-    with ctx.workprec(_BITS):
-        scaled, power = [], arb(1)
-        for c in chart.coefficients():
-            scaled.append(float((c * power).mid()))
-            power *= arb(ratio(chart.reach))
-    size = max(map(abs, scaled))
-    while len(scaled) > 1 and abs(scaled[-1]) < 1e-20 * size:
-        scaled.pop()
-    t = (x - float(chart.centre)) / reach
+    t = (x - float(chart.centre)) / float(chart.reach)
     total = np.zeros_like(t)
-    for c in reversed(scaled):
+    for c in reversed(chart.floats):
         total = total * t + c
     return total
+
+
+def _real_singularities(ode: LinearOde, branch: Branch) -> list[Any]:
+    """The real singular points in the closed interval of a branch, as balls."""
+    low, high = (None if end is None else arb(ratio(end)) for end in (branch.low, branch.high))
+    real = [root.real for root, _ in ode.singular if root.imag == 0]
+    return [root for root in real if (low is None or not root < low) and (high is None or not root > high)]
+
+
+def _desingularised(operator: Operator, ode: LinearOde, branch: Branch) -> LinearOde:
+    """An equation of higher order without the apparent singularities of the given one: the last in its Weyl closure."""
+    if not branch.values or not _real_singularities(ode, branch):
+        return ode
+    closed = UnivariateIdeal(operator.algebra, [operator]).closure().basis
+    return LinearOde(row_of(closed[-1]))
 
 
 @lru_cache(maxsize=128)
