@@ -98,3 +98,14 @@ def test_a_degenerate_point_is_reported():
     found = quotient(present(["u*D - 1"]))
     with pytest.raises(ZeroDivisionError):
         found.normal_forms(PRIMES[0])((1, 1, 1))
+
+
+def test_coefficients_beyond_a_machine_word():
+    found = quotient(present([f"u*D - {2**70}"]))
+    prime = PRIMES[1]
+    s11, s12, s22 = 5, 7, 11
+    values = found.normal_forms(prime)((s11, s12, s22))
+    # E[(a·P) σσ] = Σ11 a² + Σ12 ab + (1 - 1 - 2^70) shows the normal form of a²: a·(uD) = D·u·D - D
+    row = found.targets.index((2, 0))
+    assert values[2 * row + 1] * s11 % prime == -s12 % prime
+    assert values[2 * row] * s11 % prime == 2**70 % prime

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.errors import CheckFailed
+from holokern.errors import CheckFailed, TooLarge
 from holokern.pfaffian.quotient import PRIMES
 from holokern.pfaffian.reconstruct import reconstruct
 from holokern.weyl.fractions import function_field
@@ -79,7 +79,7 @@ def test_a_box_that_is_no_rational_function_is_refused(monkeypatch):
     def modulo(prime):
         return Box(lambda point: [hash((prime, *point)) % prime])
 
-    with pytest.raises(CheckFailed):
+    with pytest.raises(TooLarge, match="degree above"):
         reconstruct(modulo, K, [], PRIMES)
 
 

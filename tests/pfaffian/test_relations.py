@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, factorial
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,8 +71,3 @@ def test_the_action_is_a_right_action():
 
 def test_denominators_are_cleared():
     assert integer_terms(D1("u*D/2 - 1/3")) == {(1, 1): 3, (0, 0): -2}
-
-
-@pytest.mark.parametrize(("text", "keeps"), [("u*(D^2 + 1)", True), ("u*(D^3 - D^2)", False)])
-def test_parity(text: str, keeps: bool):
-    assert Presentation((D1(text),), (D1(text),)).keeps_parity is keeps

@@ -75,9 +75,9 @@ class NormalForms:
             for monomial, coefficient in relation.items():
                 for exponents, c in coefficient.items():
                     if monomial in place:  # transposed, ready for solving from the left
-                        square.setdefault(exponents, [0] * (size * size))[place[monomial] * size + row] = c
+                        square.setdefault(exponents, [0] * (size * size))[place[monomial] * size + row] = c % prime
                     elif monomial in final:
-                        rest.setdefault(exponents, [0] * (size * rank))[row * rank + final[monomial]] = -c
+                        rest.setdefault(exponents, [0] * (size * rank))[row * rank + final[monomial]] = -c % prime
         self._prime, self._rank = prime, rank
         self._square = [(e, nmod_mat(size, size, values, prime)) for e, values in square.items()]
         self._rest = [(e, nmod_mat(size, rank, values, prime)) for e, values in rest.items()]
@@ -213,14 +213,10 @@ class _Elimination:
         self.presentation = presentation
         self.degree = degree
         self.wanted = None if basis is None else tuple(basis)
-        last = _PREFERRED if basis is None else self.wanted
-        assert last is not None
-        self.columns = _ordered_monomials(degree, last)
-        self.place = {m: i for i, m in enumerate(self.columns)}
+        self.columns = _ordered_monomials(degree, _PREFERRED if self.wanted is None else self.wanted)
         self.shifts = list(presentation.shifts(degree))
         self.matrix = self._matrix(self.shifts, self.columns)
-        self.reduced, self.rank = self.matrix.rref()
-        self.pivots = _pivots(self.reduced, self.rank)
+        self.pivots = _pivots(*self.matrix.rref())
         free = sorted(set(range(len(self.columns))) - set(self.pivots), reverse=True)
         self.dimension = len(free)
         self.basis = tuple(self.columns[c] for c in free if sum(self.columns[c]) % 2 == 0)
@@ -247,20 +243,11 @@ class _Elimination:
         pivots = self._pivot_monomials(shifts, targets, basis)
         return Quotient(self.presentation, basis, targets, tuple(shifts), pivots, self.dimension)
 
-    def _matrix(self, shifts: list[Shift], columns: Sequence[Pair]) -> Any:
-        place = {m: i for i, m in enumerate(columns)}
-        width = len(columns)
-        values = [0] * (len(shifts) * width)
-        for row, relation in enumerate(self.presentation.relations(shifts)):
-            for monomial, value in _at(relation, self.point, self.prime).items():
-                values[row * width + place[monomial]] = value
-        return nmod_mat(len(shifts), width, values, self.prime)
-
     def _needed(self, targets: tuple[Pair, ...]) -> list[Shift]:
         """The relations that take part in the normal forms of the targets, among the first independent ones."""
-        turned, rank = self.matrix.transpose().rref()
-        independent = [self.shifts[row] for row in _pivots(turned, rank)]
-        square = self._matrix_of(independent, [self.columns[c] for c in self.pivots])
+        independent = [self.shifts[row] for row in _pivots(*self.matrix.transpose().rref())]
+        rank = len(independent)
+        square = self._matrix(independent, [self.columns[c] for c in self.pivots])
         unit = [0] * (rank * len(targets))
         at = {self.columns[c]: i for i, c in enumerate(self.pivots)}
         for column, target in enumerate(targets):
@@ -268,8 +255,8 @@ class _Elimination:
         combination = square.transpose().solve(nmod_mat(rank, len(targets), unit, self.prime)).tolist()
         return [shift for shift, row in zip(independent, combination, strict=True) if any(int(c) for c in row)]
 
-    def _matrix_of(self, shifts: list[Shift], monomials: Sequence[Pair]) -> Any:
-        """Some columns of some relations; relations may contain other monomials."""
+    def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> Any:
+        """The coefficients of some monomials in some relations."""
         width = len(monomials)
         place = {m: i for i, m in enumerate(monomials)}
         values = [0] * (len(shifts) * width)
@@ -284,8 +271,7 @@ class _Elimination:
     ) -> tuple[Pair, ...]:
         late = {*targets, *basis}
         columns = [m for m in self.columns if m not in late] + [*targets, *basis]
-        reduced, rank = self._matrix_of(shifts, columns).rref()
-        return tuple(columns[c] for c in _pivots(reduced, rank))
+        return tuple(columns[c] for c in _pivots(*self._matrix(shifts, columns).rref()))
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:

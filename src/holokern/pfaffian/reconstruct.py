@@ -36,9 +36,15 @@ from holokern.weyl.fractions import FunctionField, RationalFunction
 
 __all__ = ["reconstruct"]
 
-_MAX_SAMPLES = 500
+_MAX_SAMPLES = 300
+_ADVICE = (
+    "choose another basis or simpler numbers, or split the function into summands and derive the system "
+    "of each pair, pfaffian(f, g)"
+)
 # values times bits on the way to an apparent singularity; about ten seconds
 _MAX_WORK = 60_000
+# numbers in all numerators; some minutes
+_MAX_COEFFICIENTS = 8_000_000
 
 
 def reconstruct(
@@ -70,7 +76,7 @@ def reconstruct(
     Raises
     ------
     TooLarge
-        If the denominators hold an unexpected factor that would take too long to find.
+        If the degrees are too large, or the denominators hold an unexpected factor that would take too long to find.
     CheckFailed
         If the result contradicts the black box; nothing wrong is returned.
     """
@@ -136,7 +142,10 @@ class _Learner:
         denominators = tuple(tuple(powers) for powers, _ in split)
         bounds = [self._degree_along(axis, line.base, box, denominators) for axis in range(3)]
         degree = max(0, *(top.degree() for top, _ in fractions))
-        return _Shape(tuple(self.factors), denominators, tuple(lower_set(bounds, degree)))
+        monomials = tuple(lower_set(bounds, degree))
+        if len(monomials) * len(fractions) > _MAX_COEFFICIENTS:
+            raise TooLarge(f"the matrices would have about {len(monomials) * len(fractions)} coefficients; {_ADVICE}")
+        return _Shape(tuple(self.factors), denominators, monomials)
 
     def _fractions_on(self, line: Line) -> list[tuple[Any, Any]]:
         """Reduced numerator and denominator of every function on a line."""
@@ -151,7 +160,7 @@ class _Learner:
                 tops = self._numerators(line, [bottom] * len(weights))
                 common = [bottom.gcd(top) for top in tops]
                 return [(top // g, bottom // g) for top, g in zip(tops, common, strict=True)]
-        raise CheckFailed(f"rational functions of degree above {_MAX_SAMPLES // 2} appeared; try simpler operators")
+        raise TooLarge(f"rational functions of degree above {_MAX_SAMPLES // 2} appeared; {_ADVICE}")
 
     def _numerators(self, line: Line, bottoms: Sequence[Any]) -> list[Any]:
         """The numerators on a line, whose denominators there are known."""
@@ -165,13 +174,13 @@ class _Learner:
             tops = polynomials_on_line(cleared, line.prime)
             if max(top.degree() for top in tops) < n - 2:
                 return tops
-        raise CheckFailed(f"numerators of degree above {_MAX_SAMPLES} appeared; try simpler operators")
+        raise TooLarge(f"numerators of degree above {_MAX_SAMPLES} appeared; {_ADVICE}")
 
     def _expect_cheap(self, cost: int, degree: int) -> None:
         if cost * self.bits > _MAX_WORK:
             raise TooLarge(
                 f"the basis adds an apparent singularity of degree {degree}, and the operators have coefficients "
-                f"of {self.bits} bits: this would take too long; choose another basis or simpler numbers"
+                f"of {self.bits} bits: this would take too long; {_ADVICE}"
             )
 
     def _apparent(self, k: int, powers: Sequence[int], rest: Any, top_degree: int) -> list[Any]:
@@ -189,7 +198,7 @@ class _Learner:
             if exact is not None:
                 found = self.context.from_dict({m: c for m, c in zip(monomials, exact[0][0], strict=True) if c})
                 return [_positive(f) for f, _ in found.factor()[1]]
-        raise TooLarge("an apparent singularity has very large coefficients; choose another basis or simpler numbers")
+        raise TooLarge(f"an apparent singularity has very large coefficients; {_ADVICE}")
 
     def _remaining(self, k: int, prime: int, powers: Sequence[int], samples: int) -> Values:
         """The remaining denominator at a point divided by its value at a base point, from the line through both."""
@@ -234,7 +243,7 @@ def _sample_sizes(start: int) -> Iterator[int]:
     """Growing numbers of samples, up to the limit."""
     while start <= _MAX_SAMPLES:
         yield start
-        start += 4 + start // 16
+        start += 4 + start // 8
 
 
 def _numerators_modulo(box: BlackBox, prime: int, shape: _Shape, random: Random) -> list[list[int]]:

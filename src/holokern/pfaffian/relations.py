@@ -76,16 +76,6 @@ class Presentation:
     right: tuple[Operator, ...]
     variance: int = 1
 
-    @property
-    def keeps_parity(self) -> bool:
-        """Whether every relation mixes only monomials of equal parity."""
-        return all(len({sum(key) % 2 for key in P.terms}) == 1 for P in (*self.left, *self.right))
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether exchanging the two variables leaves the relations unchanged."""
-        return self.left == self.right
-
     def shifts(self, degree: int) -> Iterator[Shift]:
         """All a^i b^j · P of degree at most ``degree``, lower degrees first."""
         every = [
@@ -96,11 +86,6 @@ class Presentation:
             for j in range(degree - P.degree - i + 1)
         ]
         return (shift for _, shift in sorted(every))
-
-    def parity(self, shift: Shift) -> int:
-        """The parity of a relation; meaningful when :attr:`keeps_parity` holds."""
-        side, index, i, j = shift
-        return ((self.left, self.right)[side][index].degree + i + j) % 2
 
     def relations(self, shifts: list[Shift]) -> list[Relation]:
         """The relations named by ``shifts``."""
