@@ -7,74 +7,84 @@ from fractions import Fraction
 from functools import reduce
 from operator import add, mul
 
-from flint import acb, arb, fmpq
+from flint import acb
 
-from holokern.activation.arithmetic import Arithmetic
-from holokern.activation.nodes import Call, Cases, Node, Number
+from holokern.activation.balls import constant_ball
+from holokern.activation.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
 from holokern.errors import Unsupported
 
-__all__ = ["complex_ball"]
+__all__ = ["Continuation", "continuation"]
+
+Continuation = Callable[[acb, bool], acb]
+"""``f(x, analytic)``: when ``analytic`` the result is not finite unless f is analytic on all of the ball x."""
 
 
-def complex_ball(piece: Node, x: acb, analytic: bool = False) -> acb:
-    """The value of a smooth piece on a complex ball.
+def continuation(piece: Node, precision: int) -> Continuation:
+    """Compile a smooth piece for evaluation on complex balls, with its constants at so many bits.
 
     Parameters
     ----------
     piece : Node
         A tree without cases, as from :func:`holokern.activation.resolve.resolve`; it may be stabilised.
-    x : acb
-    analytic : bool
-        Return a ball that is not finite unless the piece is analytic on all of ``x``.
+    precision : int
+
+    Examples
+    --------
+    >>> from holokern.activation.grammar import read_expression
+    >>> continuation(read_expression("u^2"), 53)(acb(0, 1), False)
+    -1.00000000000000
     """
-    return (_ANALYTIC if analytic else _PLAIN).value(piece, x)
+    if is_constant(piece):
+        value = acb(constant_ball(piece, precision))
+        return lambda x, analytic: value
+    match piece:
+        case Variable():
+            return lambda x, analytic: x
+        case Sum(parts):
+            terms = [continuation(part, precision) for part in parts]
+            return lambda x, analytic: reduce(add, [term(x, analytic) for term in terms])
+        case Product(parts):
+            factors = [continuation(part, precision) for part in parts]
+            return lambda x, analytic: reduce(mul, [factor(x, analytic) for factor in factors])
+        case Power(base, Number(q)):
+            return _power(continuation(base, precision), q, precision)
+        case Power(base, exponent):
+            low, high = continuation(base, precision), continuation(exponent, precision)
+            return lambda x, analytic: low(x, analytic).pow(high(x, analytic), analytic=analytic)
+        case Call(name, args):
+            return _call(name, [continuation(arg, precision) for arg in args])
+    raise Unsupported("a smooth piece has no cases; resolve them at a point of the piece first")
 
 
-class _ComplexBalls(Arithmetic[acb]):
-    def __init__(self, analytic: bool) -> None:
-        self.analytic = analytic
-
-    def number(self, value: Fraction, x: acb) -> acb:
-        return acb(fmpq(value.numerator, value.denominator))
-
-    def constant(self, name: str, x: acb) -> acb:
-        return acb(arb.pi() if name == "pi" else arb.const_e())
-
-    def total(self, terms: list[acb]) -> acb:
-        return reduce(add, terms)
-
-    def product(self, factors: tuple[Node, ...], x: acb) -> acb:
-        return reduce(mul, (self.value(factor, x) for factor in factors))
-
-    def power(self, base: Node, exponent: Node, x: acb) -> acb:
-        value = self.value(base, x)
-        if isinstance(exponent, Number):
-            q = exponent.value
-            if q.denominator == 1:
-                return value**q.numerator
-            if q.denominator == 2:
-                return value.sqrt(analytic=self.analytic) ** q.numerator
-        return value.pow(self.value(exponent, x), analytic=self.analytic)
-
-    def call(self, node: Call, x: acb) -> acb:
-        args = [self.value(arg, x) for arg in node.args]
-        if node.name in _LOGARITHMS:
-            return _LOGARITHMS[node.name](args[0]).log(analytic=self.analytic)
-        if node.name in {"atan", "asinh"} and self.analytic and _meets_imaginary_cuts(args[0]):
-            return acb("nan", "nan")
-        if node.name == "besselj":
-            return args[1].bessel_j(args[0])
-        if node.name in _ENTIRE_OR_MEROMORPHIC:
-            return _ENTIRE_OR_MEROMORPHIC[node.name](args[0])
-        raise Unsupported(f"{node.name} has no evaluation on complex balls; use hk.dual(..., method='quadrature')")
-
-    def cases(self, node: Cases, x: acb) -> acb:
-        raise Unsupported("a smooth piece has no cases; resolve them at a point of the piece first")
+def _power(base: Continuation, q: Fraction, precision: int) -> Continuation:
+    if q.denominator == 1:
+        return lambda x, analytic: base(x, analytic) ** q.numerator
+    if q.denominator == 2:
+        return lambda x, analytic: base(x, analytic).sqrt(analytic=analytic) ** q.numerator
+    exponent = acb(constant_ball(Number(q), precision))
+    return lambda x, analytic: base(x, analytic).pow(exponent, analytic=analytic)
 
 
-def _meets_imaginary_cuts(x: acb) -> bool:
-    """Whether the ball may touch the rays from ±i to ±i∞, where atan and asinh are cut."""
-    return bool(x.real.contains(0)) and not abs(x.imag) < 1
+def _call(name: str, args: list[Continuation]) -> Continuation:
+    inner = args[-1]
+    if name in _LOGARITHMS:
+        before = _LOGARITHMS[name]
+        return lambda x, analytic: before(inner(x, analytic)).log(analytic=analytic)
+    if name in {"atan", "asinh"}:
+        function = _ENTIRE_OR_MEROMORPHIC[name]
+        return lambda x, analytic: _with_cuts(function, inner(x, analytic), analytic)
+    if name == "besselj":
+        return lambda x, analytic: inner(x, analytic).bessel_j(args[0](x, analytic))
+    if name in _ENTIRE_OR_MEROMORPHIC:
+        function = _ENTIRE_OR_MEROMORPHIC[name]
+        return lambda x, analytic: function(inner(x, analytic))
+    raise Unsupported(f"{name} has no evaluation on complex balls; use hk.dual(..., method='quadrature')")
+
+
+def _with_cuts(function: Callable[[acb], acb], x: acb, analytic: bool) -> acb:
+    """The function, cut along the rays from ±i to ±i∞: undefined where the ball may touch them."""
+    touches = bool(x.real.contains(0)) and not abs(x.imag) < 1
+    return acb("nan", "nan") if analytic and touches else function(x)
 
 
 def _exprel(x: acb) -> acb:
@@ -96,5 +106,3 @@ _ENTIRE_OR_MEROMORPHIC: dict[str, Callable[[acb], acb]] = {
     "exprel": _exprel,
     "airyaiprime": lambda x: x.airy_ai(derivative=1),
 }
-_ANALYTIC = _ComplexBalls(analytic=True)
-_PLAIN = _ComplexBalls(analytic=False)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from holokern.activation.annihilator import annihilator_of
 from holokern.activation.nodes import Node
@@ -59,11 +59,11 @@ class HermiteSequence:
         """
         recurrence = self._recurrence_at(c)
         if recurrence is None:
-            return [hermite_moment(self.line, c, n) for n in range(count)]
+            return _integrals(self.line, c, count)
         rows = [(k, row) for k, row in enumerate(recurrence.hermite_form(to_ball(c) * to_ball(self.scale)))]
         order, leading = rows.pop()
         rows = [(k, row) for k, row in rows if not all(a.is_zero() for a in row)]
-        values = [hermite_moment(self.line, c, n) for n in range(min(count, recurrence.start + order))]
+        values = _integrals(self.line, c, min(count, recurrence.start + order))
         for n in range(recurrence.start, count - order):
             divisor = _at(leading, n)
             if divisor.contains(0):
@@ -106,6 +106,19 @@ def hermite_sequence(tree: Node) -> HermiteSequence:
 def integral_sequence(tree: Node) -> HermiteSequence:
     """Hermite coefficients without a recurrence, one rigorous integral each: slow, but any pieces will do."""
     return HermiteSequence(piece_line(tree), (), None, 1)
+
+
+def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:
+    """E[He_n(z) σ(cz)] for n < ``count`` by integration; those at exact deviations are remembered."""
+    if isinstance(c, arb):
+        return [hermite_moment(line, c, n) for n in range(count)]
+    return [_integral_at(line.tree, c, n, ctx.prec) for n in range(count)]
+
+
+@lru_cache(maxsize=1024)
+def _integral_at(tree: Node, c: Fraction, n: int, precision: int) -> arb:
+    with ctx.workprec(precision):
+        return hermite_moment(piece_line(tree), c, n)
 
 
 def _at(row: list[arb], n: int) -> arb:

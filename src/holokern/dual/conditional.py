@@ -18,7 +18,7 @@ from holokern.activation.balls import ball
 from holokern.activation.derivative import differentiate
 from holokern.activation.nodes import Call, Node, Product, Sum
 from holokern.activation.pieces import jump_order
-from holokern.dual.analytic import complex_ball
+from holokern.dual.analytic import Continuation, continuation
 from holokern.dual.exponential import Term, exponential_terms, multiply_terms
 from holokern.dual.growth import polynomial_in_u
 from holokern.dual.moments import (
@@ -230,8 +230,10 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
         stop, tail = (high, arb(0)) if high is not None else gaussian_tail([piece, piece], [first, first], 1, low)
         total += arb(0, (tail * energy).sqrt().upper())
 
-        def integrand(z: acb, analytic: bool, piece: Node = piece) -> acb:
-            return complex_ball(piece, first * z, analytic) * mean(second * r * z) * (-(z * z) / 2).exp()
+        function = continuation(piece, ctx.prec + _ROUGH_BITS)
+
+        def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:
+            return f(first * z, analytic) * mean(second * r * z) * (-(z * z) / 2).exp()
 
         total += acb.integral(integrand, start, stop).real / (2 * arb.pi()).sqrt()
     return total

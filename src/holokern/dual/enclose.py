@@ -16,7 +16,7 @@ from holokern.activation.nodes import Node
 from holokern.dual.coefficients import hermite_sequence, integral_sequence
 from holokern.dual.conditional import mixed_moment, mixed_slope
 from holokern.dual.enclose_limits import aligned, with_zero_deviation
-from holokern.dual.moments import Number, hermite_moment, piece_line, second_moment, to_ball
+from holokern.dual.moments import Number, hermite_moment, piece_line, read_number, second_moment, to_ball
 from holokern.dual.series import hermite_series, terms_needed
 from holokern.errors import (
     BadInput,
@@ -31,7 +31,6 @@ from holokern.errors import (
 from holokern.pfaffian import pfaffian
 from holokern.transport.balls import transport_balls
 from holokern.transport.half_angle import HalfAngleTable
-from holokern.weyl.algebra import rational
 
 __all__ = ["Enclosure", "enclose"]
 
@@ -132,7 +131,7 @@ def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, meth
     True
     """
     sigma = as_activation(activation)
-    first, second, correlation = _read("c1", c1), _read("c2", c2), _read("r", r)
+    first, second, correlation = read_number("c1", c1), read_number("c2", c2), read_number("r", r)
     _check(first, second, correlation, digits, method)
     bits = ceil(digits * log2(10)) + _GUARD_BITS
     routes = _routes(sigma, (first, second, correlation), bits, method)
@@ -171,21 +170,6 @@ def _to_precision(name: str, compute: Compute, scale: arb, digits: int, bits: in
 
 
 # -- input -----------------------------------------------------------------------------------------------------------
-
-
-def _read(name: str, value: object) -> Number:
-    if isinstance(value, arb):
-        if not value.is_finite():
-            raise BadInput(f"{name} = {value} is not finite; give a finite ball")
-        if value.is_exact():
-            mantissa, exponent = value.man_exp()
-            return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-        return value
-    try:
-        exact = rational(value)
-    except BadInput as error:
-        raise BadInput(f"{name}: {error}, or a ball (flint.arb)") from None
-    return Fraction(int(exact.p), int(exact.q))
 
 
 def _check(c1: Number, c2: Number, r: Number, digits: int, method: str) -> None:

@@ -22,10 +22,11 @@ from holokern.activation.nodes import Node
 from holokern.activation.pieces import find_breaks
 from holokern.activation.resolve import resolve
 from holokern.activation.stable import stabilise
-from holokern.dual.analytic import complex_ball
+from holokern.dual.analytic import continuation
 from holokern.dual.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
 from holokern.dual.growth import Growth, growth_bound
 from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.weyl.algebra import rational
 
 __all__ = [
     "PieceLine",
@@ -34,12 +35,14 @@ __all__ = [
     "hermite_moment",
     "piece_line",
     "product_moment",
+    "read_number",
     "second_moment",
     "to_ball",
 ]
 
 Number = Fraction | arb
 _FARTHEST = 1 << 20
+_GUARD_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,28 @@ def piece_line(tree: Node) -> PieceLine:
     if any(isinstance(point, float) for point in breaks):
         raise Unsupported("a break point of the activation is known numerically only, so no ball can be proved")
     return PieceLine(tree, breaks, tuple(stabilise(resolve(tree, sample)) for sample in samples(breaks)))
+
+
+def read_number(name: str, value: object) -> Number:
+    """An exact number (int, Fraction, fmpq, text) or a finite ball, as a Fraction where it is exact.
+
+    Examples
+    --------
+    >>> read_number("c", "0.1")
+    Fraction(1, 10)
+    """
+    if isinstance(value, arb):
+        if not value.is_finite():
+            raise BadInput(f"{name} = {value} is not finite; give a finite ball")
+        if value.is_exact():
+            mantissa, exponent = value.man_exp()
+            return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        return value
+    try:
+        exact = rational(value)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}, or a ball (flint.arb)") from None
+    return Fraction(int(exact.p), int(exact.q))
 
 
 def to_ball(value: object) -> arb:
@@ -122,7 +147,8 @@ def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial
             total += _sliver(factors, polynomial, low, high)  # type: ignore[arg-type]
             continue
         pieces = [_piece_at(line, to_ball(s) * sample) for line, s in factors]
-        scales = [to_ball(s) for _, s in factors]
+        balls = {id(s): to_ball(s) for _, s in factors}
+        scales = [balls[id(s)] for _, s in factors]
         total += _integral(pieces, scales, polynomial, low, high)
     return total
 
@@ -193,10 +219,18 @@ def _numerical_integral(
     right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
     normalisation = 1 / (2 * arb.pi()).sqrt()
 
+    # constants get more bits than the working precision, which flint's integration raises a little by itself
+    functions = {piece: continuation(piece, ctx.prec + _GUARD_BITS) for piece in set(pieces)}
+    factors = [(functions[piece], s) for piece, s in zip(pieces, scales, strict=True)]
+    square = len(factors) == 2 and pieces[0] == pieces[1] and scales[0] is scales[1]
+
     def integrand(z: acb, analytic: bool) -> acb:
         value = (-(z * z) / 2).exp()
-        for piece, s in zip(pieces, scales, strict=True):
-            value = value * complex_ball(piece, s * z, analytic)
+        if square:
+            one = factors[0][0](scales[0] * z, analytic)
+            return value * one * one
+        for function, s in factors:
+            value = value * function(s * z, analytic)
         return value if len(polynomial) == 1 and polynomial[0] == 1 else value * _evaluate(polynomial, z)
 
     result = acb.integral(integrand, left, right).real * normalisation
