@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holokern.dual.closed import closed, has_no_closed_form
 from holokern.dual.gauss_hermite import gauss_hermite
 from holokern.dual.quadrature import quadrature
 from holokern.dual.registry import Method, register
@@ -13,6 +14,7 @@ def _serves_all(activation: Any) -> None:
     return None
 
 
+register(Method("closed", has_no_closed_form, closed, "formulas; polynomials, exponentials, erf, half-lines at 0"))
 register(Method("quadrature", _serves_all, quadrature, "panels between the breaks of σ; every activation"))
 register(
     Method(

@@ -191,8 +191,8 @@ def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:
 def _panels(low: Array, high: Array, breaks: Array, ends: Array) -> Panels:
     """Panels between ``low`` and ``high``: they end at breaks, at multiples of nine, and at ``ends`` where mass is.
 
-    Half a normal density is smooth on nine deviations, a whole one on eighteen is not. In the last deviations the weight
-    is so small that a change of smoothness between breaks does not show.
+    Half a normal density is smooth on nine deviations, a whole one on eighteen is not. In the last deviations the
+    weight is so small that a change of smoothness between breaks does not show.
     """
     most = int(np.ceil(max(np.max(high), -np.min(low)) / _PANEL))
     grid = np.broadcast_to(_PANEL * np.arange(-most, most + 1), (len(low), 2 * most + 1))
