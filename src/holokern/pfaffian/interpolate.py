@@ -119,19 +119,22 @@ def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, rand
     """
     sizes = [max(m[axis] for m in monomials) + 1 for axis in range(3)]
     nodes = [random.sample(range(2, 2**60), size) for size in sizes]
-    rows = {m: values([axis[e] for axis, e in zip(nodes, m, strict=True)]) for m in monomials}
-    width = len(next(iter(rows.values())))
-    grid = np.zeros((*sizes, width), dtype=np.uint64)
-    for m, row in rows.items():
-        grid[m] = row
+    rows = [values([axis[e] for axis, e in zip(nodes, m, strict=True)]) for m in monomials]
+    inside = tuple(np.array(monomials).T)
+    table = np.array(rows, dtype=np.uint64)
+    # many functions are zero; they need no interpolation
+    present = np.flatnonzero(table.any(axis=0))
+    grid = np.zeros((*sizes, len(present)), dtype=np.uint64)
+    grid[inside] = table[:, present]
     for axis in range(3):
         grid = _along(grid, axis, _divided_differences(nodes[axis], prime), prime)
-    inside = np.zeros(sizes, dtype=bool)
-    inside[tuple(np.array(monomials).T)] = True
-    grid[~inside] = 0
+    kept = np.zeros_like(grid)
+    kept[inside] = grid[inside]
     for axis in range(3):
-        grid = _along(grid, axis, _newton_polynomials(nodes[axis], prime), prime)
-    return [[int(c) for c in column] for column in grid[inside].T]
+        kept = _along(kept, axis, _newton_polynomials(nodes[axis], prime), prime)
+    table[:] = 0
+    table[:, present] = kept[inside]
+    return [[int(c) for c in column] for column in table.T]
 
 
 def _along(grid: NDArray[np.uint64], axis: int, matrix: Any, prime: int) -> NDArray[np.uint64]:
@@ -183,11 +186,4 @@ def random_point(random: Random, prime: int) -> list[int]:
 
 def value_modulo(polynomial: Any, point: Sequence[int], prime: int) -> int:
     """An integer polynomial (``fmpz_mpoly``) at a point modulo a prime."""
-    total = 0
-    for exponents, c in polynomial.terms():
-        term = int(c)
-        for x, e in zip(point, exponents, strict=True):
-            if e:
-                term = term * pow(x, int(e), prime) % prime
-        total += term
-    return total % prime
+    return int(polynomial(*point)) % prime
