@@ -267,13 +267,11 @@ def profile_of(activation: Any) -> Profile:
 
 def germ(activation: Any) -> Profile:
     """The limit of x ↦ σ(cx) as c → 0: constant on both sides of zero."""
-    step = 1e-290
-
-    def sided(function: Function) -> tuple[float, float]:
-        left, right = np.asarray(function(np.array([-step, step])), dtype=float)
-        return float(left), float(right)
-
-    (low, high), (low_slope, high_slope) = sided(activation), sided(activation.derivative)
+    profile = profile_of(activation)
+    (low, high), (low_slope, high_slope) = (
+        _both_sides(function, function_jumps[profile.breaks == 0])
+        for function, function_jumps in ((activation, profile.jumps), (activation.derivative, profile.slope_jumps))
+    )
     return Profile(
         lambda x: np.where(x > 0, high, low),
         lambda x: np.where(x > 0, high_slope, low_slope),
@@ -283,6 +281,15 @@ def germ(activation: Any) -> Profile:
         activation.parity,
         f"the limit of {activation} at deviation 0",
     )
+
+
+def _both_sides(function: Function, jump_at_zero: Array) -> tuple[float, float]:
+    """σ(0-) and σ(0+)."""
+    left, middle, right = np.asarray(function(np.array([-1e-290, 0.0, 1e-290])), dtype=float)
+    if np.any(jump_at_zero):
+        return float(left), float(right)
+    value = float(middle if np.isfinite(middle) else (left + right) / 2)
+    return value, value
 
 
 def _jump(function: Function, b: float) -> float:

@@ -1,0 +1,208 @@
+"""Closed forms against quadrature, in numbers and in print."""
+
+from math import gamma
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holokern.activation import activation
+from holokern.dual.closed import closed, has_no_closed_form
+from holokern.dual.closed_form import closed_form
+from holokern.dual.closed_terms import closed_terms
+from holokern.dual.quadrant import exponential_moment, power_moment, radial_moment
+from holokern.dual.quadrature import norms, quadrature
+from holokern.dual.tilt import Law
+from holokern.errors import Unsupported
+
+SOURCES = [
+    "identity",
+    "step",
+    "sign",
+    "relu",
+    "relu^4",
+    "leaky_relu",
+    "abs",
+    "elu",
+    "celu",
+    "selu",
+    "gelu",
+    "gelu_paper",
+    "erf",
+    "gaussian",
+    "sin",
+    "cos",
+    "snake",
+    "exp",
+    "u^3 - 3*u",
+    "3*Max(u, 0)",
+    "Heaviside(u)*u^2 + 2",
+    "Heaviside(u) + exp(-Abs(u))",
+    "Heaviside(u)*exp(u)",
+    "exp(-u^2)*Max(u, 0)",
+    "exp(-u^2)*cos(2*u)",
+    "exp(u)*sin(u)",
+    "u^2*erf(2*u) + exp(-u^2)",
+    "sin(pi*u)",
+    "Heaviside(-u)*exp(u)*u^3",
+    "erf(u/3)*exp(-u^2)",
+]
+ENDS = np.array([1e-9, 1e-4, 0.1, np.pi - 0.1, np.pi - 1e-4, np.pi - 1e-9])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_against_quadrature(source):
+    a = activation(source)
+    rng = np.random.default_rng(7)
+    theta = np.concatenate([ENDS, rng.uniform(0, np.pi, 10)])
+    c1, c2 = np.exp(rng.uniform(-1.2, 1.2, (2, len(theta))))
+    k, kdot, k_error, kdot_error = closed(a, c1, c2, theta, 1e-12)
+    other = quadrature(a, c1, c2, theta, 1e-12)
+    assert np.all(np.abs(k - other[0]) <= 5 * (k_error + other[2]))
+    scale = norms(a, c1) * norms(a, c2)
+    slope_scale = np.maximum(norms(a.derivative, c1) * norms(a.derivative, c2), np.abs(kdot))
+    assert np.all(k_error <= 2e-12 * scale)
+    assert np.all(np.abs(kdot - other[1]) <= 5 * (kdot_error + other[3]) + 1e-20 * slope_scale)
+    assert np.all(kdot_error <= 2e-12 * slope_scale)
+
+
+def polynomial(coefficients):
+    return " + ".join(f"({c})*u^{i}" for i, c in enumerate(coefficients))
+
+
+small = st.lists(st.integers(-3, 3), min_size=1, max_size=4)
+
+
+@settings(deadline=None, max_examples=25)
+@given(small, small, st.integers(-2, 1), st.floats(0.05, 3.1))
+def test_random_exponential_polynomials_on_half_lines(right, left, rate, theta):
+    a = activation(f"Heaviside(u)*({polynomial(right)}) + Heaviside(-u)*exp({abs(rate)}*u)*({polynomial(left)})")
+    if has_no_closed_form(a):
+        pytest.fail(has_no_closed_form(a))
+    c1, c2, angle = np.array([0.8]), np.array([1.3]), np.array([theta])
+    mine, other = closed(a, c1, c2, angle, 1e-12), quadrature(a, c1, c2, angle, 1e-12)
+    for i in (0, 1):
+        assert np.abs(mine[i] - other[i])[0] <= 5 * (mine[i + 2] + other[i + 2])[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("resin", "half-line"),
+        ("tanh", "not holonomic"),
+        ("hardtanh", "breaks at u = -1"),
+        ("erf(2*u + 1)", "not a multiple of u"),
+        ("erf(u)^2", "power 2"),
+        ("besselj(0, u)", "besselj"),
+        ("1/(1 + u^2)", "denominator"),
+        ("exp(u^3)", "exponent"),
+        ("exp(u^2/8)", "grows"),
+        ("erf(u)*sin(u)", "mixes"),
+        ("u^61", "degree"),
+    ],
+)
+def test_reasons(source, reason):
+    a = activation(source)
+    assert reason in has_no_closed_form(a)
+    with pytest.raises(Unsupported, match="no closed form"):
+        closed_form(a)
+
+
+def test_structure_not_spelling_decides():
+    pairs = [("3*Max(u, 0)", "3*u*Heaviside(u)"), ("Abs(u)", "Max(u, -u)"), ("u/2 + u*erf(u/sqrt(2))/2", "gelu")]
+    for one, two in pairs:
+        assert closed_terms(activation(one)) == closed_terms(activation(two))
+
+
+def test_quadrant_powers_by_quadrature_in_many_digits():
+    for m, n in [(0, 0), (1, 1), (2, 5), (7, 0), (4, 4)]:
+        for delta in (1e-8, 0.4, 1.5, 1.7, 3.0, np.pi):
+            with mp.workdps(30):
+                angular = mp.quad(lambda t: mp.sin(t) ** m * mp.sin(mp.mpf(delta) - t) ** n, [0, delta / 2, delta])  # noqa: B023
+                want = float(angular * mp.mpf(2) ** (mp.mpf(m + n) / 2) * mp.gamma(mp.mpf(m + n) / 2 + 1) / (2 * mp.pi))
+            assert power_moment(m, n, np.array([delta]))[0] == pytest.approx(want, rel=4e-15)
+
+
+def test_arc_cosine_kernels_on_the_diagonal():
+    for n in range(6):
+        double_factorial = 2**n * gamma(n + 0.5) / np.sqrt(np.pi)
+        assert power_moment(n, n, np.array([np.pi]))[0] == pytest.approx(double_factorial / 2, rel=4e-15)
+
+
+@pytest.mark.parametrize("g", [-200.0, -10.0, -1.6, -1.5, -0.6, -0.5, 0.0, 1.0, 8.0])
+def test_radial_moments(g):
+    for i in (0, 1, 2, 3, 8):
+        with mp.workdps(30):
+            want = mp.quad(lambda p: p**i * mp.exp(g * p - p * p / 2), [0, 0.01, 0.1, 0.5, 1, 3, 6, 10, 20, 40])  # noqa: B023
+        assert radial_moment(i, np.array([g]))[0] == pytest.approx(float(want), rel=1e-14)
+
+
+def test_exponential_moment_is_a_scaled_bivariate_probability():
+    from scipy.stats import multivariate_normal
+
+    for a, b, delta in [(-1.0, -0.5, 1.0), (0.7, -1.0, 2.5), (0.0, -2.0, 0.3)]:
+        r = -np.cos(delta)
+        h, k, q = a + r * b, b + r * a, a * a + 2 * r * a * b + b * b
+        want = np.exp(q / 2) * multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([h, k])
+        got = exponential_moment((0, 0), np.array([a]), np.array([b]), np.array([delta]))[0]
+        assert got == pytest.approx(want, rel=1e-7)
+
+
+def test_tilted_law_is_the_inverse_of_the_sum_of_precisions():
+    law = Law.of(np.array([0.7]), np.array([1.9]), np.array([1.1]))
+    tilted = law.tilted(-0.3, -1.2)
+    sigma = np.array([[0.49, law.covariance[0]], [law.covariance[0], 3.61]])
+    want = np.linalg.inv(np.linalg.inv(sigma) + np.diag([0.6, 2.4]))
+    got = np.array([[tilted.c1[0] ** 2, tilted.covariance[0]], [tilted.covariance[0], tilted.c2[0] ** 2]])
+    assert np.allclose(got, want, rtol=1e-14)
+    assert tilted.weight[0] == pytest.approx(np.sqrt(np.linalg.det(want) / np.linalg.det(sigma)), rel=1e-14)
+
+
+PRINTED = [
+    "step",
+    "relu",
+    "relu^2",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "erf",
+    "gaussian",
+    "sin",
+    "snake",
+    "exp(u)*sin(u)",
+    "u*cos(2*u)",
+    "exp(-u^2)*Max(u, 0)",
+    "sin(pi*u)",
+    "Heaviside(u)*(1 + u) + exp(-Abs(u))",
+]
+
+
+@pytest.mark.parametrize("source", PRINTED)
+def test_printed_forms_give_the_same_numbers(source):
+    import sympy
+    from scipy.stats import multivariate_normal
+
+    a = activation(source)
+    form = closed_form(a)
+    symbols = [sympy.Symbol(name, positive=True) for name in ("c1", "c2", "theta")]
+    functions = {
+        "Phi": mp.ncdf,
+        "Phi_2": lambda h, k, r: multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([h, k]),
+    }
+    points = [(0.7, 1.9, 1.2), (1.3, 0.6, 2.5)]
+    c1, c2, theta = (np.array(column) for column in zip(*points, strict=True))
+    k, kdot, *_ = quadrature(a, c1, c2, theta, 1e-12)
+    for expression, values in ((form.k, k), (form.kdot, kdot)):
+        function = sympy.lambdify(symbols, expression, [functions, "mpmath"])
+        for point, value in zip(points, values, strict=True):
+            assert float(function(*point)) == pytest.approx(value, rel=1e-7, abs=1e-9)
+    assert r"\theta" in form.k_latex + form.kdot_latex
+    assert form._repr_latex_().startswith("$")
+
+
+def test_relu_prints_the_arc_cosine_kernel():
+    form = closed_form(activation("relu"))
+    assert str(form.k) == "c1*c2*((pi - theta)*cos(theta) + sin(theta))/(2*pi)"
+    assert "c_1 c_2" in form.k_latex

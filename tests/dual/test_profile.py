@@ -1,0 +1,49 @@
+"""What quadrature sees of a function."""
+
+import numpy as np
+import pytest
+
+from holokern.activation import activation
+from holokern.dual.panels import between
+from holokern.dual.profile import germ, profile_of
+
+
+def test_piecewise_polynomials_need_no_ends_but_zero():
+    for name in ("relu", "hardtanh", "relu6", "abs"):
+        ends, crowded = profile_of(activation(name)).panels(1000.0)
+        assert set(ends) <= {0.0}
+        assert set(map(float, activation(name).breaks)) <= set(crowded)
+
+
+@pytest.mark.parametrize("name", ["erf", "exp(-u^2)", "tanh", "exp(-100*(u - 1)^2)"])
+def test_a_narrow_feature_is_not_overlooked(name):
+    ends, crowded = profile_of(activation(name)).panels(2.0**14)
+    assert 4 <= len(ends) <= 40
+    assert np.min(np.abs(crowded)) < 8
+
+
+def test_jumps():
+    assert profile_of(activation("hardshrink")).jumps == pytest.approx([0.5, 0.5], abs=1e-14)
+    assert profile_of(activation("relu6")).jumps.tolist() == [0.0, 0.0]
+    assert profile_of(activation("relu6")).slope_jumps == pytest.approx([1.0, -1.0])
+    assert profile_of(activation("Heaviside(u - 100)*u")).jumps == pytest.approx([100.0], rel=1e-12)
+
+
+def test_growth():
+    left, right = profile_of(activation("exp")).growth(np.array([0.1, 5.0]))
+    assert right[1] == pytest.approx(10, abs=0.5)
+    assert np.all(left <= 0.01)
+    assert np.all(profile_of(activation("tanh")).growth(np.array([1.0, 1e3]))[1] == 0)
+
+
+def test_germ():
+    at_zero = germ(activation("elu", alpha=2))
+    assert at_zero.value(np.array([-1.0, 1.0])).tolist() == [0.0, 0.0]
+    assert at_zero.slope(np.array([-1.0, 1.0])).tolist() == [2.0, 1.0]
+
+
+def test_panels():
+    panels = between(np.array([[0.0, 3.0, 1.0], [5.0, 5.0, 5.0], [2.0, 2.0, 4.0]]))
+    assert panels.owner.tolist() == [0, 0, 2]
+    assert panels.halved(2).width.sum() == pytest.approx(5.0)
+    assert panels.total(panels.width, 3).tolist() == [3.0, 0.0, 2.0]
