@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadOperator
-from holokern.weyl import weyl_algebra
+from holokern.weyl import check_groebner_basis, lex, weight_order, weyl_algebra
+from holokern.weyl.orders import leading_monomial
 from holokern.weyl.univariate import UnivariateIdeal, nullspace, weyl_closure
 from holokern.weyl.univariate_bernstein import bernstein_basis
 
@@ -119,6 +120,28 @@ def test_bases_generate_the_same_ideal(p, q):
     by_degree = bernstein_basis([p, q])
     assert UnivariateIdeal(D1, by_degree) == generated
     assert bernstein_basis(generated.basis) == by_degree
+
+
+@given(operators(), operators())
+@settings(deadline=None, max_examples=25)
+def test_bernstein_bases_pass_the_independent_checker(p, q):
+    basis = bernstein_basis([p, q])
+    check_groebner_basis(basis, [p, q], weight_order(D1, (1, 1), lex(D1, "D u")))
+    leads = [leading_monomial(element, weight_order(D1, (1, 1), lex(D1, "D u"))) for element in basis]
+    assert len(set(leads)) == len(leads)
+    assert not any(a != b and a[0] <= b[0] and a[1] <= b[1] for a in leads for b in leads)
+    for element in basis:
+        inner = [key for key in element.terms if any(a[0] <= key[0] and a[1] <= key[1] for a in leads)]
+        assert len(inner) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["u^2*(D^3 - D^2)", "(u^2 - 1)*D^2", "u^4*D^2 - 9*u^2*D^2 - 2*u^3*D + 18*u*D + 2*u^2 - 18", "u^3*D^2 + D"]
+)
+def test_closures_pass_the_independent_checker(text):
+    closed = weyl_closure([D1(text)])
+    check_groebner_basis(bernstein_basis(closed), closed, weight_order(D1, (1, 1), lex(D1, "D u")))
+    check_groebner_basis(closed, closed, lex(D1, "D u"))
 
 
 @given(operators(2, 1), st.sampled_from(["u", "u - 1", "u^2 + 1", "u^2*(u + 2)"]))

@@ -115,8 +115,7 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
         if n is not None:
             start = start * (u - D1(point)) ** max(minimal.order - n, 0)
     ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
-    basis = ideal.basis
-    return Annihilator(bernstein_basis(basis), basis, scale)
+    return Annihilator(bernstein_basis(ideal), ideal.basis, scale)
 
 
 def minimal_operator(elements: tuple[Element, ...]) -> Operator:

@@ -7,7 +7,8 @@ G_{k+1} = ∂G_k may be taken once g_k is stable.  All of this file is linear al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from flint import fmpq, fmpq_mat, fmpq_poly, fmpz_poly
@@ -91,6 +92,20 @@ class UnivariateIdeal:
                 chosen.append(row)
         return tuple(self._operator(row).primitive() for row in chosen)
 
+    @property
+    def stable_order(self) -> int:
+        """The order from which on each row of :meth:`rows` is the derivative of the one before."""
+        return max(self._rows, default=0)
+
+    def rows(self) -> Iterator[Row]:
+        """The basis G_m, G_{m+1}, … of the ideal as a module over Q[u], without end; nothing for the ideal (0)."""
+        for k in sorted(self._rows):
+            row = self._rows[k]
+            yield list(row)
+        while self._rows:
+            row = _derived(row)
+            yield list(row)
+
     def __contains__(self, operator: object) -> bool:
         return not self._reduce(row_of(self.algebra(operator)))
 
@@ -144,7 +159,8 @@ class UnivariateIdeal:
 
     def _insert(self, pending: list[Row]) -> None:
         """Euclid's algorithm order by order, until the module is closed under ∂."""
-        pending = [row for row in pending if row]
+        # low orders first: then a basis is taken as it is, and Euclid has little to do
+        pending = sorted((row for row in pending if row), key=len, reverse=True)
         while pending:
             row = self._reduce(pending.pop())
             if not row:
@@ -197,7 +213,7 @@ class UnivariateIdeal:
         if not self._rows:
             return []
         low = min(self._rows)
-        rows = [self._row(k) for k in range(low, self._torsion_bound(q) + 1)]
+        rows = list(islice(self.rows(), max(self._torsion_bound(q) + 1 - low, 0)))
         d = q.degree()
         width = max((len(row) for row in rows), default=0)
         matrix: list[list[Any]] = []
