@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from holokern.errors import UnknownName
 from holokern.paper.table import Table
@@ -35,4 +37,17 @@ def machine() -> str:
     from importlib.metadata import version
 
     packages = ", ".join(f"{name} {version(name)}" for name in ("holokern", "python-flint", "numpy"))
-    return f"{platform.machine()} {platform.system()}, Python {platform.python_version()}, {packages}"
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {packages}"
+    )
+
+
+def _processor() -> str:
+    """The processor's own name where the system tells it."""
+    listing = Path("/proc/cpuinfo")
+    names = (
+        [line.partition(":")[2].strip() for line in listing.read_text().splitlines() if line.startswith("model name")]
+        if listing.is_file()
+        else []
+    )
+    return names[0] if names else platform.processor() or platform.machine()

@@ -31,16 +31,20 @@ class Table:
         """Aligned plain text; numbers to the right, words to the left."""
         cells = [self.columns, *(tuple(format_cell(cell) for cell in row) for row in self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
-        numeric = [all(not isinstance(row[i], str) for row in self.rows) for i in range(len(self.columns))]
         lines = [self.title]
         for row in cells:
             padded = [
                 cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, numeric, strict=True)
+                for cell, width, right in zip(row, widths, self.numeric(), strict=True)
             ]
             lines.append("  " + "  ".join(padded).rstrip())
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def numeric(self) -> list[bool]:
+        """For each column, whether it holds numbers and nothing else but gaps."""
+        kinds = [{type(row[i]) for row in self.rows} - {type(None)} for i in range(len(self.columns))]
+        return [bool(kind) and kind <= {int, float} for kind in kinds]
 
     def data(self) -> dict[str, Any]:
         """The table as plain JSON data."""

@@ -24,8 +24,9 @@ p.note { font-size: .92rem; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { padding: .45rem .75rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th { background: var(--soft); white-space: nowrap; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { background: var(--soft); vertical-align: bottom; font-weight: 600; line-height: 1.3; }
+th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .92em; }
 """
@@ -33,16 +34,14 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 
 def html_table(table: Table) -> str:
     """A table as an HTML section with its title and notes."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    body = []
-    for row in table.rows:
-        cells = [
-            f'<td class="number">{escape(format_cell(cell))}</td>'
-            if isinstance(cell, (int, float)) and not isinstance(cell, bool)
-            else f"<td>{escape(format_cell(cell))}</td>"
-            for cell in row
-        ]
-        body.append(f"<tr>{''.join(cells)}</tr>")
+    classes = [' class="number"' if right else "" for right in table.numeric()]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, table.columns, strict=True))
+    body = [
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(format_cell(cell))}</td>" for kind, cell in zip(classes, row, strict=True))
+        + "</tr>"
+        for row in table.rows
+    ]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     rows = "\n".join(body)
     return (
