@@ -13,6 +13,7 @@ from holokern.pfaffian.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.reconstruct import reconstruct
 from holokern.pfaffian.relations import Pair, Presentation, integer_terms
 from holokern.pfaffian.system import PfaffianSystem
+from holokern.progress import report
 from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.fourier import inverse_fourier_transform
 from holokern.weyl.fractions import RationalFunction
@@ -104,7 +105,9 @@ def derive(
     """
     presentation = present(left, right, coordinates)
     wanted = None if basis is None else [coordinates.monomial(element)[1] for element in basis]
+    report("finding the rank and a basis")
     found = quotient(presentation, wanted)
+    report(f"finding the matrices of rank {len(found.basis)}")
     entries = reconstruct(
         found.normal_forms,
         coordinates.field,

@@ -11,6 +11,7 @@ from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation import derive, height, read_operators
 from holokern.pfaffian.system import PfaffianSystem
+from holokern.progress import report
 from holokern.weyl import Operator
 
 __all__ = ["pfaffian"]
@@ -140,6 +141,7 @@ def _or_one(scale: Any) -> Any:
 
 
 def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:
+    report(f"checking the system of rank {system.rank}")
     if not system.is_flat():
         raise CheckFailed(f"the derived system of rank {system.rank} is not integrable; please report this bug")
     if left.function is not None and right.function is not None:

@@ -57,7 +57,7 @@ def numeric_vector(
     Returns
     -------
     values, errors : numpy.ndarray
-        The entries and a bound of quadrature and rounding errors.
+        The entries and an estimate of their quadrature and rounding errors.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class HermiteMoments:
     """The moments of one pair of functions at one covariance.
 
     ``values[p, q]`` is E[He_p(u/c1) He_q(v/c2) σ1(u) σ2(v)] with the probabilists' Hermite polynomials, and
-    ``errors[p, q]`` bounds its quadrature error (difference of two rules) plus its rounding error.
+    ``errors[p, q]`` estimates its quadrature error (from the difference of two rules) plus its rounding error.
     """
 
     covariance: tuple[float, float, float]

@@ -32,6 +32,7 @@ from holokern.pfaffian.interpolate import (
     value_modulo,
 )
 from holokern.pfaffian.lifting import Lifting
+from holokern.progress import report
 from holokern.weyl.fractions import FunctionField, RationalFunction
 
 __all__ = ["reconstruct"]
@@ -86,7 +87,8 @@ def reconstruct(
         return []
     shape = _Learner(box, working, field.ctx, random, bits).shape([_positive(f) for f in known])
     lifting = Lifting()
-    for prime in working:
+    for number, prime in enumerate(working, 1):
+        report(f"interpolating the matrices, prime {number}")
         lifting.add(_numerators_modulo(box(prime), prime, shape, random), prime)
         exact = lifting.lifted()
         if exact is not None:
