@@ -17,6 +17,7 @@ from flint import acb, arb, ctx, fmpq_poly
 
 from holokern.activation.quotient import ratio
 from holokern.errors import PrecisionLost, Unsupported
+from holokern.weyl.univariate import natural_roots
 
 __all__ = ["Chart", "LinearOde", "march"]
 
@@ -151,6 +152,19 @@ class LinearOde:
             elif n < terms:
                 known.append(scale(total, -1 / lead))
         return known[:terms]
+
+    def determining_terms(self, point: Fraction) -> int:
+        """How many Taylor coefficients at the point fix an analytic solution: one more than the largest exponent."""
+        shifted = self.shifted(point)
+        top = max(i - k for i, a in enumerate(shifted) for k, c in enumerate(a) if c != 0)
+        indicial = fmpq_poly()
+        for i, a in enumerate(shifted):
+            if 0 <= i - top < len(a):
+                falling = fmpq_poly([a[i - top]])
+                for k in range(i):
+                    falling = falling * fmpq_poly([-k, 1])
+                indicial = indicial + falling
+        return 1 + max(natural_roots([indicial]), default=-1)
 
     def chart(self, centre: Fraction, state: list[Any], precision: int) -> Chart:
         """The chart at an ordinary point from balls for y, …, y^(r-1), with a proven tail."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from flint import arb, ctx
 
-from holokern.activation.annihilator import minimal_operator
+from holokern.activation.annihilator import annihilator_of, minimal_operator
 from holokern.activation.branches import Branch
 from holokern.activation.closure import product_operator, sum_operator
 from holokern.activation.constants import ExactReal, exact
@@ -21,6 +21,7 @@ from holokern.activation.named import read_rational
 from holokern.activation.ode import OdeActivation, assembled
 from holokern.activation.pieces import pieces_of
 from holokern.activation.relation import D1
+from holokern.activation.ring import Element
 from holokern.activation.tree import Node
 from holokern.errors import Unsupported
 from holokern.weyl import Operator
@@ -64,17 +65,27 @@ def ode_of_tree(tree: Node) -> OdeActivation:
     pieces = pieces_of(tree)
     if pieces.scale != 1:
         raise Unsupported(f"the activation needs the scale {pieces.scale}; give it with rational arguments instead")
-    equation = minimal_operator(pieces.elements)
-    ode = LinearOde(row_of(equation))
-    branches = []
+    ode = LinearOde(row_of(minimal_operator(pieces.elements)))
     ends: list[Fraction | None] = [None, *pieces.breaks, None]
+    branches = []
     for (low, high), element in zip(pairwise(ends), pieces.elements, strict=True):
-        point = _ordinary_point((ode,), low, high, ())
-        series = expand(element, point, -1 if point == high else 1, max(equation.order - 1, 0))
-        side = -1 if point == high else 1
-        values = [series.get((Fraction(n), 0), exact(0)) * (factorial(n) * side**n) for n in range(equation.order)]
-        branches.append(Branch(low, high, point, tuple(values) if any(values) else ()))
-    return assembled(equation, tuple(branches))
+        inner = [(end, side) for end, side in ((low, 1), (high, -1)) if end is not None]
+        place, side = next(
+            ((end, side) for end, side in inner if _is_analytic(element, end, side)),
+            (_ordinary_point((ode,), low, high, ()), 1),
+        )
+        count = max(ode.determining_terms(place), 1)
+        series = expand(element, place, side, count - 1)
+        values = [series.get((Fraction(n), 0), exact(0)) * (factorial(n) * side**n) for n in range(count)]
+        branches.append(Branch(low, high, place, tuple(values) if element else ()))
+    return OdeActivation(annihilator_of(pieces).operators, tuple(branches))
+
+
+def _is_analytic(element: Element, point: Fraction, side: int) -> bool:
+    """Whether the one-sided expansion at the point is a Taylor series, and not of a flat function."""
+    if any(function.at(point) is None for _, monomial in element.terms for function in monomial.arguments()):
+        return False
+    return all(e >= 0 and e.denominator == 1 and k == 0 for e, k in expand(element, point, side, 2))
 
 
 def _coerced(value: object) -> OdeActivation:
@@ -95,10 +106,13 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     branches = []
     for low, high in pairwise(ends):
         parts = [(function, _index(function, low, high)) for function in (left, right)]
-        known = tuple(function.branches[index].point for function, index in parts)
-        odes = (ode, *(function.solution(index).flow for function, index in parts))
-        point = _ordinary_point(odes, low, high, known)
-        values = combine(*(_derivatives(function, index, point, ode.order) for function, index in parts))
+        point = _common_point(parts, low, high)
+        if point is None:
+            odes = (ode, *(function.solution(index).flow for function, index in parts))
+            known = tuple(function.branches[index].point for function, index in parts)
+            point = _ordinary_point(odes, low, high, known)
+        count = max(ode.determining_terms(point), 1)
+        values = combine(*(_derivatives(function, index, point, count) for function, index in parts))
         exact_zero = all(isinstance(value, ExactReal) and not value for value in values)
         branches.append(Branch(low, high, point, () if exact_zero else tuple(values)))
     return assembled(equation, tuple(branches))
@@ -107,6 +121,18 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
 def _index(function: OdeActivation, low: Fraction | None, high: Fraction | None) -> int:
     """The branch that contains the interval."""
     return sum(1 for point in function.breaks if low is not None and point <= low)
+
+
+def _common_point(
+    parts: list[tuple[OdeActivation, int]], low: Fraction | None, high: Fraction | None
+) -> Fraction | None:
+    """A point where both operands have exact data, an end of the interval if possible."""
+    live = [function.branches[index] for function, index in parts if not function.solution(index).is_zero]
+    points = {branch.point for branch in live if branch.is_exact}
+    if len(points) != 1 or not all(branch.is_exact for branch in live):
+        return None
+    (point,) = points
+    return point if (low is None or point >= low) and (high is None or point <= high) else None
 
 
 def _ordinary_point(

@@ -166,7 +166,7 @@ def _poles(element: Element) -> list[Break]:
     """The real points where a coefficient or an argument of the element has a pole."""
     common = fmpq_poly([1])
     for (_, monomial), c in element.terms.items():
-        for function in (c, monomial.exponent, monomial.angle, *(atom.argument for atom, _ in monomial.atoms)):
+        for function in (c, *monomial.arguments()):
             common = common * (function.den // common.gcd(function.den))
     return merged(polynomial_roots(common))
 
@@ -188,12 +188,7 @@ def _tidied(breaks: list[Fraction], elements: list[Element]) -> tuple[tuple[Frac
 
 def _is_singular(element: Element, left: LocalSeries, right: LocalSeries, point: Fraction) -> bool:
     """Whether an element that stands on both sides is not analytic at the point."""
-    inner = (
-        function
-        for _, monomial in element.terms
-        for function in (monomial.exponent, monomial.angle, *(atom.argument for atom, _ in monomial.atoms))
-    )
-    if any(function.at(point) is None for function in inner):
+    if any(function.at(point) is None for _, monomial in element.terms for function in monomial.arguments()):
         return True
     return any(e < 0 or e.denominator != 1 or k for e, k in (*left, *right))
 

@@ -87,6 +87,10 @@ class FunctionMonomial:
         """Whether this is the constant function 1."""
         return not self.exponent and not self.wave and not self.atoms
 
+    def arguments(self) -> tuple[Quotient, ...]:
+        """Every rational function inside the monomial."""
+        return (self.exponent, self.angle, *(atom.argument for atom, _ in self.atoms))
+
 
 ONE = FunctionMonomial()
 Key: TypeAlias = tuple[ConstantMonomial, FunctionMonomial]

@@ -17,7 +17,7 @@ from holokern.errors import BadOperator
 from holokern.weyl.algebra import Monomial, WeylAlgebra
 from holokern.weyl.operator import Operator
 
-__all__ = ["UnivariateIdeal", "factors", "nullspace", "row_of", "weyl_closure"]
+__all__ = ["UnivariateIdeal", "factors", "natural_roots", "nullspace", "row_of", "weyl_closure"]
 
 Row = list[Any]
 """Coefficients a_0, …, a_k in Q[u] (``fmpq_poly``) of the operator Σ a_i ∂^i; the last one is not zero."""
@@ -254,7 +254,7 @@ class UnivariateIdeal:
                 binomial = binomial * fmpq_poly([-m, 1]) / (m + 1)
             for m, c in enumerate((a % q).coeffs()):
                 indicial[m] = indicial[m] + c * binomial
-        last = max(_natural_roots(indicial), default=-1)
+        last = max(natural_roots(indicial), default=-1)
         return top + max(last, top - 1 - s)
 
     def closure(self) -> UnivariateIdeal:
@@ -358,7 +358,7 @@ def factors(a: Any) -> list[Any]:
     return [fmpq_poly(p) / p.leading_coefficient() for p, _ in a.numer().factor()[1]]
 
 
-def _natural_roots(polynomials: list[Any]) -> list[int]:
+def natural_roots(polynomials: list[Any]) -> list[int]:
     """The common roots in {0, 1, 2, …}; not all polynomials are zero."""
     common = fmpq_poly()
     for p in polynomials:
