@@ -13,6 +13,7 @@ import click
 from holokern import __version__
 from holokern.cli.activations import activations
 from holokern.cli.derive import derive
+from holokern.cli.dual import dual
 from holokern.cli.paper import paper
 from holokern.errors import HolokernError
 
@@ -80,6 +81,7 @@ def main() -> None:
     Examples:
       holokern derive relu
       holokern derive "Heaviside(u)*sin(u)" --latex
+      holokern dual gelu --c1 1 --c2 2 --r 0.9
       holokern activations
       holokern paper
     """  # noqa: D301 (click reads the backspace)
@@ -87,4 +89,5 @@ def main() -> None:
 
 main.add_command(activations)
 main.add_command(derive)
+main.add_command(dual)
 main.add_command(paper)

@@ -10,7 +10,7 @@ import click
 from holokern.errors import BadInput
 from holokern.progress import display
 
-__all__ = ["derive"]
+__all__ = ["derive", "read_parameters"]
 
 
 @click.command()
@@ -101,13 +101,14 @@ def _side(
         if required:
             raise BadInput(f"give {name}, a name or an expression in u, or {option}; see 'holokern derive --help'")
         return {}
-    values = _parameters(parameters)
+    values = read_parameters(parameters)
     from holokern.activation import activation
 
     return {"activation": activation(text, **values)}
 
 
-def _parameters(given: tuple[str, ...]) -> dict[str, Any]:
+def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` texts; commas make a tuple."""
     found: dict[str, Any] = {}
     for item in given:
         name, sign, value = item.partition("=")

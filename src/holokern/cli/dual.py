@@ -1,0 +1,107 @@
+"""``holokern dual``: values of a dual activation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from holokern.cli.derive import read_parameters
+from holokern.errors import BadInput
+from holokern.progress import display
+
+__all__ = ["dual"]
+
+
+@click.command()
+@click.argument("expression", metavar="EXPR")
+@click.option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of a named EXPR.")
+@click.option("--c1", required=True, metavar="NUMBER", help="Standard deviation of u.")
+@click.option("--c2", required=True, metavar="NUMBER", help="Standard deviation of v.")
+@click.option("--r", "r", metavar="NUMBER", help="Correlation, between -1 and 1.")
+@click.option("--theta", metavar="NUMBER", help="The angle arccos r instead of r; near r = 1 it carries more.")
+@click.option("--method", default="auto", show_default=True, metavar="NAME", help="How to compute; see the examples.")
+@click.option("--tolerance", default=1e-12, show_default=True, help="Wanted relative error.")
+@click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
+@click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+def dual(
+    *,
+    expression: str,
+    parameters: tuple[str, ...],
+    c1: str,
+    c2: str,
+    r: str | None,
+    theta: str | None,
+    method: str,
+    tolerance: float,
+    digits: int | None,
+    closed_form: bool,
+    as_json: bool,
+) -> None:
+    """Compute k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] of EXPR, with an estimate of the error.
+
+    EXPR is a name (see "holokern activations") or an expression in u.  Numbers are read exactly: 1/3 and 0.1 are what
+    they say.
+
+    \b
+    Examples:
+      holokern dual relu --c1 1 --c2 1 --r 1/2
+      holokern dual "Heaviside(u)*sin(u)" --c1 0.7 --c2 1.9 --r -0.3 --method quadrature
+      holokern dual gelu --c1 1 --c2 2 --r 0.9 --digits 50
+      holokern dual relu --c1 1 --c2 1 --theta 1e-6 --json
+    """  # noqa: D301
+    from holokern.activation import activation
+
+    if digits is not None and (method != "auto" or theta is not None):
+        raise BadInput("--digits proves the value at --r by a method of its own; drop --method and --theta")
+    sigma = activation(expression, **read_parameters(parameters))
+    with display("computing"):
+        if digits is not None:
+            result = _proved(sigma, c1, c2, r, digits)
+        else:
+            numbers = {"c1": c1, "c2": c2, "r": r, "theta": theta}
+            result = _estimated(sigma, numbers, method, tolerance)
+        if closed_form:
+            from holokern.dual.closed_form import closed_form as form_of
+
+            form = form_of(sigma)
+            result |= {"k_closed_form": str(form.k), "kdot_closed_form": str(form.kdot)}
+    if as_json:
+        click.echo(json.dumps(result, indent=1))
+    else:
+        width = max(map(len, result))
+        click.echo("\n".join(f"{name.replace('_', ' '):{width}s}  {value}" for name, value in result.items()))
+
+
+def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
+    from holokern.dual.enclose import enclose
+
+    if r is None:
+        raise BadInput("give the correlation by --r")
+    found = enclose(sigma, c1, c2, r, digits)
+    return {"k": found.k.str(digits), "kdot": found.kdot.str(digits), "method": found.method, "digits": digits}
+
+
+def _estimated(sigma: Any, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, Any]:
+    from holokern.dual import dual as dual_activation
+
+    point = {name: None if text is None else _number(name, text) for name, text in numbers.items()}
+    value = dual_activation(sigma, **point, method=method, tolerance=tolerance)
+    return {
+        "k": value.k,
+        "error": value.error,
+        "kdot": value.kdot,
+        "kdot_error": value.kdot_error,
+        "method": value.method,
+    }
+
+
+def _number(name: str, text: str) -> float:
+    from fractions import Fraction
+
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise BadInput(f"expected a number such as 0.5 or 1/2 for --{name}, got {text!r}") from None
