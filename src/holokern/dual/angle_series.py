@@ -19,7 +19,8 @@ from holokern.dual.moments import Number, to_ball
 
 __all__ = ["AngleSeries", "angle_series"]
 
-_LENGTHS = (48, 96, 192, 384, 768)
+_LENGTHS = (48, 96, 192, 384, 768, 1024)
+_LARGE = 12
 _CHECK_BITS = 128
 
 
@@ -67,10 +68,14 @@ def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple
             if noise <= 0.1 * min(goals):
                 break
             precision *= 2
-        if best is None or (found.error, found.slope_error) <= (best.error, best.slope_error):
-            best = found
         if found.error <= goals[0] and found.slope_error <= goals[1]:
             return found
+        # a wave such as sin(cz) makes the terms grow to exp(c²) first; beyond some c no length here will do
+        stuck = best is not None and max(float(c1), float(c2)) > _LARGE and found.error > best.error
+        if best is None or found.error <= best.error:
+            best = found
+        if stuck:
+            break
     assert best is not None
     return best
 

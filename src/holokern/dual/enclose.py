@@ -16,7 +16,7 @@ from holokern.activation.nodes import Node
 from holokern.dual.coefficients import hermite_sequence, integral_sequence
 from holokern.dual.conditional import mixed_moment, mixed_slope
 from holokern.dual.enclose_limits import aligned, with_zero_deviation
-from holokern.dual.moments import Number, hermite_moment, piece_line, read_number, second_moment, to_ball
+from holokern.dual.moments import Number, bits_above, hermite_moment, piece_line, read_number, second_moment, to_ball
 from holokern.dual.series import hermite_series, terms_needed
 from holokern.errors import (
     BadInput,
@@ -204,7 +204,7 @@ def _missing(value: arb, scale: arb, digits: int) -> int:
     goal = abs(value).upper().max(scale * arb(10) ** (-digits)) * arb(10) ** (-digits)
     if value.rad() <= goal:
         return 0
-    return max(1, int(((value.rad() / goal).log() / arb(2).log()).upper().ceil().unique_fmpz() or ctx.prec))
+    return bits_above(value.rad(), goal, ctx.prec)
 
 
 # -- routes ----------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from holokern.activation.nodes import Node
 from holokern.activation.pieces import jump_order
 from holokern.dual.angle_series import AngleSeries, angle_series
 from holokern.dual.coefficients import HermiteSequence, hermite_sequence
-from holokern.dual.moments import piece_line, read_number, second_moment, to_ball
+from holokern.dual.moments import bits_above, piece_line, read_number, second_moment, to_ball
 from holokern.dual.registry import Method, register
 from holokern.errors import HolokernError, PrecisionLost
 
@@ -35,9 +35,8 @@ _EPS = float(np.finfo(float).eps)
 _FIRST = 64
 _MARGIN = 0.05
 _TOO_ROUGH = 10.0
-_SHORT = 2048
+_SHORT = 4096
 _LONG = 8192
-_HUGE = 1e300
 _START_BITS = 112
 _MOST_BITS = 40_000
 _TIGHT = 2.0**-90
@@ -83,7 +82,7 @@ def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int =
                 excess = excess.max(value.rad() / (scale * factorial.sqrt()))
             if excess <= 1:
                 return values
-            precision += 32 + (int((excess.log() / arb(2).log()).upper().ceil().unique_fmpz() or precision))
+            precision += 32 + bits_above(excess, 1.0, precision)
     raise PrecisionLost(
         f"the recurrence loses too many digits for {count} coefficients of {activation} at c = {c}; "
         "ask for fewer coefficients or a smaller c"
@@ -242,8 +241,8 @@ def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
                 total += square
                 slope += square * n
                 gamma[n] = float(normalised) if normalised.is_finite() else np.nan
-            width = float(total.rad()) if total.is_finite() and total.rad() < _HUGE else np.inf
-            if width <= _TIGHT * energies.value:
+            width = total.rad() / energies.value
+            if total.is_finite() and width <= _TIGHT:
                 whole, slope_whole = _second_moments(tree, c, precision)
                 rest = (whole - total).max(arb(0)).upper().sqrt().upper()
                 slope_rest = arb.pos_inf()
@@ -251,7 +250,7 @@ def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
                     slope_rest = (slope_whole - slope).max(arb(0)).upper().sqrt().upper()
                 return _Deviation(gamma, float(rest), float(slope_rest))
         # about as many bits again as the balls have lost
-        precision += 32 + (int(np.log2(width / (_TIGHT * energies.value))) if width < np.inf else precision)
+        precision += 32 + bits_above(width, _TIGHT, precision)
     raise PrecisionLost(
         f"the recurrence of the Hermite coefficients loses more than {_MOST_BITS} bits in {length} terms "
         f"at c = {float(c):.6g}; use method='quadrature'"

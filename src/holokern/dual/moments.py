@@ -30,6 +30,7 @@ from holokern.weyl.algebra import rational
 
 __all__ = [
     "PieceLine",
+    "bits_above",
     "gaussian_expectation",
     "gaussian_tail",
     "hermite_moment",
@@ -95,6 +96,15 @@ def read_number(name: str, value: object) -> Number:
     except BadInput as error:
         raise BadInput(f"{name}: {error}, or a ball (flint.arb)") from None
     return Fraction(int(exact.p), int(exact.q))
+
+
+def bits_above(value: arb, goal: arb | float, otherwise: int) -> int:
+    """The binary logarithm of value/goal, rounded up and at least 1; ``otherwise`` when it is not finite."""
+    ratio = value / goal
+    if not (ratio.is_finite() and ratio > 0):
+        return otherwise
+    logarithm = (ratio.upper().log() / arb(2).log()).upper().ceil().unique_fmpz()
+    return otherwise if logarithm is None else max(1, int(logarithm))
 
 
 def to_ball(value: object) -> arb:
