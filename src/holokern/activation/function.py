@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from holokern.activation.constants import ExactReal
 
-__all__ = ["Activation"]
+__all__ = ["Activation", "serve"]
+
+# Questions about an activation that a later folder answers: imports only go backwards, so that folder registers itself.
+_SERVED_LATER: dict[str, Callable[[Activation], Any]] = {}
+
+
+def serve(question: str, answer: Callable[[Activation], Any]) -> None:
+    """Let ``answer`` serve the method called ``question`` of every activation."""
+    _SERVED_LATER[question] = answer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -218,6 +226,16 @@ class Activation:
         \sigma(u) = e^{- \frac{u^{2}}{2}}
         """
         return self.function.latex()
+
+    def closed_form(self) -> Any:
+        """The closed form of k = E[σ(u)σ(v)] and k̇, with ``k_latex`` and ``kdot_latex``; see :mod:`holokern.dual`.
+
+        Raises
+        ------
+        Unsupported
+            Where none is known; the message says why.
+        """
+        return _SERVED_LATER["closed_form"](self)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from holokern.activation import activation as as_activation
 from holokern.dual.closed_terms import ClosedTerms, Term, closed_terms
 from holokern.errors import Unsupported
 
@@ -54,14 +55,14 @@ def closed_form(activation: Any) -> ClosedForm:
 
     Examples
     --------
-    >>> from holokern.activation import activation
-    >>> closed_form(activation("relu"))
+    >>> closed_form("relu")
     k = c1*c2*((pi - theta)*cos(theta) + sin(theta))/(2*pi)
     kdot = (-theta/pi + 1)/2
     """
-    terms = closed_terms(activation)
+    sigma = as_activation(activation)
+    terms = closed_terms(sigma)
     if isinstance(terms, str):
-        raise Unsupported(f"{activation} has no closed form: {terms}")
+        raise Unsupported(f"{sigma} has no closed form: {terms}")
     return _Writer(terms).form()
 
 
