@@ -10,16 +10,16 @@ from holokern.dual.profile import germ, profile_of
 
 def test_piecewise_polynomials_need_no_ends_but_zero():
     for name in ("relu", "hardtanh", "relu6", "abs"):
-        ends, crowded = profile_of(activation(name)).panels(1000.0)
-        assert set(ends) <= {0.0}
-        assert set(map(float, activation(name).breaks)) <= set(crowded)
+        smooth = profile_of(activation(name)).panels(1000.0)
+        assert set(smooth.ends) <= {0.0}
+        assert set(map(float, activation(name).breaks)) <= set(smooth.crowded)
 
 
 @pytest.mark.parametrize("name", ["erf", "exp(-u^2)", "tanh", "exp(-100*(u - 1)^2)"])
 def test_a_narrow_feature_is_not_overlooked(name):
-    ends, crowded = profile_of(activation(name)).panels(2.0**14)
-    assert 4 <= len(ends) <= 40
-    assert np.min(np.abs(crowded)) < 8
+    smooth = profile_of(activation(name)).panels(2.0**14)
+    assert 4 <= len(smooth.ends) <= 40
+    assert np.min(np.abs(smooth.crowded)) < 8
 
 
 def test_jumps():

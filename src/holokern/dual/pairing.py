@@ -14,7 +14,7 @@ import numpy as np
 
 from holokern.dual.gauss import legendre_rule
 from holokern.dual.panels import Array, Index, Panels, between
-from holokern.dual.profile import HALF_RANGE, Profile
+from holokern.dual.profile import HALF_RANGE, Profile, Smoothness
 
 __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "pair"]
 
@@ -61,11 +61,10 @@ class Side:
         return self.profile.breaks / self.c[:, None]
 
     @property
-    def ends(self) -> tuple[Array, Array]:
-        """Ends of smooth panels between the breaks, and points of crowding, one row for each c."""
+    def smoothness(self) -> Smoothness:
+        """Where the side is smooth, one row for each c."""
         reach = self.c * (HALF_RANGE + np.maximum(self.left, self.right))
-        ends, crowded = self.profile.panels(float(np.max(reach)))
-        return ends / self.c[:, None], crowded / self.c[:, None]
+        return self.profile.panels(float(np.max(reach))).scaled(self.c)
 
     def value(self, x: Array, owner: Index) -> Array:
         """σ(cx) at a row of nodes for each panel."""
@@ -94,12 +93,12 @@ class _Blur:
     cos: Array
     sin: Array
     breaks: Array
-    ends: Array
+    smooth: Smoothness
     resolution: Resolution
 
     @classmethod
     def of(cls, g: Side, theta: Array, resolution: Resolution) -> _Blur:
-        return cls(g, np.cos(theta), np.sin(theta), g.breaks, g.ends[0], resolution)
+        return cls(g, np.cos(theta), np.sin(theta), g.breaks, g.smoothness, resolution)
 
     def at(self, x: Array, owner: Index) -> Array:
         """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x."""
@@ -109,8 +108,9 @@ class _Blur:
         high = HALF_RANGE + g.right[owner][:, None] / 2 * sin
         centre = x[:, None] * cos
         with np.errstate(over="ignore"):
-            breaks, ends = (self.breaks[owner] - centre) / sin, (self.ends[owner] - centre) / sin
-        panels = _panels(low, high, breaks, ends).halved(self.resolution.halvings)
+            breaks, ends = (self.breaks[owner] - centre) / sin, (self.smooth.ends[owner] - centre) / sin
+            needed = _needed(ends, self.smooth.gaps[owner] / sin, low, high)
+        panels = _panels(low, high, breaks, needed).halved(self.resolution.halvings)
         totals = np.zeros((4, len(x)))
         step = max(1, 4 * _EVALUATIONS // len(t))
         for start in range(0, len(panels), step):
@@ -129,15 +129,19 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
     """E[f(x) g(x cos θ + y sin θ)] and E[ḟ ġ]."""
     cos, sin = np.cos(theta)[:, None], np.sin(theta)[:, None]
     low, high = _outer_range(f, g, cos)
-    f_ends, (g_ends, crowded) = f.ends[0], g.ends
+    here, there = f.smoothness, g.smoothness
+    crowded = there.crowded
     with np.errstate(over="ignore", divide="ignore"):
         layers = [(crowded - HALF_RANGE * sin) / cos, crowded / cos, (crowded + HALF_RANGE * sin) / cos]
-        ends = np.concatenate([f_ends, g_ends / cos], axis=1)
+        ends = [
+            _needed(here.ends, here.gaps, low, high),
+            _needed(there.ends / cos, there.gaps / np.abs(cos), low, high),
+        ]
     twice = f.profile.parity is not None and f.profile.parity == g.profile.parity
     if twice:
         # The integrand does not change when both variables change sign.
         low = np.zeros_like(low)
-    outer = _panels(low, high, np.concatenate([f.breaks, *layers], axis=1), ends).halved(resolution.halvings)
+    outer = _panels(low, high, f.breaks, *layers, *ends).halved(resolution.halvings)
     blur = _Blur.of(g, theta, resolution)
     t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(theta)))
@@ -163,8 +167,8 @@ def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tupl
 def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
     """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π."""
     low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
-    breaks, ends = (np.concatenate([a, sign * b], axis=1) for a, b in ((f.breaks, g.breaks), (f.ends[0], g.ends[0])))
-    panels = _panels(low, high, breaks, ends).halved(resolution.halvings)
+    splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends
+    panels = _panels(low, high, *splits).halved(resolution.halvings)
     t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(f.c)))
     step = max(1, _EVALUATIONS // len(t))
@@ -188,14 +192,20 @@ def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:
     return low, HALF_RANGE + np.maximum(right, (right + toward_right) / 2)
 
 
-def _panels(low: Array, high: Array, breaks: Array, ends: Array) -> Panels:
-    """Panels between ``low`` and ``high``: they end at breaks, at multiples of nine, and at ``ends`` where mass is.
+def _needed(ends: Array, gaps: Array, low: Array, high: Array) -> Array:
+    """The ends of smooth panels, those moved to ``low`` that do not show.
 
-    Half a normal density is smooth on nine deviations, a whole one on eighteen is not. In the last deviations the
-    weight is so small that a change of smoothness between breaks does not show.
+    In the last deviations the weight is so small that a change of smoothness does not show, unless panels are narrow.
+    """
+    heavy = (ends > low + _TAIL) & (ends < high - _TAIL)
+    return np.where(heavy | (gaps < _TAIL), ends, low)
+
+
+def _panels(low: Array, high: Array, *splits: Array) -> Panels:
+    """Panels between ``low`` and ``high`` that end at the splits and at multiples of nine.
+
+    Half a normal density is smooth on nine deviations, a whole one on eighteen is not.
     """
     most = int(np.ceil(max(np.max(high), -np.min(low)) / _PANEL))
     grid = np.broadcast_to(_PANEL * np.arange(-most, most + 1), (len(low), 2 * most + 1))
-    heavy = (ends > np.minimum(low, -_PANEL) + _TAIL) & (ends < np.maximum(high, _PANEL) - _TAIL)
-    splits = np.concatenate([low, high, breaks, np.where(heavy, ends, low), grid], axis=1)
-    return between(np.clip(splits, low, high))
+    return between(np.clip(np.concatenate([low, high, *splits, grid], axis=1), low, high))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
 
-__all__ = ["HALF_RANGE", "Profile", "germ", "profile_of"]
+__all__ = ["HALF_RANGE", "Profile", "Smoothness", "germ", "profile_of"]
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -27,6 +27,27 @@ DEGREE = 44
 
 _FARTHEST = 60.0
 _DEEPEST = 48
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """Panels on which a function is smooth.
+
+    Attributes
+    ----------
+    ends, gaps
+        Ends of the panels other than breaks, and the width of the narrower panel at each.
+    crowded
+        The breaks, and the points round which panels crowd.
+    """
+
+    ends: Array
+    gaps: Array
+    crowded: Array
+
+    def scaled(self, c: Array) -> Smoothness:
+        """The same for x ↦ σ(cx), one row for each c."""
+        return Smoothness(*(part / c[:, None] for part in (self.ends, self.gaps, self.crowded)))
 
 
 @dataclass
@@ -57,14 +78,11 @@ class Profile:
     parity: str | None
     label: str
     curvature: Function | None = None
-    _panels: dict[float, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+    _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
-    def panels(self, limit: float) -> tuple[Array, Array]:
-        """Ends of smooth panels inside [-limit, limit] other than breaks, and the points round which they crowd.
-
-        Breaks count among the latter.
-        """
+    def panels(self, limit: float) -> Smoothness:
+        """Where σ and σ̇ are smooth inside [-limit, limit]."""
         limit = float(2.0 ** np.ceil(np.log2(max(limit, 1e-300)))) if self._finite(2 * limit) else limit
         with self._lock:
             if limit not in self._panels:
@@ -144,7 +162,7 @@ class Profile:
         with np.errstate(all="ignore"):
             return bool(np.all(np.isfinite(self.value(ends))) and np.all(np.isfinite(self.slope(ends))))
 
-    def _resolve(self, limit: float) -> tuple[Array, Array]:
+    def _resolve(self, limit: float) -> Smoothness:
         inside = self.breaks[np.abs(self.breaks) < limit]
         # Dyadic distances from zero and from the breaks, so that no narrow feature hides between the sample points.
         distance = limit * 0.5 ** np.arange(0.0, max(2.0, np.log2(limit) + 6))
@@ -165,8 +183,10 @@ class Profile:
             done.append(todo)
         panels = np.concatenate(done)
         panels = self._merged(panels[np.argsort(panels[:, 0])], ceiling)
-        ends = panels[:, 0][1:]
-        return ends[~np.isin(ends, inside)], np.unique(np.concatenate([inside, _crowded(panels, inside)]))
+        width = np.diff(panels)[:, 0]
+        ends, gaps = panels[1:, 0], np.minimum(width[1:], width[:-1])
+        soft = ~np.isin(ends, inside)
+        return Smoothness(ends[soft], gaps[soft], np.unique(np.concatenate([inside, _crowded(panels, inside)])))
 
     def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
         """The largest |σ| and |σ̇| up to a distance: errors are measured against it, as φ depends on |x| only."""

@@ -34,7 +34,7 @@ def power_moment(m: int, n: int, delta: Array) -> Array:
 
     Examples
     --------
-    >>> float(power_moment(1, 1, np.array([np.pi]))[0])
+    >>> round(float(power_moment(1, 1, np.array([np.pi]))[0]), 14)
     0.5
     """
     small = np.minimum(delta, np.pi - delta)
