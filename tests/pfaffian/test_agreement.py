@@ -15,6 +15,8 @@ PARAMETERS = {
     "rectified_polynomial": {"coefficients": [0, 1, Fraction(1, 3)]},
 }
 EXPRESSIONS = [
+    "1",
+    "pi",
     "sin(pi*u)",
     "exp(-sqrt(2)*u)*Heaviside(u)",
     "besselj(0, u)",

@@ -179,8 +179,11 @@ def _check_one(system: Any, first: Any, second: Any, point: Point, matrices: lis
         (name, np.abs(vector[:, 0] - matrix @ values), *_sizes(matrix, vector, values, errors))
         for name, matrix, vector in zip(system.variables, matrices, vectors[1:], strict=False)
     ]
-    # a derivative may vanish identically, so the noise is compared with the largest term of all
+    # derivatives may vanish identically, all of them for a constant: the noise is compared with the largest term of
+    # all, and with the derivatives that a function of the size of F can be expected to have
+    natural = float(np.max(np.abs(values), initial=0.0)) / max(abs(float(x)) for x in point)
     top = max((float(np.max(scale)) for *_, scale in rows), default=0.0)
+    top = max(top, natural)
     if top == 0:
         return 0.0
     loudest = max(float(np.max(noise)) for _, _, noise, _ in rows)
