@@ -156,7 +156,7 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
         length *= 2
     breaks = sequence.line.breaks
     if len(late) and breaks and all(b == 0 for b in breaks):
-        _by_angle(angle_series(sequence, c1, c2, goals), theta, late, result)
+        _by_angle(_angle_series(sequence.line.tree, pair, goals), theta, late, result)
     limit = _TOO_ROUGH * tolerance
     # a k̇ that grows without bound towards r = ±1 is measured by itself
     rough = (result[2] > limit * scale) | (result[3] > limit * np.maximum(slope_scale, np.abs(result[1])))
@@ -167,6 +167,11 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
             f" {result[2][i]:.1e} of k and {result[3][i]:.1e} of k̇; use method='quadrature', or a larger tolerance"
         )
     return result
+
+
+@lru_cache(maxsize=64)
+def _angle_series(tree: Node, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
+    return angle_series(hermite_sequence(tree), *pair, goals)
 
 
 def _by_angle(series: AngleSeries, theta: Array, late: Any, result: tuple[Array, ...]) -> None:
