@@ -1,0 +1,259 @@
+"""Taylor steps of high order for D H' = N H, many tracks at once, in floats or complex floats.
+
+From D and N as power series the coefficients of H follow by
+
+    D_0 (n+1) H_(n+1) = Σ_j N_j H_(n-j) - Σ_(j≥1) D_j (n+1-j) H_(n+1-j).
+
+A step may be as long as the series of H itself converges fast, but no longer than the distance to the nearest zero of
+D: rounding errors solve the same recurrence, and theirs converges only so far.  H itself is analytic at many zeros of D
+(det Σ = 0 for σ that breaks at zero only, and apparent singularities), so a step may end on one of them.  An apparent
+singularity on the way is passed in the complex plane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.errors import SingularPath
+from holokern.transport.path import LocalSystem, Path
+
+__all__ = ["Arrival", "taylor_coefficients", "transport"]
+
+Array = NDArray[Any]
+
+ORDER = 40
+"""Terms of a series; more of them make longer steps, and rounding then decides."""
+
+_TAIL = 1e-17
+_EPS = float(np.finfo(float).eps)
+_MOST_STEPS = 400
+_CHUNK = 1 << 22
+_TURNS = np.pi / 12 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6])
+_REACHES = np.array([0.95, 0.7])
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """H and c1c2k̇ at the targets, (targets, rank, columns) and (targets, columns), and what the series left out.
+
+    Attributes
+    ----------
+    value, slope : arrays
+    tail, slope_tail : arrays, (targets, rank) and (targets,)
+        The size of the last terms.
+    steps : array of int, (targets,)
+        How many expansions the target's track had needed.
+    """
+
+    value: Array
+    slope: Array
+    tail: Array
+    slope_tail: Array
+    steps: NDArray[np.intp]
+
+
+def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]:
+    """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k̇, (tracks, order + 1, columns).
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1)); top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
+    >>> bottom = np.array([[1.0, 0.0, 0.0, 0.0]])
+    >>> system = LocalSystem(bottom, top, np.zeros((1, 4, 1)))
+    >>> (taylor_coefficients(system, np.ones((1, 1, 1)))[0].ravel() * [1, 1, 2, 6]).round(12).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    tracks, width, rank, _ = local.top.shape
+    columns = state.shape[2]
+    kind = np.result_type(local.top, state)
+    # [N_0 … N_n] meets [H_n; …; H_0], so the H are stored backwards and both are plain slices
+    wide = np.ascontiguousarray(np.moveaxis(local.top, 1, 2)).reshape(tracks, rank, width * rank)
+    back = np.zeros((tracks, width * rank, columns), dtype=kind)
+    scaled = np.zeros((tracks, width, rank * columns), dtype=kind)
+    inverse = 1 / local.bottom[:, :1]
+    tail = -local.bottom[:, None, 1:]
+    constant = not np.any(tail)
+    back[:, (width - 1) * rank :] = state
+    for n in range(width - 1):
+        new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :]).reshape(tracks, -1)
+        if n and not constant:
+            # scaled holds n H_n, backwards too
+            new = new + np.matmul(tail[:, :, :n], scaled[:, width - 1 - n : width - 1])[:, 0]
+        new = new * inverse
+        scaled[:, width - 2 - n] = new
+        start = (width - 2 - n) * rank
+        back[:, start : start + rank] = (new / (n + 1)).reshape(tracks, rank, columns)
+    value = back.reshape(tracks, width, rank, columns)[:, ::-1]
+    return value, _quotient(local, value)
+
+
+def _quotient(local: LocalSystem, value: Array) -> Array:
+    """S H / D by series."""
+    tracks, width, rank, columns = value.shape
+    wide = local.slope.reshape(tracks, 1, width * rank)
+    back = value[:, ::-1].reshape(tracks, width * rank, columns)
+    result = np.zeros((tracks, width, columns), dtype=value.dtype)
+    inverse = 1 / local.bottom[:, :1]
+    for n in range(width):
+        new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :])[:, 0]
+        if n:
+            new = new - np.einsum("pj,pjc->pc", local.bottom[:, 1 : n + 1], result[:, n - 1 :: -1][:, :n])
+        result[:, n] = new * inverse
+    return result
+
+
+def transport(
+    path: Path,
+    start: Array,
+    state: Array,
+    track: NDArray[np.intp],
+    target: Array,
+    *,
+    order: int = ORDER,
+    detour: bool = False,
+    seed: int = 0,
+) -> Arrival:
+    """Carry H from one point of each track to targets on the tracks.
+
+    Parameters
+    ----------
+    path : Path
+    start : array, (tracks,)
+        Parameters, complex if ``detour``.
+    state : array, (tracks, rank, columns)
+        The first column is H; the others are perturbations, to which every step adds its own rounding.
+    track, target : arrays, (targets,)
+        The track of each target and its real parameter.
+    order : int
+        The number of terms.
+    detour : bool
+        Whether the path may leave the real line.
+    seed : int
+        Of the signs of the rounding errors.
+
+    Raises
+    ------
+    SingularPath
+        If a target cannot be reached.
+    """
+    count = len(target)
+    kind = complex if detour else float
+    result = Arrival(
+        np.zeros((count, path.rank, state.shape[2])),
+        np.zeros((count, state.shape[2])),
+        np.zeros((count, path.rank)),
+        np.zeros(count),
+        np.zeros(count, dtype=np.intp),
+    )
+    size = max(1, _CHUNK // ((order + 1) * path.rank**2 * (2 if detour else 1)))
+    random = np.random.default_rng(seed)
+    for first in range(0, len(start), size):
+        tracks = np.arange(first, min(first + size, len(start)))
+        mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
+        if len(mine):
+            walk = _Walk(path, start[tracks].astype(kind), state[tracks].astype(kind), order, random)
+            walk.run(tracks, track[mine] - first, target[mine], mine, result)
+    return result
+
+
+class _Walk:
+    """Some tracks that move together, each at its own pace."""
+
+    def __init__(self, path: Path, at: Array, state: Array, order: int, random: Any) -> None:
+        self.path, self.at, self.state, self.order, self.random = path, at, state, order, random
+
+    def run(self, tracks: Array, owner: Array, target: Array, where: Array, result: Arrival) -> None:
+        pending = np.ones(len(target), dtype=bool)
+        for step in range(1, _MOST_STEPS):
+            busy = np.unique(owner[pending])
+            if not len(busy):
+                return
+            local = self.path.local(tracks[busy], self.at[busy], self.order)
+            value, slope = taylor_coefficients(local, self.state[busy])
+            free = self.path.distance(tracks[busy], self.at[busy])
+            reach = np.minimum(free, _reach(value))
+            row = np.zeros(len(self.at), dtype=np.intp)
+            row[busy] = np.arange(len(busy))
+            todo = np.nonzero(pending)[0]
+            gap = target[todo] - self.at[owner[todo]]
+            ready = np.abs(gap) <= reach[row[owner[todo]]] * (1 + 1e-9)
+            self._deliver(value, slope, row[owner[todo[ready]]], gap[ready], where[todo[ready]], step, result)
+            pending[todo[ready]] = False
+            left = todo[~ready]
+            if not len(left):
+                return
+            goal = np.full(len(self.at), np.inf)
+            nearest = np.full(len(self.at), np.inf)
+            for i, distance in zip(left, np.abs(gap[~ready]), strict=True):
+                if distance < nearest[owner[i]]:
+                    nearest[owner[i]], goal[owner[i]] = distance, target[i]
+            moving = np.isfinite(nearest[busy])
+            self._move(tracks, busy[moving], value[moving], reach[moving], goal[busy[moving]])
+        raise SingularPath(
+            f"a target was not reached in {_MOST_STEPS} expansions; the system is singular near parameter "
+            f"{target[pending][0]:.6g}: use method='quadrature' there"
+        )
+
+    def _move(self, tracks: Array, busy: Array, value: Array, reach: Array, goal: Array) -> None:
+        here = self.at[busy]
+        ahead = (goal - here) / np.abs(goal - here)
+        if np.isrealobj(here):
+            turns = np.ones(1)
+        else:
+            turns = np.exp(1j * _TURNS)
+        moves = np.multiply.outer(ahead, turns)[..., None] * (reach[:, None, None] * _REACHES)
+        moves = moves.reshape(len(busy), -1)
+        there = here[:, None] + moves
+        free = self.path.distance(tracks[busy], there)
+        # how many free distances are left to go; the first of equals wins, which is the straight one
+        cost = np.abs(goal[:, None] - there) / np.maximum(free, 1e-300) if len(turns) > 1 else -np.abs(moves)
+        best = np.argmin(cost, axis=1)
+        step = moves[np.arange(len(busy)), best]
+        if np.any(np.abs(step) < 1e-14 * np.maximum(np.abs(here), 1e-300)):
+            raise SingularPath("a track cannot leave its start: the system is singular there; choose another start")
+        total, size = _sum(value, step)
+        noise = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
+        self.state[busy] = total
+        self.state[busy, :, 1:] += noise
+        self.at[busy] = here + step
+
+    def _deliver(
+        self, value: Array, slope: Array, row: Array, gap: Array, where: Array, step: int, result: Arrival
+    ) -> None:
+        if not len(row):
+            return
+        series = np.concatenate([value, slope[:, :, None]], axis=2)[row]
+        total, size = _sum(series, gap)
+        total[:, :, 1:] += self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
+        powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]
+        tail = np.max(np.abs(series[:, -4:, :, 0]) * powers, axis=1)
+        if np.iscomplexobj(total):
+            # the truth is real, so an imaginary part is an error as well
+            tail = tail + np.abs(total[:, :, 0].imag)
+            total = total.real
+        result.value[where], result.slope[where] = total[:, :-1], total[:, -1]
+        result.tail[where], result.slope_tail[where] = tail[:, :-1], tail[:, -1]
+        result.steps[where] = step
+
+
+def _sum(series: Array, gap: Array) -> tuple[Array, Array]:
+    """Values of series, (tracks, order + 1, rank, columns), at one distance each, and the sums of absolute terms."""
+    width = series.shape[1]
+    powers = gap[:, None] ** np.arange(width)
+    total = np.einsum("pn,pnrc->prc", powers, series)
+    size = np.einsum("pn,pnr->pr", np.abs(powers), np.abs(series[..., 0]))
+    return total, size
+
+
+def _reach(value: Array) -> Array:
+    """How far the last terms of the series of H stay below rounding."""
+    size = np.max(np.abs(value[..., 0]), axis=2)
+    order = np.arange(size.shape[1] - 4, size.shape[1])
+    scale = np.maximum(np.max(size[:, :2], axis=1, keepdims=True), 1e-300)
+    with np.errstate(divide="ignore"):
+        reach = (_TAIL * scale / size[:, -4:]) ** (1 / order)
+    return np.asarray(np.min(reach, axis=1))
