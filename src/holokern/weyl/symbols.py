@@ -91,12 +91,15 @@ class SymbolIdeal:
     --------
     >>> from holokern.weyl import weyl_algebra
     >>> J = weyl_algebra("x").ideal("x*dx^2 - x").characteristic_ideal()
-    >>> J.generators, J.dimension()
-    ((x*xi_x^2,), 1)
+    >>> J, J.dimension()
+    (<ideal in x xi_x: x*xi_x^2>, 1)
     """
 
     ring: WeylAlgebra
     generators: tuple[Operator, ...]
+
+    def __repr__(self) -> str:
+        return f"<ideal in {' '.join(self.ring.variables)}: {', '.join(map(str, self.generators)) or '0'}>"
 
     def dimension(self) -> int:
         """The dimension of the zero set; -1 when it is empty."""
