@@ -15,7 +15,7 @@ from holokern.activation.annihilator import D1, annihilator_of, minimal_operator
 from holokern.activation.grammar import read_expression
 from holokern.activation.pieces import find_breaks, pieces_of
 from holokern.activation.tree import Always, And, Call, Cases, Constant, Not, Number, Or, Power, Product, Relation, Sum
-from holokern.errors import BadInput, NotHolonomic, Unsupported
+from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
 from holokern.weyl.univariate import UnivariateIdeal
 
 DIGITS = 30
@@ -50,6 +50,8 @@ KNOWN = {
     "log(Abs(u))": ["u*D^2 + D"],
     "Heaviside(u)*log(u)": ["u*(u*D^2 + D)"],
     "exp(-Abs(u))": ["u*(D^2 - 1)"],
+    "Heaviside(u)*u^15*exp(u)": ["u*D - u - 15"],
+    "u^15*exp(u)": ["u*D - u - 15", "(D - 1)^8*(D - 1)^8"],
     "Max(u, 0) + Min(u, 0)": ["u*D - 1", "D^2"],
     "sin(u)^2 + cos(u)^2": ["D"],
     "Heaviside(u)*exp(-1/u)": ["u^2*D - 1"],
@@ -70,7 +72,8 @@ Abs(u)^(-1/2); sqrt(1 + u^2); u/sqrt(1 + u^2); (u + sqrt(u^2 + 4))/2; atan(u); u
 erf(1/u); Heaviside(u)*besselj(0, 2*u); besselj(3, u); Heaviside(u)*(sin(u)/u - 1); erf(u)^2; erfi(u/2)
 Piecewise((u, u < 1), (u^2, u < 2), (exp(u - 2) + 3, True)); u/(1 + sqrt(1 + u^2)); airyai(Abs(u)); cosh(u)*exp(-u^2)
 Max(u, 0)*sin(2*u + 1); Heaviside(u - 1)*erf(u + 1); Max(u^2 - 1, 0)^(3/2); Abs(Abs(u) - 1); Max(u, u^2, 1/4)
-exp(-1/u^2); erfc(u - 1)*exp(u); Heaviside(u)*log(1 + u); (u^2 - 1)*sign(u^2 - 1)*Heaviside(u)
+exp(-1/u^2); erfc(u - 1)*exp(u); Heaviside(u)*besselj(12, u); Heaviside(u)*sin(u)^11
+Heaviside(u)*log(1 + u); (u^2 - 1)*sign(u^2 - 1)*Heaviside(u)
 """.replace("\n", ";").split(";")
 OTHERS = [text.strip() for text in OTHERS if text.strip()]
 
@@ -305,6 +308,8 @@ def test_nothing_is_missing(text):
         ("besselj(1/2, u)", Unsupported, "integer order"),
         ("exp(-sqrt(1 + u^2))", Unsupported, "exact algebra"),
         ("Piecewise((u, u > 0), (0, u < -1))", BadInput, "no case"),
+        ("(sin(u) + cos(u) + exp(u) + u)^50", TooLarge, "terms"),
+        ("(sin(u) + exp(u) + u)^5", TooLarge, "order at most"),
     ],
 )
 def test_refusals_say_why(text, error, word):

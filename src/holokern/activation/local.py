@@ -11,7 +11,7 @@ from flint import fmpq_series
 
 from holokern.activation.constant_values import function_value
 from holokern.activation.constants import ExactReal, exact, named_constant
-from holokern.activation.quotient import Quotient, fraction, ratio
+from holokern.activation.quotient import Quotient, fraction, ratio, series_length
 from holokern.activation.ring import Atom, Element, FunctionMonomial
 from holokern.errors import BadInput, Unsupported
 
@@ -44,7 +44,9 @@ def expand(element: Element, point: Fraction, side: int, order: int) -> LocalSer
     total: LocalSeries = {}
     for (constant, monomial), coefficient in element.terms.items():
         low, _ = coefficient.laurent(point, 1)
-        inner = _monomial(monomial, point, side, order - min(low, 0))
+        needed = order - min(low, 0)
+        with series_length(needed + 1):
+            inner = _monomial(monomial, point, side, needed)
         if inner is None:
             continue
         outer = _rational(coefficient, point, side, order)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
-from flint import fmpq, fmpq_poly, fmpq_series
+from flint import ctx, fmpq, fmpq_poly, fmpq_series
 
-__all__ = ["Quotient", "ratio"]
+__all__ = ["Quotient", "fraction", "ratio", "series_length"]
 
 _ONE = fmpq_poly([1])
 
@@ -95,7 +97,8 @@ class Quotient:
         """The expansion at ``point``: the lowest exponent and ``terms`` coefficients from there on."""
         shift = fmpq_poly([ratio(point), 1])
         (low, top), (drop, bottom) = (_without_zeros(part(shift)) for part in (self.num, self.den))
-        series = fmpq_series(top, prec=terms) / fmpq_series(bottom, prec=terms)
+        with series_length(terms):
+            series = fmpq_series(top, prec=terms) / fmpq_series(bottom, prec=terms)
         return low - drop, [series[i] for i in range(terms)]
 
     def __repr__(self) -> str:
@@ -149,6 +152,24 @@ class Quotient:
         if self.is_polynomial:
             return Quotient(self.num.derivative(), reduced=True)
         return Quotient(self.num.derivative() * self.den - self.num * self.den.derivative(), self.den * self.den)
+
+
+@contextmanager
+def series_length(terms: int) -> Iterator[None]:
+    """Let flint's power series keep ``terms`` terms inside the block; its default silently cuts at ten.
+
+    Examples
+    --------
+    >>> with series_length(12):
+    ...     fmpq_series([0, 1], prec=12).exp().prec
+    12
+    """
+    before = ctx.cap
+    ctx.cap = terms
+    try:
+        yield
+    finally:
+        ctx.cap = before
 
 
 def ratio(value: Fraction | int) -> Any:

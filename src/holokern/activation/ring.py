@@ -24,7 +24,7 @@ __all__ = ["Atom", "Element", "FunctionMonomial", "exponential", "positive_power
 
 _ZERO = Quotient.constant(0)
 _ONE = Quotient.constant(1)
-_MAX_TERMS = 2_000
+_MAX_TERMS = 250
 _MAX_ATOM_POWER = 60
 
 

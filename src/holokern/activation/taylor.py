@@ -7,6 +7,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx, fmpq
 
+from holokern.activation.quotient import series_length
 from holokern.activation.tree import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.errors import Unsupported
 
@@ -27,14 +28,9 @@ def taylor(node: Node, point: Any, terms: int, precision: int = 53) -> list[Any]
     >>> [float(c) for c in taylor(call("exp", U), Fraction(0), 3)]
     [1.0, 1.0, 0.5]
     """
-    cap = ctx.cap
-    with ctx.workprec(precision):
-        ctx.cap = terms
-        try:
-            series = _series(node, arb_series([_ball(point), 1], prec=terms))
-            return [series[i] for i in range(terms)]
-        finally:
-            ctx.cap = cap
+    with ctx.workprec(precision), series_length(terms):
+        series = _series(node, arb_series([_ball(point), 1], prec=terms))
+        return [series[i] for i in range(terms)]
 
 
 def _ball(value: Any) -> Any:
