@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from holokern.activation import activation
 from holokern.dual.closed import closed, has_no_closed_form
+from holokern.dual.closed_erf import arc_integral
 from holokern.dual.closed_form import closed_form
 from holokern.dual.closed_terms import closed_terms
 from holokern.dual.quadrant import exponential_moment, power_moment, radial_moment
@@ -48,6 +49,9 @@ SOURCES = [
     "sin(pi*u)",
     "Heaviside(-u)*exp(u)*u^3",
     "erf(u/3)*exp(-u^2)",
+    "erf(2*u + 1)",
+    "u*(1 + erf(u - 1/3))/2",
+    "exp(u/2)*erf(u) + u^2",
 ]
 ENDS = np.array([1e-9, 1e-4, 0.1, np.pi - 0.1, np.pi - 1e-4, np.pi - 1e-9])
 
@@ -93,7 +97,7 @@ def test_random_exponential_polynomials_on_half_lines(right, left, rate, theta):
         ("resin", "half-line"),
         ("tanh", "not holonomic"),
         ("hardtanh", "breaks at u = -1"),
-        ("erf(2*u + 1)", "not a multiple of u"),
+        ("erf(u^2)", "argument of erf"),
         ("erf(u)^2", "power 2"),
         ("besselj(0, u)", "besselj"),
         ("1/(1 + u^2)", "denominator"),
@@ -150,6 +154,25 @@ def test_exponential_moment_is_a_scaled_bivariate_probability():
         assert got == pytest.approx(want, rel=1e-7)
 
 
+ARCS = [
+    (0.5, 0.5, 1.5),
+    (0.5, 0.500001, np.pi / 2 - 1e-7),
+    (-1.0, 2.0, -1.2),
+    (0.3, -0.3, -np.pi / 2),
+    (3.0, 1.0, 0.1),
+]
+
+
+@pytest.mark.parametrize(("h", "k", "arc"), ARCS)
+def test_arc_integral_in_many_digits(h, k, arc):
+    with mp.workdps(40):
+        x, y, end = mp.mpf(h), mp.mpf(k), mp.mpf(arc)
+        steps = [end * (1 - mp.mpf(2) ** -j) for j in range(40)] + [end]
+        want = mp.quad(lambda t: mp.exp(-(x * x - 2 * x * y * mp.sin(t) + y * y) / (2 * mp.cos(t) ** 2)), steps)
+    got = arc_integral(np.array([h]), np.array([k]), np.array([arc]))[0]
+    assert got == pytest.approx(float(want), abs=4e-16, rel=4e-15)
+
+
 def test_tilted_law_is_the_inverse_of_the_sum_of_precisions():
     law = Law.of(np.array([0.7]), np.array([1.9]), np.array([1.1]))
     tilted = law.tilted(-0.3, -1.2)
@@ -175,6 +198,8 @@ PRINTED = [
     "u*cos(2*u)",
     "exp(-u^2)*Max(u, 0)",
     "sin(pi*u)",
+    "u*erf(2*u + 1)",
+    "exp(u)*erf(u)",
     "Heaviside(u)*(1 + u) + exp(-Abs(u))",
 ]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.closed_pairs import half_line_means, pair_erf, pair_halves, pair_smooth
+from holokern.dual.closed_erf import pair_erf
+from holokern.dual.closed_pairs import half_line_means, pair_halves, pair_smooth
 from holokern.dual.closed_terms import ClosedTerms, Term, closed_terms
 from holokern.dual.panels import Array
 from holokern.dual.tilt import Law

@@ -278,36 +278,73 @@ class _Writer:
         return total
 
     def _erf(self, s: Term, t: Term) -> Any:
-        factors = tuple(self.sp.S(0) if x.erf is None else self._number(x.erf) for x in (s, t))
-        bends = self.sp.Rational(s.bend), self.sp.Rational(t.bend)
-        return self._erf_moment((s.power, t.power), factors, bends)
-
-    def _erf_moment(self, powers: tuple[int, int], factors: Any, bends: tuple[Any, Any]) -> Any:
-        """E[u^m v^n erf(αu) erf(βv) exp(q₁u² + q₂v²)] under the given law."""
         sp = self.sp
-        (m, n), (alpha, beta), (q1, q2) = powers, factors, bends
-        mass, law = self._tilted(self.law, q1, q2)
-        if m == n == 0:
-            if alpha == 0 and beta == 0:
-                return mass
-            if alpha == 0 or beta == 0:
-                return sp.S(0)
-            bottom = sp.sqrt((1 + 2 * alpha**2 * law.first) * (1 + 2 * beta**2 * law.second))
-            return 2 / sp.pi * mass * sp.asin(sp.simplify(2 * alpha * beta * law.covariance / bottom))
-        lower = (m - 1, n) if m else (m, n - 1)
-        to_u, to_v = (law.first, law.covariance) if m else (law.covariance, law.second)
-        total = sp.S(0)
-        if lower[0]:
-            total += lower[0] * to_u * self._erf_moment((lower[0] - 1, lower[1]), factors, bends)
-        if lower[1]:
-            total += lower[1] * to_v * self._erf_moment((lower[0], lower[1] - 1), factors, bends)
-        if alpha != 0:
-            rest = self._erf_moment(lower, (sp.S(0), beta), (q1 - alpha**2, q2))
-            total += 2 * alpha / sp.sqrt(sp.pi) * to_u * rest
-        if beta != 0:
-            rest = self._erf_moment(lower, (alpha, sp.S(0)), (q1, q2 - beta**2))
-            total += 2 * beta / sp.sqrt(sp.pi) * to_v * rest
-        return total
+        factors = [
+            _Factor(
+                x.power,
+                sp.Rational(x.rate),
+                sp.Rational(x.bend),
+                sp.S(0) if x.erf is None else self._number(x.erf),
+                self._number(x.offset),
+            )
+            for x in (s, t)
+        ]
+        return self._erf_moment(factors[0], factors[1])
+
+    def _erf_moment(self, f: _Factor, g: _Factor) -> Any:
+        """E[f(u) g(v)] by E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v]."""
+        sp = self.sp
+        mass, law = self._tilted(self.law, f.bend, g.bend)
+        mass *= sp.exp(law.form(f.rate, g.rate) / 2)
+        means = law.first * f.rate + law.covariance * g.rate, law.covariance * f.rate + law.second * g.rate
+        if f.power == g.power == 0:
+            return mass * self._erf_mean(f, g, law, means)
+        if f.power:
+            mean, left, right, to_u, to_v = means[0], f.lowered(), g, law.first, law.covariance
+        else:
+            mean, left, right, to_u, to_v = means[1], f, g.lowered(), law.covariance, law.second
+        total = sp.S(0) if mean == 0 else mean * self._erf_moment(left, right)
+        total += sum(c * to_u * self._erf_moment(d, right) for c, d in self._derivatives(left))
+        return total + sum(c * to_v * self._erf_moment(left, d) for c, d in self._derivatives(right))
+
+    def _derivatives(self, f: _Factor) -> list[tuple[Any, _Factor]]:
+        sp = self.sp
+        result = []
+        if f.power:
+            result.append((sp.S(f.power), f.lowered()))
+        if f.slope != 0:
+            rate, bend = f.rate - 2 * f.slope * f.offset, f.bend - f.slope**2
+            height = 2 * f.slope / sp.sqrt(sp.pi) * sp.exp(-(f.offset**2))
+            result.append((height, _Factor(f.power, rate, bend, sp.S(0), sp.S(0))))
+        return result
+
+    def _erf_mean(self, f: _Factor, g: _Factor, law: _Law, means: tuple[Any, Any]) -> Any:
+        sp = self.sp
+        spreads = [sp.sqrt(1 + 2 * x.slope**2 * v) for x, v in ((f, law.first), (g, law.second))]
+        h, k = ((x.offset + x.slope * m) / s for x, m, s in zip((f, g), means, spreads, strict=True))
+        if f.slope == 0 or g.slope == 0:
+            return (sp.erf(h) if f.slope != 0 else 1) * (sp.erf(k) if g.slope != 0 else 1)
+        correlation = sp.simplify(2 * f.slope * g.slope * law.covariance / (spreads[0] * spreads[1]))
+        if h == 0 and k == 0:
+            return 2 / sp.pi * sp.asin(correlation)
+        h, k = sp.sqrt(2) * h, sp.sqrt(2) * k
+        normal = sp.Function("Phi")
+        return 4 * sp.Function("Phi_2")(h, k, correlation) - 2 * normal(h) - 2 * normal(k) + 1
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """u^power · exp(rate·u + bend·u²) · erf(slope·u + offset) in SymPy numbers; no error function if the slope is 0."""
+
+    power: int
+    rate: Any
+    bend: Any
+    slope: Any
+    offset: Any
+
+    def lowered(self) -> _Factor:
+        """One power less."""
+        return _Factor(self.power - 1, self.rate, self.bend, self.slope, self.offset)
 
 
 def _turn(wave: tuple[str, Any]) -> tuple[Any, tuple[str, Any]]:

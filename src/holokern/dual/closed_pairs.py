@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import pi, sqrt
 
 import numpy as np
@@ -13,7 +12,7 @@ from holokern.dual.panels import Array
 from holokern.dual.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.dual.tilt import Law
 
-__all__ = ["half_line_means", "pair_erf", "pair_halves", "pair_smooth"]
+__all__ = ["half_line_means", "pair_halves", "pair_smooth"]
 
 Sized = tuple[Array, Array]
 
@@ -91,72 +90,6 @@ def _powers(mean: Array, variance: Array, n: int) -> list[Array]:
     for j in range(1, n + 1):
         row.append(mean * row[j - 1] + ((j - 1) * variance * row[j - 2] if j > 1 else 0.0))
     return row
-
-
-def pair_erf(s: Term, t: Term, law: Law) -> Sized:
-    """Polynomials, Gaussians and error functions of multiples of u: by [Stein1981] down to an arcsine."""
-    alpha, beta = (float(x.erf) if x.erf is not None else 0.0 for x in (s, t))
-    start = float(s.bend), float(t.bend)
-    value, size = _ErfMoments(law).moment(s.power, t.power, (alpha, beta), start)
-    scale = float(s.coefficient * t.coefficient)
-    return scale * value, abs(scale) * size
-
-
-@dataclass
-class _ErfMoments:
-    """E[u^m v^n erf(αu) erf(βv) exp(q₁u² + q₂v²)]; a factor 0 stands for no error function."""
-
-    law: Law
-    known: dict[tuple[object, ...], Sized] = field(default_factory=dict)
-
-    def moment(self, m: int, n: int, factors: tuple[float, float], bends: tuple[float, float]) -> Sized:
-        key = (m, n, factors, bends)
-        if key not in self.known:
-            self.known[key] = self._moment(m, n, factors, bends)
-        return self.known[key]
-
-    def _moment(self, m: int, n: int, factors: tuple[float, float], bends: tuple[float, float]) -> Sized:
-        law = self.law.tilted(*bends)
-        if m == n == 0:
-            return _erf_pair(law, factors)
-        alpha, beta = factors
-        # E[u h] = Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v]; the derivative of erf(αu) is a Gaussian, which tilts the law.
-        lower = (m - 1, n) if m else (m, n - 1)
-        along_u: list[tuple[float, Sized]] = []
-        along_v: list[tuple[float, Sized]] = []
-        if lower[0]:
-            along_u.append((lower[0], self.moment(lower[0] - 1, lower[1], factors, bends)))
-        if lower[1]:
-            along_v.append((lower[1], self.moment(lower[0], lower[1] - 1, factors, bends)))
-        if alpha:
-            less = self.moment(*lower, (0.0, beta), (bends[0] - alpha**2, bends[1]))
-            along_u.append((2 * alpha / sqrt(pi), less))
-        if beta:
-            less = self.moment(*lower, (alpha, 0.0), (bends[0], bends[1] - beta**2))
-            along_v.append((2 * beta / sqrt(pi), less))
-        own, parts, others = (law.c1**2, along_u, along_v) if m else (law.c2**2, along_v, along_u)
-        zero = np.zeros(len(law.cos))
-        value, size = zero, zero
-        for factor, part in parts:
-            value, size = value + factor * own * part[0], size + abs(factor) * own * part[1]
-        for factor, part in others:
-            value, size = value + factor * law.covariance * part[0], size + abs(factor) * law.covariance_size * part[1]
-        return value, size
-
-
-def _erf_pair(law: Law, factors: tuple[float, float]) -> Sized:
-    """E[erf(αu) erf(βv)] = (2/π) arcsin(2αβΣ₁₂/√((1+2α²Σ₁₁)(1+2β²Σ₂₂))), the arcsine as an arctangent."""
-    alpha, beta = factors
-    if not alpha and not beta:
-        return law.weight, law.weight
-    if not (alpha and beta):
-        zero = np.zeros(len(law.cos))
-        return zero, zero
-    first, second = 2 * (alpha * law.c1) ** 2, 2 * (beta * law.c2) ** 2
-    adjacent = np.sqrt(1 + first + second + first * second * law.sin**2)
-    opposite, size = (2 * alpha * beta * x for x in (law.covariance, law.covariance_size))
-    arcs = (2 / pi * law.weight * np.arctan2(x, adjacent) for x in (opposite, np.abs(size)))
-    return next(arcs), next(arcs)
 
 
 def half_line_means(terms: Sequence[Term], deviation: Array) -> Sized:

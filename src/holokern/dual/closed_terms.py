@@ -17,11 +17,12 @@ __all__ = ["ClosedTerms", "Term", "closed_terms"]
 
 _MOST_DEGREE = 60
 _INSTEAD = "use method='quadrature'"
+_ZERO = exact(0)
 
 
 @dataclass(frozen=True)
 class Term:
-    """coefficient · u^power · exp(rate·u + bend·u²) · wave(frequency·u) · erf(erf·u), on one side of zero or on both.
+    """coefficient · u^power · exp(rate·u + bend·u²) · wave(frequency·u) · erf(erf·u + offset), on one side or on both.
 
     Attributes
     ----------
@@ -41,6 +42,7 @@ class Term:
     wave: str = ""
     frequency: Fraction = Fraction(0)
     erf: ExactReal | None = None
+    offset: ExactReal = _ZERO
 
 
 @dataclass(frozen=True)
@@ -106,14 +108,14 @@ def _terms(side: int, element: Element) -> list[Term]:
             raise _NoClosedForm(f"its degree is above {_MOST_DEGREE}")
         rate, bend = _coefficients(monomial.exponent, 2, "exponent")
         frequency, _ = _coefficients(monomial.angle, 1, "angle")
-        factor, erf = _erf_factor(monomial)
+        factor, erf, offset = _erf_factor(monomial)
         if bend > 0:
             raise _NoClosedForm("it grows like exp(u²)")
         for power in range(int(polynomial.num.degree()) + 1):
             number = polynomial.num[power]
             if number != 0:
                 size = ExactReal({constant: Fraction(int(number.p), int(number.q))}) * factor
-                result.append(Term(side, size, power, rate, bend, monomial.wave, frequency, erf))
+                result.append(Term(side, size, power, rate, bend, monomial.wave, frequency, erf, offset))
     return result
 
 
@@ -125,19 +127,18 @@ def _coefficients(function: Quotient, degree: int, what: str) -> tuple[Fraction,
     return Fraction(int(first.p), int(first.q)), Fraction(int(second.p), int(second.q))
 
 
-def _erf_factor(monomial: FunctionMonomial) -> tuple[ExactReal, ExactReal | None]:
-    """The atom ∫₀^q exp(-ct²) dt is √π/(2√c) erf(√c q)."""
+def _erf_factor(monomial: FunctionMonomial) -> tuple[ExactReal, ExactReal | None, ExactReal]:
+    """The atom ∫₀^q exp(-ct²) dt is √π/(2√c) erf(√c q): that factor, and the linear function √c q."""
     if not monomial.atoms:
-        return exact(1), None
+        return exact(1), None, _ZERO
     atom, power = monomial.atoms[0]
     if len(monomial.atoms) > 1 or atom.kind != "erf" or power != 1:
         raise _NoClosedForm(f"it has the function {atom.kind}" + ("" if power == 1 else f" to the power {power}"))
-    slope, _ = _coefficients(atom.argument - Quotient.constant(atom.argument.at(Fraction(0)) or 0), 1, "argument")
-    if atom.argument.at(Fraction(0)):
-        raise _NoClosedForm(f"it has the error function of {atom.argument}, which is not a multiple of u")
+    constant = atom.argument.at(Fraction(0)) or Fraction(0)
+    slope, _ = _coefficients(atom.argument - Quotient.constant(constant), 1, "argument of erf")
     root = exact(atom.parameter).to_power(Fraction(1, 2))
     pi = ExactReal({(("pi", Fraction(1, 2)),): Fraction(1, 2)})
-    return pi / root, root * slope
+    return pi / root, root * slope, root * constant
 
 
 def _family(terms: tuple[Term, ...]) -> str:
@@ -146,7 +147,7 @@ def _family(terms: tuple[Term, ...]) -> str:
             raise _NoClosedForm("a sine, cosine or error function on a half-line has no elementary expectation")
         return "halves"
     if any(t.erf is not None for t in terms):
-        if any(t.wave or t.rate for t in terms):
-            raise _NoClosedForm("it mixes error functions with sines, cosines or exponentials of u")
+        if any(t.wave for t in terms):
+            raise _NoClosedForm("it mixes error functions with sines or cosines")
         return "erf"
     return "smooth"
