@@ -19,8 +19,15 @@ def _derivations() -> list[Table]:
     return [derivations()]
 
 
+def _hermite() -> list[Table]:
+    from holokern.paper.hermite_coefficients import hermite_table
+
+    return [hermite_table()]
+
+
 EXPERIMENTS: dict[str, Callable[[], list[Table]]] = {
     "derivations": _derivations,
+    "hermite": _hermite,
 }
 
 

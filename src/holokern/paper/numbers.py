@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DERIVATIONS", "Derivation"]
+__all__ = ["DERIVATIONS", "HERMITE", "Derivation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +131,5 @@ DERIVATIONS: tuple[Derivation, ...] = (
         ),
     ),
 )
+
+HERMITE: dict[str, float | int] = {"seconds": 0.009315, "mathematica_c99": 1.6998, "order": 6}

@@ -1,0 +1,33 @@
+"""The paper's Hermite coefficients: exact initial values, the shorter recurrence, proved digits."""
+
+from __future__ import annotations
+
+from flint import ctx
+
+from holokern.dual.recurrence import hermite_recurrence
+from holokern.paper.hermite_coefficients import hermite_table, initial_values
+from holokern.weyl.fractions import function_field
+
+
+def test_the_table_agrees_with_the_papers_initial_values() -> None:
+    table = hermite_table()
+    cells = {row[0]: row for row in table.rows}
+    assert all(cells[n][3] is True for n in range(6))
+    assert all(cells[n][3] is None for n in (10, 50, 99, 100))
+    # the odd coefficients are ±√(π/(2e))
+    assert str(cells[99][1]).lstrip("-") == str(cells[1][1])
+
+
+def test_the_papers_recurrence_is_a_left_multiple_of_ours() -> None:
+    ours = hermite_recurrence(["u*(D^2 + 1)"], 1)
+    n = function_field("n c2").gens[0]
+    assert ours.order == 4
+    assert [ours.coefficients[k] / ours.coefficients[4] for k in (0, 2)] == [n + 1, n + 2]
+    with ctx.workprec(200):
+        c = [value for _, value in initial_values()]
+        for k in range(2):
+            assert (c[k + 4] + (k + 2) * c[k + 2] + (k + 1) * c[k]).contains(0)
+            # the paper's equation of order 6 holds too, with its sixth value from ours
+            sixth = -(k + 4) * c[k + 4] - (k + 3) * c[k + 2]
+            left = sixth + 2 * (k + 3) * c[k + 4] + (k * k + 5 * k + 7) * c[k + 2] + (k + 1) * (k + 2) * c[k]
+            assert left.contains(0)
