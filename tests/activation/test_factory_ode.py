@@ -28,15 +28,7 @@ def test_the_same_function_by_ode_and_by_name(given, name):
     assert ode.ball(Fraction(1, 2)).overlaps(named.ball(Fraction(1, 2)))
 
 
-SINGULAR_AT_THE_DATA = pytest.mark.xfail(
-    reason="OdeActivation.derivative keeps too few values where the derivative's equation u*D + u^2 - 1 is singular"
-)
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [*PAIRS[:3], pytest.param(*PAIRS[3], marks=SINGULAR_AT_THE_DATA)],
-)
+@pytest.mark.parametrize(("given", "name"), PAIRS)
 def test_the_derivative_by_ode_and_by_name(given, name):
     slope = activation(**given).derivative
     assert slope(X) == pytest.approx(activation(name).derivative(X), rel=1e-13, abs=1e-14)

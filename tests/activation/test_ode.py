@@ -234,6 +234,14 @@ def test_arithmetic_keeps_whole_annihilators_at_a_common_break():
         assert found(0.7) == pytest.approx(evaluate(read_expression(text), 0.7), rel=1e-14)
 
 
+def test_derivative_where_its_equation_is_singular():
+    gaussian = ode_activation("D + u", {0: [1]})
+    np.testing.assert_allclose(gaussian.derivative(X), -X * np.exp(-X * X / 2), atol=1e-15)
+    constant = ode_activation("D", {0: [2]})
+    assert constant.derivative(1.5) == 0.0
+    assert constant.derivative.annihilator == (D1.one,)
+
+
 def test_derivative_of_a_piecewise_solution():
     resin = ode_activation("u*(D^2 + 1)", {(None, 0): 0, (0, None): {0: [0, 1]}})
     slope = resin.derivative

@@ -16,6 +16,7 @@ from holokern.activation.annihilator import D1, right_coefficients, saturated_an
 from holokern.activation.branches import Branch, read_branches
 from holokern.activation.closure import affine_operator, derivative_operator
 from holokern.activation.constants import ExactReal, exact
+from holokern.activation.continuation import LinearOde
 from holokern.activation.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.activation.local import LocalSeries
 from holokern.activation.named import read_rational
@@ -194,10 +195,11 @@ class OdeActivation:
         """The classical derivative on each interval."""
         branches = []
         equation = derivative_operator(self.equation)
+        ode = LinearOde(row_of(equation))
         for index, branch in enumerate(self.branches):
-            coefficients = self.solution(index).taylor(len(branch.values) + equation.order + 2)
-            values = [scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients)][1:]
-            kept = tuple(values[: max(equation.order, len(branch.values))])
+            count = max(ode.determining_terms(branch.point), len(branch.values))
+            coefficients = self.solution(index).taylor(count + 1)
+            kept = tuple(scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients))[1:]
             branches.append(Branch(branch.low, branch.high, branch.point, () if all(map(_is_zero, kept)) else kept))
         return assembled(equation, tuple(branches))
 

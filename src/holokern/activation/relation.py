@@ -80,8 +80,8 @@ def _up_to_the_relation(rows: Iterable[Mapping[Any, Quotient]]) -> list[Mapping[
         inverse = pow(row[pivot], -1, _PRIME)
         echelon.append((pivot, {key: c * inverse % _PRIME for key, c in row.items() if c}))
     raise TooLarge(
-        f"the function solves no linear ODE of order at most {_MAX_ORDER}, and exact algebra stops there; simplify it or "
-        'use numbers: hk.dual(activation, ..., method="quadrature")'
+        f"the function solves no linear ODE of order at most {_MAX_ORDER}, and exact algebra stops there; simplify it "
+        'or use numbers: hk.dual(activation, ..., method="quadrature")'
     )
 
 
