@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from holokern.activation import activation
 from holokern.dual import DualValue, dual, method_named, methods, register
 from holokern.dual.registry import Method
 from holokern.errors import BadInput, UnknownName, Unsupported
@@ -127,6 +128,16 @@ def test_unknown_names():
 def test_closed_says_why_not(name):
     with pytest.raises(Unsupported, match=r"method 'closed' cannot serve .*use method='quadrature'"):
         dual(name, 1, 1, 0, method="closed")
+
+
+def test_an_activation_by_its_ode():
+    resin = activation(operator="u*(D^2 + 1)", values={(None, 0): 0, (0, None): {0: [0, 1]}})
+    r = [0.5, 1.0, -0.9]
+    by_ode, by_expression = (dual(a, 1, 2, r, method="quadrature") for a in (resin, "resin"))
+    assert np.allclose(by_ode.k, by_expression.k, rtol=0, atol=1e-13)
+    assert np.allclose(by_ode.kdot, by_expression.kdot, rtol=0, atol=1e-13)
+    with pytest.raises(Unsupported, match="given by its ODE"):
+        dual(resin, 1, 1, 0, method="closed")
 
 
 def test_a_method_can_be_added():

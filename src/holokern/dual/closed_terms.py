@@ -11,7 +11,7 @@ from holokern.activation.constants import ExactReal, exact
 from holokern.activation.pieces import jumps, pieces_of
 from holokern.activation.quotient import Quotient
 from holokern.activation.ring import Element, FunctionMonomial
-from holokern.errors import HolokernError
+from holokern.errors import HolokernError, Unsupported
 
 __all__ = ["ClosedTerms", "Term", "closed_terms"]
 
@@ -74,7 +74,11 @@ def closed_terms(activation: Any) -> ClosedTerms | str:
     >>> closed_terms(activation("tanh"))[:22]
     'it is not holonomic or'
     """
-    return _closed_terms(activation.tree)
+    try:
+        tree = activation.tree
+    except Unsupported:
+        return f"it is given by its ODE, and closed forms start from an expression; {_INSTEAD}"
+    return _closed_terms(tree)
 
 
 @lru_cache(maxsize=256)
