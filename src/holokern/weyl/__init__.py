@@ -18,6 +18,7 @@ from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra, ration
 from holokern.weyl.rational_ideal import RationalIdeal, rational_extension
 from holokern.weyl.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.symbols import SymbolIdeal
+from holokern.weyl.univariate import UnivariateIdeal, weyl_closure
 
 __all__ = [
     "BFunction",
@@ -29,6 +30,7 @@ __all__ = [
     "RationalWeylAlgebra",
     "RestrictionModule",
     "SymbolIdeal",
+    "UnivariateIdeal",
     "WeylAlgebra",
     "b_function",
     "bernstein_sato",
@@ -51,4 +53,5 @@ __all__ = [
     "restriction_module",
     "weight_order",
     "weyl_algebra",
+    "weyl_closure",
 ]

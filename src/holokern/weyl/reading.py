@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra import WeylAlgebra, rational
@@ -11,6 +13,7 @@ __all__ = ["read_operator"]
 
 _MAX_DEGREE = 500
 _MAX_TERMS = 20_000
+_MAX_POWER_TERMS = 5_000
 
 
 def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
@@ -77,11 +80,9 @@ def _guarded_power(base: Operator, exponent: Operator, text: str) -> Operator:
     if value is None or value.q != 1 or value < 0:
         raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
     power = int(value.p)
-    if (
-        max(base.degree, 0) * power > _MAX_DEGREE
-        or (base.degree <= 0 and power > 10_000)
-        or len(base) ** min(power, 20) > _MAX_TERMS
-    ):
+    n, degree = base.algebra.dimension, max(base.degree, 0) * power
+    terms = min(len(base) ** min(power, 20), comb(degree + 2 * n, 2 * n)) if degree <= _MAX_DEGREE else 0
+    if degree > _MAX_DEGREE or power > 10_000 or terms > _MAX_POWER_TERMS:
         raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
     result = base.algebra.one
     for _ in range(power):
