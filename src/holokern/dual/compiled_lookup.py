@@ -1,0 +1,71 @@
+"""The machine code of tables of Chebyshev expansions and of sums over sectors; apart, as importing numba takes a while."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__ = ["look_up", "sector_sums"]
+
+
+@numba.njit("void(f8[::1], f8[:, ::1], f8, i8, f8[::1])", cache=True, nogil=True, fastmath={"contract"})
+def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> None:
+    """Clenshaw's sum of the panel that holds each u; points beyond the ends use the last panel."""
+    last = table.shape[0] - 1
+    for i in range(u.shape[0]):
+        place = u[i] * panels_a_unit
+        panel = min(max(int(math.floor(place)) + half, 0), last)
+        x = 2 * (place - (panel - half)) - 1
+        row = table[panel]
+        b1 = 0.0
+        b2 = 0.0
+        for m in range(row.shape[0] - 1, 0, -1):
+            b1, b2 = row[m] + 2 * x * b1 - b2, b1
+        result[i] = row[0] + x * b1 - b2
+
+
+@numba.njit(
+    "void(f8[:, ::1], f8, i8, f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
+    cache=True,
+    nogil=True,
+    fastmath=True,
+)
+def sector_sums(
+    table: Any, panels_a_unit: Any, half: Any, c: Any, sines: Any, weights: Any, rho: Any, masses: Any, same: Any, opposite: Any
+) -> None:
+    """Σ w f(±c_a ρ sin t) f(±c_b ρ sin(α - t)) for equal and for opposite signs, all a and b; ``sines`` is sin t.
+
+    A product of small matrices by hand: a threaded BLAS is slower here, and much slower on a busy machine.
+    """
+    count, angles, radii = c.shape[0], sines.shape[0], rho.shape[0]
+    right = np.empty((count, angles * radii))
+    left = np.empty((count, angles * radii))
+    u = np.empty(angles * radii)
+    for a in range(count):
+        for t in range(angles):
+            for i in range(radii):
+                u[t * radii + i] = c[a] * sines[t] * rho[i]
+        look_up(u, table, panels_a_unit, half, right[a])
+        for i in range(angles * radii):
+            u[i] = -u[i]
+        look_up(u, table, panels_a_unit, half, left[a])
+    heavy_right = np.empty(angles * radii)
+    heavy_left = np.empty(angles * radii)
+    for a in range(count):
+        # Reversed in t, so that the inner loops run forwards over both factors.
+        for t in range(angles):
+            for i in range(radii):
+                weight = weights[t] * masses[i]
+                heavy_right[(angles - 1 - t) * radii + i] = weight * right[a, t * radii + i]
+                heavy_left[(angles - 1 - t) * radii + i] = weight * left[a, t * radii + i]
+        for b in range(a + 1):
+            equal = 0.0
+            unequal = 0.0
+            for i in range(angles * radii):
+                equal += heavy_right[i] * right[b, i] + heavy_left[i] * left[b, i]
+                unequal += heavy_right[i] * left[b, i] + heavy_left[i] * right[b, i]
+            same[a, b] = same[b, a] = equal
+            opposite[a, b] = opposite[b, a] = unequal

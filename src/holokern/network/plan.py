@@ -1,0 +1,142 @@
+"""What a kernel matrix needs to know before its tiles: sorted points, deviations and factors layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.dual.compiled import compile_dual
+from holokern.dual.compiled_factors import Block, LocalDual, localise
+from holokern.dual.panels import Array
+from holokern.dual.profile import germ
+from holokern.network.angles import unit_vectors
+
+__all__ = ["LayerPlan", "LayerSpec", "Points", "Side", "plan_layers"]
+
+_GRID = 4
+
+
+@dataclass(frozen=True)
+class LayerSpec:
+    """One hidden layer: Σ ← (Σ if residual) + weight·k + bias²."""
+
+    activation: Any
+    weight: float
+    bias: float
+    residual: bool
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations.
+
+    Attributes
+    ----------
+    unit, length
+        Directions and lengths, the bias included as one more coordinate.
+    order, rank
+        ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
+    """
+
+    unit: Array
+    length: Array
+    order: NDArray[np.intp]
+    rank: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, x: Array, scale: float, bias: float) -> Points:
+        """Points of an array with one row each."""
+        points = np.asarray(x, dtype=float)
+        if scale != 1.0:
+            points = points * scale
+        if bias:
+            points = np.concatenate([points, np.full((len(points), 1), bias)], axis=1)
+        unit, length = unit_vectors(points)
+        order = np.argsort(length, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(np.ascontiguousarray(unit[order]), length[order], order, rank)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The points of one side of the matrix at one layer: log c, √w n, √w d and c, and the functions of c.
+
+    ``zero`` marks deviations that are zero; ``means`` is √w E[σ(cz)].
+    """
+
+    numbers: Array
+    place: Array
+    zero: NDArray[np.bool_]
+    means: Array
+
+    @property
+    def after(self) -> Array:
+        """Variance that the layer hands on, without the bias."""
+        return np.asarray(self.numbers[1] ** 2)
+
+
+@dataclass(frozen=True)
+class LayerPlan:
+    """One layer for all tiles."""
+
+    spec: LayerSpec
+    local: LocalDual
+    sides: tuple[Side, Side]
+
+    def blocks(self, columns: slice) -> tuple[Block, Block, Block]:
+        """The factors for a block of columns."""
+        place = self.sides[1].place[columns]
+        return self.local.gap.block(place), self.local.bend.block(place), self.local.slope.block(place)
+
+    def row_vectors(self) -> tuple[Array, Array, Array]:
+        """The functions of the row deviations, one row a point."""
+        place = self.sides[0].place
+        factors = (self.local.gap, self.local.bend, self.local.slope)
+        return tuple(np.ascontiguousarray(f.vectors(place).T) for f in factors)  # type: ignore[return-value]
+
+
+def plan_layers(specs: tuple[LayerSpec, ...], lengths: tuple[Array, Array]) -> list[LayerPlan]:
+    """Follow the deviations through the layers and compile each activation on the range that it meets."""
+    plans = []
+    c = lengths
+    for spec in specs:
+        plan = _plan(spec, c)
+        plans.append(plan)
+        c = tuple(_next(spec, side) for side in plan.sides)  # type: ignore[assignment]
+    return plans
+
+
+def _next(spec: LayerSpec, side: Side) -> Array:
+    variance = side.after + spec.bias**2
+    return np.asarray(np.sqrt(variance + side.numbers[3] ** 2 if spec.residual else variance))
+
+
+def _plan(spec: LayerSpec, c: tuple[Array, Array]) -> LayerPlan:
+    both = np.concatenate(c) if c[0] is not c[1] else c[0]
+    positive = both[both > 0]
+    low, high = (float(np.min(positive)), float(np.max(positive))) if len(positive) else (1.0, 1.0)
+    # Rounded outwards to a grid, so that later layers and calls meet the same range again.
+    wide_low = 2.0 ** (np.floor(_GRID * np.log2(low) - 0.05) / _GRID)
+    wide_high = 2.0 ** (np.ceil(_GRID * np.log2(high) + 0.05) / _GRID)
+    made = compile_dual(spec.activation, wide_low, wide_high)
+    local = localise(made, low, high)
+    first = _side(spec, local, c[0])
+    return LayerPlan(spec, local, (first, first if c[1] is c[0] else _side(spec, local, c[1])))
+
+
+def _side(spec: LayerSpec, local: LocalDual, c: Array) -> Side:
+    zero = c == 0
+    safe = np.where(zero, local.low, c)
+    root = np.sqrt(spec.weight)
+    norm, slope, mean = local.whole.norms(safe), local.whole.slope_norms(safe), local.whole.means(safe)
+    if np.any(zero):
+        right, left = np.asarray(germ(spec.activation).value(np.array([1.0, -1.0])))
+        norm = np.where(zero, np.sqrt((right**2 + left**2) / 2), norm)
+        mean = np.where(zero, (right + left) / 2, mean)
+        slope = np.where(zero, 0.0, slope)
+    numbers = np.ascontiguousarray(np.stack([np.log(safe), root * norm, root * slope, c]))
+    return Side(numbers, local.place(safe), zero, root * mean)
