@@ -159,9 +159,10 @@ def _advance(path: _Path, here: Any, end: Any, state: list[Any]) -> tuple[Any, l
     length = 0.5 * float(np.min(np.abs(path.singular - at), initial=np.inf))
     remaining = _centre(end) - at
     while length > _SHORTEST * max(abs(at), 1e-300):
-        last = abs(remaining) <= length
-        step = remaining / abs(remaining) * length
-        there = end if last else here.mid() + path.kind.number(step if path.kind is _COMPLEX else step.real)
+        there = end
+        if abs(remaining) > length:
+            step = remaining / abs(remaining) * length
+            there = here.mid() + path.kind.number(step if path.kind is _COMPLEX else step.real)
         try:
             return there, _step(path, here, there - here, state)
         except PrecisionLost:
