@@ -86,7 +86,7 @@ def hermite_moments(activation: Any, c: Array, count: int) -> HermiteMoments:
     side = Side.of(profile_of(activation), deviations)
     low, high = -_REACH - side.left[:, None], _REACH + side.right[:, None]
     grid = _PANEL * np.arange(np.floor(low.min() / _PANEL), np.ceil(high.max() / _PANEL) + 1)
-    splits = np.concatenate([low, high, side.breaks, side.ends[0], np.tile(grid, (len(deviations), 1))], axis=1)
+    splits = np.concatenate([low, high, side.breaks, side.smoothness.ends, np.tile(grid, (len(deviations), 1))], axis=1)
     panels = between(np.clip(splits, low, high))
     coarse, fine = (np.zeros((len(deviations), count)) for _ in _NODES)
     size = np.zeros((len(deviations), count))

@@ -24,7 +24,10 @@ DEGREES = (26, 32)
 """Two resolutions; the finer one is returned, the difference is an error."""
 
 _LAST = 30
-_ENOUGH = 1e-15
+_REFINEMENTS = 4
+_WEIGHTS = np.array([4.0, 2.6, 1.7])
+_ENOUGH = 1e-14
+_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Panel:
     def at(self, phi: Array) -> Array:
         """Values, (points, rank + 1)."""
         x = 2 * (phi - self.start) / (self.stop - self.start) - 1
-        return np.asarray(np.polynomial.chebyshev.chebval(x, self.coefficients).T)
+        return np.asarray(np.polynomial.chebyshev.chebval(x, self.coefficients).T, dtype=float)
 
     @property
     def end(self) -> Array:
@@ -63,31 +66,46 @@ def collocate(system: NearEnd, start: float, stop: float, state: Array, degree: 
     phi = start + (stop - start) * (nodes + 1) / 2
     bottom, top, row = system.at(phi)
     rank = system.table.rank
-    speed = 2 / (stop - start)
-    left = np.einsum("i,ij,rs->irjs", bottom * speed, slope, np.eye(rank)) - np.einsum("irs,ij->irjs", top, value)
+    speed = 2 / np.longdouble(stop - start)
+    left = -top[:, :, None, :] * value[:, None, :, None]
+    left[:, np.arange(rank), :, np.arange(rank)] += (bottom * speed)[:, None] * slope
     left = left.reshape(degree * rank, degree * rank)
     right = (top @ state).reshape(degree * rank)
     size = np.max(np.abs(left), axis=1)
     size[size == 0] = 1.0
-    found = np.linalg.solve(left / size[:, None], right / size).reshape(degree, rank)
+    found = _refined(left / size[:, None], right / size).reshape(degree, rank)
     # the basis functions T_j - T_j(-1) vanish at the start, so the state is met exactly
     signs = (-1.0) ** np.arange(1, degree + 1)
     coefficients = np.concatenate([(state - signs @ found)[None], found])
-    at_nodes = state + value @ found
-    derived = np.einsum("ir,ir->i", row, at_nodes) / bottom
+    derived = np.einsum("ir,ir->i", row, state + value @ found) / bottom
     fitted = np.zeros(degree + 1)
-    fitted[:degree] = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, degree - 1), derived)
+    fitted[:degree] = np.linalg.solve(
+        np.polynomial.chebyshev.chebvander(nodes.astype(float), degree - 1), derived.astype(float)
+    )
     return Panel(start, stop, np.concatenate([coefficients, fitted[:, None]], axis=1))
 
 
-def approach(system: NearEnd, start: float, state: Array, phi: Array, outputs: Array) -> tuple[Array, Array]:
+def _refined(left: Array, right: Array) -> Array:
+    """Solve with residuals in long floats: the rows are nearly dependent close to det Σ = 0."""
+    try:
+        rough = np.linalg.inv(left.astype(float))
+    except np.linalg.LinAlgError:
+        return np.full_like(right, np.nan)
+    found = np.zeros_like(right)
+    for _ in range(_REFINEMENTS):
+        found = found + rough @ (right - left @ found).astype(float)
+    return found
+
+
+def approach(system: NearEnd, start: float, states: Array, phi: Array, outputs: Array) -> tuple[Array, Array]:
     """Carry H from the distance ``start`` to smaller distances φ ≥ 0 from the end.
 
     Parameters
     ----------
     system : NearEnd
     start : float
-    state : array, (rank,)
+    states : array, (rank, columns)
+        H and perturbations of it.
     phi : array, (targets,)
     outputs : array of int
         The entries of (H, c1c2k̇) that matter.
@@ -95,49 +113,54 @@ def approach(system: NearEnd, start: float, state: Array, phi: Array, outputs: A
     Returns
     -------
     values, errors : arrays, (targets, len(outputs))
-        Errors are differences of two resolutions that never met on the way.
+        Errors are differences of two resolutions that never met on the way, the coarser of which started from a
+        perturbed state.
     """
     values, errors = np.full((len(phi), len(outputs)), np.nan), np.full((len(phi), len(outputs)), np.inf)
-    states = [state, state]
+    long = states.astype(np.longdouble)
+    # several perturbations at once: one alone may be antisymmetric, which k does not see
+    pair = [long[:, 0] + long[:, 1:] @ _WEIGHTS[: long.shape[1] - 1], long[:, 0]]
     here = start
     best, worse = np.inf, 0
     for _ in range(_LAST):
-        left = phi < here / 2 if np.isfinite(best) else phi <= here
-        if not np.any(left):
+        if not np.any(phi <= here):
             break
         todo = np.nonzero(phi <= here)[0]
-        last = [collocate(system, here, 0.0, s, n).at(phi[todo])[:, outputs] for s, n in zip(states, DEGREES, strict=True)]
+        last = [collocate(system, here, 0.0, s, n).at(phi[todo])[:, outputs] for s, n in zip(pair, DEGREES, strict=True)]
         moved = np.abs(last[1] - last[0])
         better = np.max(moved, axis=1) < np.max(errors[todo], axis=1)
-        values[todo[better]], errors[todo[better]] = last[1][better], moved[better]
+        values[todo[better]], errors[todo[better]] = last[1][better], moved[better] + _EPS * np.abs(last[1][better])
         scale = np.max(np.abs(last[1]), axis=0)
-        now = float(np.max(moved / np.where(scale > 0, scale, 1.0)))
+        now = float(np.nan_to_num(np.max(moved / np.where(scale > 0, scale, 1.0)), nan=np.inf))
         best, worse = (now, 0) if now < best else (best, worse + 1)
-        if best <= _ENOUGH * 10 or worse >= 3:
+        if best <= _ENOUGH or worse >= 3:
             break
-        panels = [collocate(system, here, here / 2, s, n) for s, n in zip(states, DEGREES, strict=True)]
+        panels = [collocate(system, here, here / 2, s, n) for s, n in zip(pair, DEGREES, strict=True)]
         inside = np.nonzero((phi <= here) & (phi >= here / 2))[0]
         found = [panel.at(phi[inside])[:, outputs] for panel in panels]
         moved = np.abs(found[1] - found[0])
         better = np.max(moved, axis=1, initial=0) < np.max(errors[inside], axis=1, initial=0)
-        values[inside[better]], errors[inside[better]] = found[1][better], moved[better]
-        states, here = [panel.end for panel in panels], here / 2
+        values[inside[better]], errors[inside[better]] = found[1][better], moved[better] + _EPS * np.abs(found[1][better])
+        pair, here = [panel.end for panel in panels], here / 2
     return values, errors
 
 
 @lru_cache(maxsize=64)
 def _nodes(degree: int, open_end: bool) -> Array:
     """Chebyshev points, none at the start x = -1; one at the stop unless that is a singular point."""
-    if open_end:
-        return np.asarray(-np.cos(np.pi * (np.arange(degree) + 0.5) / degree))
-    return np.asarray(-np.cos(np.pi * np.arange(1, degree + 1) / degree))
+    index = np.arange(degree) + 0.5 if open_end else np.arange(1, degree + 1)
+    return np.asarray(-np.cos(np.pi * index / degree), dtype=np.longdouble)
 
 
 @lru_cache(maxsize=64)
 def _basis(degree: int, open_end: bool) -> tuple[Array, Array]:
     """T_j - T_j(-1) and T_j' at the points, for j = 1, …, degree."""
     x = _nodes(degree, open_end)
-    cheb = np.polynomial.chebyshev
-    value = cheb.chebvander(x, degree) - (-1.0) ** np.arange(degree + 1)
-    slope = np.stack([cheb.chebval(x, cheb.chebder(np.eye(degree + 1)[j])) for j in range(1, degree + 1)], axis=1)
-    return np.asarray(value[:, 1:]), slope
+    values, second = [np.ones_like(x), x], [np.ones_like(x), 2 * x]
+    for _ in range(degree - 1):
+        values.append(2 * x * values[-1] - values[-2])
+        second.append(2 * x * second[-1] - second[-2])
+    # T_j' = j U_(j-1)
+    value = np.stack(values[1 : degree + 1], axis=1) - (-1.0) ** np.arange(1, degree + 1)
+    slope = np.stack([j * second[j - 1] for j in range(1, degree + 1)], axis=1)
+    return value, slope

@@ -65,23 +65,23 @@ class NearEnd:
             for sine, polynomial in _in_cosine(terms, deviations, known).items():
                 found.append((place, sine, polynomial(turned)))
         degree = max((p.degree() for _, _, p in found), default=0)
-        rows = np.zeros((len(found), degree + 1))
+        rows = np.zeros((len(found), degree + 1), dtype=np.longdouble)
         for i, (_, _, polynomial) in enumerate(found):
             for k in range(polynomial.degree() + 1):
-                value = polynomial[k]
-                rows[i, k] = int(value.p) / int(value.q)
+                rows[i, k] = _long(polynomial[k])
         sines, places = (np.array([entry[k] for entry in found], dtype=np.intp) for k in (1, 0))
         return cls(table, sign, rows, sines, places)
 
     def at(self, phi: Array) -> tuple[Array, Array, Array]:
-        """D (points,), N (points, rank, rank) and S (points, rank)."""
+        """D (points,), N (points, rank, rank) and S (points, rank), in the precision of ``phi``."""
         q, sine = 2 * np.sin(phi / 2) ** 2, np.sin(phi)
-        parts = (q[:, None] ** np.arange(self.rows.shape[1])) @ self.rows.T * sine[:, None] ** self.sines
-        values = np.zeros((len(phi), len(self.table.exact)))
+        rows = self.rows.astype(phi.dtype)
+        parts = (q[:, None] ** np.arange(rows.shape[1])) @ rows.T * sine[:, None] ** self.sines
+        values = np.zeros((len(phi), len(self.table.exact)), dtype=phi.dtype)
         np.add.at(values, (slice(None), self.places), parts)
         rank = self.table.rank
         rows, columns = self.table.places[0]
-        top, slope = np.zeros((len(phi), rank, rank)), np.zeros((len(phi), rank))
+        top, slope = (np.zeros(shape, dtype=phi.dtype) for shape in ((len(phi), rank, rank), (len(phi), rank)))
         # at θ = π the distance grows as θ falls
         top[:, rows, columns] = self.sign * values[:, 1 : 1 + len(rows)]
         slope[:, self.table.slope[1]] = values[:, 1 + len(rows) :]
@@ -90,6 +90,13 @@ class NearEnd:
 
 def _exact(value: float) -> Any:
     return fmpq(*float(value).as_integer_ratio())
+
+
+def _long(value: Any) -> np.longdouble:
+    """A rational number, rounded to the longest floats that numpy has."""
+    high = int(value.p) / int(value.q)
+    rest = value - _exact(high)
+    return np.longdouble(high) + np.longdouble(int(rest.p) / int(rest.q))
 
 
 def _in_cosine(terms: Terms, deviations: Any, known: Any) -> dict[int, Any]:

@@ -30,13 +30,13 @@ class LocalSystem:
         D.
     top : array, (tracks, order + 1, rank, rank)
         N.
-    slope : array, (tracks, order + 1, rank)
-        S with S H = D c1c2k̇.
+    slope : array, (tracks, order + 1, rank), optional
+        S with S H = D c1c2k̇, where k̇ is not an entry of H.
     """
 
     bottom: Array
     top: Array
-    slope: Array
+    slope: Array | None
 
 
 class Path(Protocol):
@@ -45,6 +45,10 @@ class Path(Protocol):
     @property
     def rank(self) -> int:
         """The number of entries of H."""
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇ in H; -1 for a k̇ that is no entry."""
 
     def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
         """The equation of some tracks as series round one parameter value of each."""
@@ -71,6 +75,11 @@ class AnglePath:
     def rank(self) -> int:
         """The number of entries of H."""
         return self.table.rank
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇."""
+        return self.table.outputs
 
     @cached_property
     def _scaled(self) -> tuple[Array, Array]:
@@ -129,6 +138,11 @@ class SegmentPath:
     def rank(self) -> int:
         """The number of entries of H."""
         return self.table.rank
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇."""
+        return self.table.outputs
 
     @cached_property
     def _speed(self) -> Array:
@@ -224,6 +238,8 @@ def _assemble(table: PolarTable, bottom: Array, tops: list[Any], slope: Array) -
     whole = np.zeros((points, width, table.rank, table.rank), dtype=kind)
     for top, (rows, columns) in tops:
         whole[:, :, rows, columns] += np.moveaxis(top, 1, 2)
+    if table.outputs[1] >= 0:
+        return LocalSystem(bottom[:, 0], whole, None)
     row = np.zeros((points, width, table.rank), dtype=kind)
     row[:, :, table.slope[1]] = np.moveaxis(slope, 1, 2)
     return LocalSystem(bottom[:, 0], whole, row)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.errors import SingularPath
 from holokern.transport.path import LocalSystem, Path
 
 __all__ = ["Arrival", "taylor_coefficients", "transport"]
@@ -28,12 +27,15 @@ Array = NDArray[Any]
 ORDER = 40
 """Terms of a series; more of them make longer steps, and rounding then decides."""
 
+MOST_STEPS = 60
+"""Expansions after which a track gives up."""
+
 _TAIL = 1e-17
+_GOOD = 5e-16
 _EPS = float(np.finfo(float).eps)
-_MOST_STEPS = 400
 _CHUNK = 1 << 22
 _TURNS = np.pi / 12 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6])
-_REACHES = np.array([0.95, 0.7])
+_REACHES = np.array([1.0, 0.7])
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]
 
     Examples
     --------
-    >>> one = np.ones((1, 1)); top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
+    >>> top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
     >>> bottom = np.array([[1.0, 0.0, 0.0, 0.0]])
-    >>> system = LocalSystem(bottom, top, np.zeros((1, 4, 1)))
+    >>> system = LocalSystem(bottom, top, None)
     >>> (taylor_coefficients(system, np.ones((1, 1, 1)))[0].ravel() * [1, 1, 2, 6]).round(12).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
@@ -88,11 +90,12 @@ def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]
         start = (width - 2 - n) * rank
         back[:, start : start + rank] = (new / (n + 1)).reshape(tracks, rank, columns)
     value = back.reshape(tracks, width, rank, columns)[:, ::-1]
-    return value, _quotient(local, value)
+    return value, _quotient(local, value) if local.slope is not None else np.zeros((tracks, width, columns))
 
 
 def _quotient(local: LocalSystem, value: Array) -> Array:
     """S H / D by series."""
+    assert local.slope is not None
     tracks, width, rank, columns = value.shape
     wide = local.slope.reshape(tracks, 1, width * rank)
     back = value[:, ::-1].reshape(tracks, width * rank, columns)
@@ -115,7 +118,8 @@ def transport(
     *,
     order: int = ORDER,
     detour: bool = False,
-    seed: int = 0,
+    most: int = MOST_STEPS,
+    whole: bool = False,
 ) -> Arrival:
     """Carry H from one point of each track to targets on the tracks.
 
@@ -132,112 +136,130 @@ def transport(
         The number of terms.
     detour : bool
         Whether the path may leave the real line.
-    seed : int
-        Of the signs of the rounding errors.
+    most : int
+        After this many expansions a target takes the best value that there was, with the tail of its series.
+    whole : bool
+        Whether all of H is wanted at the targets; otherwise only the first entry and c1c2k̇ decide what is good enough.
 
-    Raises
-    ------
-    SingularPath
-        If a target cannot be reached.
+    Returns
+    -------
+    Arrival
+        The tail of a target that was never in reach is infinite.
     """
-    count = len(target)
+    count, columns = len(target), state.shape[2]
     kind = complex if detour else float
     result = Arrival(
-        np.zeros((count, path.rank, state.shape[2])),
-        np.zeros((count, state.shape[2])),
-        np.zeros((count, path.rank)),
-        np.zeros(count),
+        np.full((count, path.rank, columns), np.nan),
+        np.full((count, columns), np.nan),
+        np.full((count, path.rank), np.inf),
+        np.full(count, np.inf),
         np.zeros(count, dtype=np.intp),
     )
     size = max(1, _CHUNK // ((order + 1) * path.rank**2 * (2 if detour else 1)))
-    random = np.random.default_rng(seed)
     for first in range(0, len(start), size):
         tracks = np.arange(first, min(first + size, len(start)))
         mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
         if len(mine):
-            walk = _Walk(path, start[tracks].astype(kind), state[tracks].astype(kind), order, random)
-            walk.run(tracks, track[mine] - first, target[mine], mine, result)
+            some = start[tracks].astype(kind), state[tracks].astype(kind)
+            walk = _Walk(path, tracks, *some, order, whole, result)
+            walk.run(track[mine] - first, target[mine], mine, most)
     return result
 
 
 class _Walk:
     """Some tracks that move together, each at its own pace."""
 
-    def __init__(self, path: Path, at: Array, state: Array, order: int, random: Any) -> None:
-        self.path, self.at, self.state, self.order, self.random = path, at, state, order, random
+    def __init__(
+        self, path: Path, tracks: Array, at: Array, state: Array, order: int, whole: bool, result: Arrival
+    ) -> None:
+        self.path, self.tracks, self.at, self.state = path, tracks, at, state
+        self.order, self.whole, self.result = order, whole, result
+        # signs of rounding errors: any fixed sequence will do
+        self.random = np.random.default_rng(20241031)
 
-    def run(self, tracks: Array, owner: Array, target: Array, where: Array, result: Arrival) -> None:
+    def run(self, owner: Array, target: Array, where: Array, most: int) -> None:
         pending = np.ones(len(target), dtype=bool)
-        for step in range(1, _MOST_STEPS):
+        row = np.zeros(len(self.at), dtype=np.intp)
+        for step in range(1, most + 1):
             busy = np.unique(owner[pending])
             if not len(busy):
                 return
-            local = self.path.local(tracks[busy], self.at[busy], self.order)
-            value, slope = taylor_coefficients(local, self.state[busy])
-            free = self.path.distance(tracks[busy], self.at[busy])
-            reach = np.minimum(free, _reach(value))
-            row = np.zeros(len(self.at), dtype=np.intp)
             row[busy] = np.arange(len(busy))
+            with np.errstate(over="ignore", invalid="ignore"):
+                local = self.path.local(self.tracks[busy], self.at[busy], self.order)
+                value, slope = taylor_coefficients(local, self.state[busy])
+            free = self.path.distance(self.tracks[busy], self.at[busy])
             todo = np.nonzero(pending)[0]
             gap = target[todo] - self.at[owner[todo]]
-            ready = np.abs(gap) <= reach[row[owner[todo]]] * (1 + 1e-9)
-            self._deliver(value, slope, row[owner[todo[ready]]], gap[ready], where[todo[ready]], step, result)
-            pending[todo[ready]] = False
-            left = todo[~ready]
-            if not len(left):
+            reach = np.minimum(free, _reach(value))
+            near = np.abs(gap) <= free[row[owner[todo]]] * (1 + 1e-9)
+            done = self._deliver(value, slope, row[owner[todo[near]]], gap[near], where[todo[near]], step)
+            done |= np.abs(gap[near]) <= reach[row[owner[todo[near]]]]
+            pending[todo[near][done]] = False
+            left = np.nonzero(pending)[0]
+            if not len(left) or step == most:
                 return
-            goal = np.full(len(self.at), np.inf)
-            nearest = np.full(len(self.at), np.inf)
-            for i, distance in zip(left, np.abs(gap[~ready]), strict=True):
-                if distance < nearest[owner[i]]:
-                    nearest[owner[i]], goal[owner[i]] = distance, target[i]
-            moving = np.isfinite(nearest[busy])
-            self._move(tracks, busy[moving], value[moving], reach[moving], goal[busy[moving]])
-        raise SingularPath(
-            f"a target was not reached in {_MOST_STEPS} expansions; the system is singular near parameter "
-            f"{target[pending][0]:.6g}: use method='quadrature' there"
-        )
+            goal = self._goals(owner[left], target[left])
+            moving = np.isfinite(goal[busy])
+            stuck = self._move(busy[moving], value[moving], reach[moving], goal[busy[moving]])
+            pending[np.isin(owner, stuck)] = False
 
-    def _move(self, tracks: Array, busy: Array, value: Array, reach: Array, goal: Array) -> None:
+    def _goals(self, owner: Array, target: Array) -> Array:
+        """The nearest target that each track has still to reach."""
+        goal = np.full(len(self.at), np.inf)
+        order = np.argsort(-np.abs(target - self.at[owner]), kind="stable")
+        goal[owner[order]] = target[order]
+        return goal
+
+    def _move(self, busy: Array, value: Array, reach: Array, goal: Array) -> Array:
+        """Take a step with each track; those that cannot move are returned."""
         here = self.at[busy]
-        ahead = (goal - here) / np.abs(goal - here)
-        if np.isrealobj(here):
-            turns = np.ones(1)
-        else:
-            turns = np.exp(1j * _TURNS)
-        moves = np.multiply.outer(ahead, turns)[..., None] * (reach[:, None, None] * _REACHES)
+        gap = goal - here
+        ahead = np.where(np.abs(gap) > 0, gap / np.maximum(np.abs(gap), 1e-300), 1.0)
+        turns = np.ones(1) if np.isrealobj(here) else np.exp(1j * _TURNS)
+        length = np.minimum(reach * 0.95, np.maximum(np.abs(gap), 0.3 * reach)) if np.isrealobj(here) else reach
+        moves = np.multiply.outer(ahead, turns)[..., None] * (length[:, None, None] * _REACHES)
         moves = moves.reshape(len(busy), -1)
         there = here[:, None] + moves
-        free = self.path.distance(tracks[busy], there)
-        # how many free distances are left to go; the first of equals wins, which is the straight one
-        cost = np.abs(goal[:, None] - there) / np.maximum(free, 1e-300) if len(turns) > 1 else -np.abs(moves)
-        best = np.argmin(cost, axis=1)
+        if len(turns) > 1:
+            # how many free distances are left to go; the first of equals wins, which is the straight one
+            free = self.path.distance(self.tracks[busy], there)
+            best = np.argmin(np.abs(goal[:, None] - there) / np.maximum(free, 1e-300), axis=1)
+        else:
+            best = np.zeros(len(busy), dtype=np.intp)
         step = moves[np.arange(len(busy)), best]
-        if np.any(np.abs(step) < 1e-14 * np.maximum(np.abs(here), 1e-300)):
-            raise SingularPath("a track cannot leave its start: the system is singular there; choose another start")
         total, size = _sum(value, step)
+        free = np.abs(step) > 1e-13 * np.maximum(np.abs(here), 1e-300)
+        free &= np.all(np.isfinite(total), axis=(1, 2))
+        moved = busy[free]
         noise = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
-        self.state[busy] = total
-        self.state[busy, :, 1:] += noise
-        self.at[busy] = here + step
+        total[:, :, 1:] += noise
+        self.state[moved] = total[free]
+        self.at[moved] = (here + step)[free]
+        return np.asarray(busy[~free])
 
-    def _deliver(
-        self, value: Array, slope: Array, row: Array, gap: Array, where: Array, step: int, result: Arrival
-    ) -> None:
-        if not len(row):
-            return
+    def _deliver(self, value: Array, slope: Array, row: Array, gap: Array, where: Array, step: int) -> Array:
+        """Give each target in reach a value if it is better than the one it has; say which are good enough."""
         series = np.concatenate([value, slope[:, :, None]], axis=2)[row]
         total, size = _sum(series, gap)
         total[:, :, 1:] += self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
         powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]
         tail = np.max(np.abs(series[:, -4:, :, 0]) * powers, axis=1)
+        judged = slice(None) if self.whole else list(self.path.outputs)
+        good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
         if np.iscomplexobj(total):
             # the truth is real, so an imaginary part is an error as well
             tail = tail + np.abs(total[:, :, 0].imag)
             total = total.real
-        result.value[where], result.slope[where] = total[:, :-1], total[:, -1]
-        result.tail[where], result.slope_tail[where] = tail[:, :-1], tail[:, -1]
-        result.steps[where] = step
+        tail = np.where(np.isfinite(tail), tail, np.inf)
+        now = np.max(tail[:, judged], axis=1)
+        before = np.concatenate([self.result.tail[where], self.result.slope_tail[where, None]], axis=1)
+        better = now < np.max(before[:, judged], axis=1)
+        at = where[better]
+        self.result.value[at], self.result.slope[at] = total[better, :-1], total[better, -1]
+        self.result.tail[at], self.result.slope_tail[at] = tail[better, :-1], tail[better, -1]
+        self.result.steps[at] = step
+        return np.asarray(good)
 
 
 def _sum(series: Array, gap: Array) -> tuple[Array, Array]:

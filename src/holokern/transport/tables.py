@@ -109,9 +109,9 @@ class PolarTable:
     scale: tuple[float, float]
 
     @property
-    def place_of_slope(self) -> int | None:
-        """Where E[∂_u ∂_v] stands in H, if it does."""
-        return self.exponents.index((1, 1)) if (1, 1) in self.exponents else None
+    def outputs(self) -> tuple[int, int]:
+        """The places of k and of E[∂_u ∂_v] in H, -1 for one that is not there."""
+        return self.exponents.index((0, 0)), self.exponents.index((1, 1)) if (1, 1) in self.exponents else -1
 
 
 def polar_table(system: Any, jump: int | None) -> PolarTable:
