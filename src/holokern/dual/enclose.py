@@ -46,7 +46,7 @@ _MOST_INTEGRALS = 400
 _MOST_BITS = {"hermite": 60_000, "taylor": 2_000, "integral": 6_000, "independent": 60_000, "limit": 60_000}
 _MOST_DIGITS = 10_000
 _EXPECTED_LOSS = {"taylor": 72, "integral": 48}
-_ATTEMPTS = 6
+_ATTEMPTS = 8
 _ROUGH_BITS = 64
 
 
@@ -137,29 +137,48 @@ def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, meth
     routes = _routes(sigma, (first, second, correlation), bits, method)
     with ctx.workprec(_ROUGH_BITS):
         scale = _scale(sigma.tree, first, second)
+    exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
     for name, compute in routes:
         try:
-            k, kdot = _to_precision(name, compute, scale, digits, bits)
+            k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
         except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
             failures.append(error)
         else:
             return Enclosure(k, kdot, name, digits)
     if len(failures) == 1:
         raise failures[0]
+    if all(isinstance(error, PrecisionLost) for error in failures):
+        raise PrecisionLost(f"{sigma} at c1 = {c1}, c2 = {c2}, r = {r}: {failures[0]}")
     reasons = "; ".join(f"{name}: {error}" for (name, _), error in zip(routes, failures, strict=True))
     raise Unsupported(f"no rigorous method encloses {sigma} at c1 = {c1}, c2 = {c2}, r = {r} ({reasons}); use hk.dual")
 
 
-def _to_precision(name: str, compute: Compute, scale: arb, digits: int, bits: int) -> Pair:
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """How narrow the balls must be, and whether the input is exact."""
+
+    scale: arb
+    digits: int
+    bits: int
+    exact: bool
+
+
+def _to_precision(name: str, compute: Compute, goal: _Goal) -> Pair:
     """Raise the working precision until the balls are narrow enough."""
+    scale, digits, bits, exact = goal.scale, goal.digits, goal.bits, goal.exact
     precision = bits + _EXPECTED_LOSS.get(name, 0)
+    missing = precision
     for attempt in range(1, _ATTEMPTS + 1):
         with ctx.workprec(precision):
-            k, kdot = compute(attempt * bits)
-            missing = max(_missing(value, scale, digits) for value in (k, kdot))
+            # more bits first, then more terms as well
+            k, kdot = compute(bits * ((attempt + 1) // 2))
+            before, missing = missing, max(_missing(value, scale, digits) for value in (k, kdot))
         if missing <= 0:
             return k, kdot
+        # balls in the input leave a width that no precision removes
+        if not exact and missing >= before:
+            break
         precision += missing + _GUARD_BITS
         if precision > _MOST_BITS[name] + 4 * bits:
             break
@@ -201,7 +220,7 @@ def _missing(value: arb, scale: arb, digits: int) -> int:
         return 0
     if not value.is_finite():
         return ctx.prec
-    goal = abs(value).upper().max(scale * arb(10) ** (-digits)) * arb(10) ** (-digits)
+    goal = abs(value).lower().max(scale * arb(10) ** (-digits)) * arb(10) ** (-digits)
     if value.rad() <= goal:
         return 0
     return bits_above(value.rad(), goal, ctx.prec)

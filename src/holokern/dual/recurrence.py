@@ -23,6 +23,7 @@ from holokern.weyl.operator import Operator
 __all__ = ["Recurrence", "hermite_recurrence"]
 
 Shift = tuple[RationalFunction, ...]
+_LARGEST = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,10 @@ def hermite_recurrence(operators: Iterable[Operator | str], c2: object = None) -
 
     Notes
     -----
-    The identity G = Σ A_i P_i of shift operators is computed over Q(n, c²).  A denominator of A_i that has a factor in
-    n alone excludes finitely many n, which raises ``start``; other denominators vanish for isolated c only, where
-    the equation holds by continuity of h_n in c.
+    The greatest common right divisor G of the recurrences is computed over Q(n, c²), so it holds for all large n.  It
+    holds for a smaller n too unless a polynomial in n alone vanishes there, which ``start`` tells; other exceptions
+    concern isolated c only, where the equation holds by continuity of h_n in c.  Where the coefficients of G would
+    become huge the shortest of the given recurrences is kept.
 
     Examples
     --------
@@ -101,13 +103,15 @@ def hermite_recurrence(operators: Iterable[Operator | str], c2: object = None) -
 def _derive(operators: tuple[Operator, ...], c2: Any) -> Recurrence:
     field = function_field("n c2")
     variance = field.gens[1] if c2 is None else field(c2)
-    best: Shift = ()
-    start = 0
-    for P in operators:
-        row, first = _stein(P, field, variance)
-        best, bad = _common_divisor(best, row)
-        # What is exceptional for one step is exceptional for all that follows from it.
-        start = max(start, first, bad)
+    found = sorted((_stein(P, field, variance) for P in operators), key=lambda pair: (len(pair[0]), _size(pair[0])))
+    shortest, start = found[0]
+    best = _primitive(shortest)
+    for row, first in found[1:]:
+        divisor = _common_divisor(best, row)
+        if divisor is None or len(divisor) == len(best):
+            continue
+        best, start = divisor, max(start, first)
+    start = max(start, _exceptions(shortest, best))
     best, lowered = _without_low_zeros(best)
     start += lowered
     while start > 0 and _follows(best, start - 1, operators, field, variance):
@@ -182,30 +186,35 @@ def _reduce(row: dict[int, Any], pivots: dict[int, dict[int, Any]]) -> dict[int,
     return rest
 
 
-def _common_divisor(left: Shift, right: Shift) -> tuple[Shift, int]:
-    """The greatest common right divisor, primitive, and the first n from which its proof holds."""
-    if not left:
-        return _primitive(right)
-    a, b = left, right
-    # Each row keeps the cofactors (A, B) with row = A left + B right.
-    one = left[0].field.one
-    of_a: tuple[Shift, Shift] = ((one,), ())
-    of_b: tuple[Shift, Shift] = ((), (one,))
+def _common_divisor(left: Shift, right: Shift) -> Shift | None:
+    """The greatest common right divisor, primitive; None when the coefficients grow beyond measure on the way."""
+    a, b = (left, right) if len(left) >= len(right) else (right, left)
     while b:
-        quotient, rest = _divide(a, b)
-        next_cofactors = (
-            _subtract(of_a[0], _multiply(quotient, of_b[0])),
-            _subtract(of_a[1], _multiply(quotient, of_b[1])),
-        )
-        a, b, of_a, of_b = b, rest, of_b, next_cofactors
-    divisor, start = _primitive(a)
-    scale = divisor[-1] / a[-1]
-    cofactors = [scale * q for part in of_a for q in part]
-    return divisor, max([start, *(_first_good(q.denominator) for q in cofactors)])
+        if _size(b) > _LARGEST:
+            return None
+        rest = _divide(a, b)[1]
+        a, b = b, _primitive(rest) if rest else ()
+    return _primitive(a)
 
 
-def _primitive(row: Shift) -> tuple[Shift, int]:
-    """Clear denominators and contents; also the first n from which dividing by the content is allowed."""
+def _exceptions(multiple: Shift, divisor: Shift) -> int:
+    """From which n on the divisor G of a true equation P = QG is true, given that it is for large n.
+
+    g = Gh solves Qg = 0 and vanishes for large n.  Backwards, q_0(n) g_n = -Σ_(k≥1) q_k(n) g_(n+k) = 0, so g_n = 0
+    unless q_0 or a denominator of Q vanishes at n for every c.
+    """
+    quotient, _ = _divide(multiple, divisor)
+    roots = [_first_good(quotient[0].numerator), *(_first_good(q.denominator) for q in quotient)]
+    return max(roots)
+
+
+def _size(row: Shift) -> int:
+    """How many terms the coefficients have together."""
+    return sum(len(q.numerator) + len(q.denominator) for q in row)
+
+
+def _primitive(row: Shift) -> Shift:
+    """Clear denominators and contents."""
     field = row[0].field
     common = field.ctx.constant(1)
     for q in row:
@@ -216,7 +225,7 @@ def _primitive(row: Shift) -> tuple[Shift, int]:
         content = content.gcd(top)
     if (tops[-1] // content).leading_coefficient() < 0:
         content = -content
-    return tuple(field(top // content) for top in tops), _first_good(content)
+    return tuple(field(top // content) for top in tops)
 
 
 def _first_good(polynomial: Any) -> int:
@@ -250,24 +259,6 @@ def _divide(a: Sequence[RationalFunction], b: Sequence[RationalFunction]) -> tup
             for k, value in enumerate(b):
                 rest[m + k] = rest[m + k] - factor * _shifted(value, m)
     return _trim(tuple(quotient)), _trim(tuple(rest))
-
-
-def _multiply(a: Shift, b: Shift) -> Shift:
-    if not a or not b:
-        return ()
-    result = [a[0].field.zero] * (len(a) + len(b) - 1)
-    for i, p in enumerate(a):
-        if p:
-            for k, q in enumerate(b):
-                result[i + k] = result[i + k] + p * _shifted(q, i)
-    return _trim(tuple(result))
-
-
-def _subtract(a: Shift, b: Shift) -> Shift:
-    result = list(a) + [value - value for value in b[len(a) :]]
-    for k, value in enumerate(b):
-        result[k] = result[k] - value
-    return _trim(tuple(result))
 
 
 def _trim(row: Shift) -> Shift:
