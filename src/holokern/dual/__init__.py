@@ -1,7 +1,7 @@
 """Dual activations: k and k̇ with an error, by each method."""
 
 from holokern.activation.function import serve
-from holokern.dual import builtin
+from holokern.dual import builtin, hermite
 from holokern.dual.closed_form import ClosedForm, closed_form
 from holokern.dual.dual import dual
 from holokern.dual.enclose import Enclosure, enclose
@@ -17,6 +17,7 @@ __all__ = [
     "closed_form",
     "dual",
     "enclose",
+    "hermite",
     "method_named",
     "methods",
     "register",
