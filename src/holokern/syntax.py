@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from holokern.errors import BadInput, TooLarge
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "Syntax", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "Syntax", "names_in", "parse"]
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 60
@@ -105,6 +105,18 @@ def parse(text: str, what: str = "expression") -> Syntax:
     if not text.strip():
         raise BadInput(f"the {what} is empty; write for example 'Heaviside(u)*sin(u)' or 'u*D - 1'")
     return _Parser(text, what).run()
+
+
+def names_in(node: Syntax) -> set[str]:
+    """The names that stand for values, not those of functions.
+
+    Examples
+    --------
+    >>> sorted(names_in(parse("f(x) + 2*y")))
+    ['x', 'y']
+    """
+    own = {node.head} if node.kind == "name" else set()
+    return own.union(*(names_in(part) for part in node.parts))
 
 
 def _join(left: Syntax, sign: str, right: Syntax) -> Syntax:

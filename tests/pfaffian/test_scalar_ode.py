@@ -78,8 +78,8 @@ def test_bad_curves(relu_x):
         restrict(relu_x, {"x11": 1, "x12": "t"})
     with pytest.raises(BadInput, match="3 coordinates"):
         restrict(relu_x, ("t", "t"))
-    with pytest.raises(BadInput, match="unknown variable 's'"):
-        restrict(relu_x, (-1, "s", -1))
+    with pytest.raises(BadInput, match="functions of 't'"):
+        restrict(relu_x, ("s", 0, 1), "t")
     with pytest.raises(BadInput, match="one field"):
         restrict(relu_x, (function_field("s")("s"), function_field("t")("t"), -1))
     with pytest.raises(BadInput, match="functions of"):
@@ -118,3 +118,12 @@ def test_the_scalar_ode_of_the_restricted_relu_system_has_the_exponents_of_the_a
         found = local_exponents(ode, point)
         assert (found.kind, dict(found.exponents)) == ("regular", {0: 1, Fraction(3, 2): 1})
     assert rational_solutions(ode) == (function_field("t")("t"),)
+
+
+def test_the_parameter_is_the_one_name_in_use():
+    system = pfaffian(operator="u*D - 1", coordinates="x", basis="1, d12", cache=False)
+    curve = system.restrict({"x11": -1, "x12": "x", "x22": -1})
+    assert curve.parameter == "x"
+    assert str(curve.scalar_ode()) in ("x^2*dx^2 - dx^2 + 5*x*dx + 4", "-x^2*dx^2 + dx^2 - 5*x*dx - 4")
+    with pytest.raises(BadInput):
+        system.restrict({"x11": -1, "x12": "x", "x22": "y"})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holokern.errors import BadInput, SingularPath, UnknownName
+from holokern.syntax import names_in, parse
 from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.fractions import FunctionField, RationalFunction, function_field
 
@@ -63,7 +64,7 @@ def restrict(system: Any, curve: Mapping[str, object] | Sequence[object], parame
         Each variable of the system as a rational function of the parameter: a text, a rational number or an element
         of Q(t).  For example ``{"x11": -1, "x12": "t", "x22": -1}``.
     parameter : str, optional
-        The name of the parameter; "t" when not given.
+        The name of the parameter; when not given, the one name that the functions use, or "t".
 
     Raises
     ------
@@ -174,6 +175,7 @@ def _operator(parameter: str, coefficients: Row) -> Operator:
 def _parameter(curve: Mapping[str, object] | Sequence[object], parameter: str | None) -> str:
     values = list(curve.values()) if isinstance(curve, Mapping) else list(curve)
     fields = {value.field.variables for value in values if isinstance(value, RationalFunction)}
+    fields |= {(name,) for value in values if isinstance(value, str) for name in names_in(parse(value, "curve"))}
     if len(fields) > 1 or any(len(names) != 1 for names in fields):
         raise BadInput("expected the coordinates of a curve in one field Q(t)")
     found = fields.pop()[0] if fields else None
