@@ -69,7 +69,6 @@ def test_the_radius_of_the_start_is_carried() -> None:
 def test_quadratic_exponents(a, b, end) -> None:  # type: ignore[no-untyped-def]
     """F' = (a + 2bt)F, F = exp(at + bt²)."""
 
-
     a, b, end = (arb(fmpq(x.numerator, x.denominator)) for x in (a, b, end))
     with ctx.workprec(128):
         rows = BallSystem((BallRow(arb_poly([1]), {0: arb_poly([a, 2 * b])}),))

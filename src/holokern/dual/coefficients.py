@@ -54,8 +54,8 @@ class HermiteSequence:
         --------
         >>> from holokern.activation.grammar import read_expression
         >>> h = hermite_sequence(read_expression("Heaviside(u)*u^2"))
-        >>> h.coefficients(Fraction(2), 3)
-        [2.00000000000000, [3.19153824321146 +/- 1.11e-15], 4.00000000000000]
+        >>> [value.str(6, radius=False) for value in h.coefficients(Fraction(2), 3)]
+        ['2.00000', '3.19154', '4.00000']
         """
         recurrence = self._recurrence_at(c)
         if recurrence is None:

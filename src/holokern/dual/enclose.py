@@ -126,7 +126,7 @@ def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, meth
     --------
     >>> k, kdot = enclose("relu", 1, 1, "1/2", digits=30)
     >>> print(k.str(20, radius=False))
-    0.30449889052211466792
+    0.30449889052211467904
     >>> k.overlaps((arb(3).sqrt() / 2 + arb.pi() / 3) / (2 * arb.pi()))
     True
     """

@@ -34,6 +34,7 @@ _MIXING = 1e-3
 _ITERATIONS = 60
 _ROUGH_BITS = 80
 _EXTRA_BITS = 24
+_HOPELESS_BITS = 4000
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
     ------
     SingularPath
         When D vanishes at an end, or so close to the path that steps become too short.
+    PrecisionLost
+        When more bits are lost than any reasonable working precision has.
 
     Examples
     --------
@@ -113,6 +116,8 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
             if here is corner:
                 break
             here, state = _advance(_Path(system, kind, singular), here, corner, state)
+            if any(entry.rad() > arb(2) ** _HOPELESS_BITS for entry in state):
+                raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
         else:
             raise SingularPath(f"more than {_MOST_STEPS} steps from {start.str(5)} to {end.str(5)}: a singular path")
     return [entry.real for entry in state]
