@@ -127,6 +127,8 @@ def test_many_angles_and_pairs_at_once() -> None:
 def test_whom_it_serves() -> None:
     assert serves_hermite(activation("relu")) is None
     assert "quadrature" in (serves_hermite(activation("tanh")) or "")
+    by_ode = activation(operator="D^2 + 1", values={0: [0, 1]})
+    assert "expression" in (serves_hermite(by_ode) or "")
     with pytest.raises(Unsupported, match="hermite"):
         dual("tanh", 1, 1, 0.5, method="hermite")
 

@@ -91,11 +91,9 @@ def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int =
 
 def serves_hermite(activation: Any) -> str | None:
     """Why an activation cannot be served, or None."""
-    tree = getattr(activation, "tree", None)
-    if tree is None:
-        return "its integrals are needed as balls, which only an expression gives; use method='hgm' or 'quadrature'"
     try:
-        hermite_sequence(tree)
+        # an activation given by its ODE has no tree, and says so
+        hermite_sequence(activation.tree)
     except HolokernError as error:
         return str(error)
     return None
