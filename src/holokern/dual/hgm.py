@@ -146,8 +146,8 @@ class _Result:
         ):
             value[where] = column[:, 0]
             spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
-            floor = _EPS * (2 * np.abs(column[:, 0]) + 0.1 * np.abs(columns[0][:, 0]) + 0.1 * np.abs(columns[1][:, 0]))
-            error[where] = np.nan_to_num(3 * spread + 2 * tail + floor, nan=np.inf)
+            floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * np.abs(columns[0][:, 0]) + 0.3 * np.abs(columns[1][:, 0]))
+            error[where] = np.nan_to_num(3 * spread + 6 * tail + floor, nan=np.inf)
 
     def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
         """k, k̇ and errors, without the factors that made k̇ bounded."""

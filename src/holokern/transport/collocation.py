@@ -123,26 +123,32 @@ def approach(system: NearEnd, start: float, states: Array, phi: Array, outputs: 
     here = start
     best, worse = np.inf, 0
     for _ in range(_LAST):
-        if not np.any(phi <= here):
-            break
         todo = np.nonzero(phi <= here)[0]
-        last = [collocate(system, here, 0.0, s, n).at(phi[todo])[:, outputs] for s, n in zip(pair, DEGREES, strict=True)]
-        moved = np.abs(last[1] - last[0])
-        better = np.max(moved, axis=1) < np.max(errors[todo], axis=1)
-        values[todo[better]], errors[todo[better]] = last[1][better], moved[better] + _EPS * np.abs(last[1][better])
-        scale = np.max(np.abs(last[1]), axis=0)
-        now = float(np.nan_to_num(np.max(moved / np.where(scale > 0, scale, 1.0)), nan=np.inf))
+        if not len(todo):
+            break
+        panels = [collocate(system, here, 0.0, s, n) for s, n in zip(pair, DEGREES, strict=True)]
+        now = _improve(panels, phi, todo, outputs, values, errors)
         best, worse = (now, 0) if now < best else (best, worse + 1)
         if best <= _ENOUGH or worse >= 3:
             break
         panels = [collocate(system, here, here / 2, s, n) for s, n in zip(pair, DEGREES, strict=True)]
         inside = np.nonzero((phi <= here) & (phi >= here / 2))[0]
-        found = [panel.at(phi[inside])[:, outputs] for panel in panels]
-        moved = np.abs(found[1] - found[0])
-        better = np.max(moved, axis=1, initial=0) < np.max(errors[inside], axis=1, initial=0)
-        values[inside[better]], errors[inside[better]] = found[1][better], moved[better] + _EPS * np.abs(found[1][better])
+        if len(inside):
+            _improve(panels, phi, inside, outputs, values, errors)
         pair, here = [panel.end for panel in panels], here / 2
     return values, errors
+
+
+def _improve(panels: list[Panel], phi: Array, some: Array, outputs: Array, values: Array, errors: Array) -> float:
+    """Put in the finer panel's values where they are better; the largest relative difference is returned."""
+    coarse, fine = (panel.at(phi[some])[:, outputs] for panel in panels)
+    moved = np.nan_to_num(np.abs(fine - coarse), nan=np.inf)
+    # two panels may agree somewhere by chance: their differences elsewhere count too
+    moved = np.maximum(moved, 0.3 * np.max(moved, axis=0)) + _EPS * np.abs(fine)
+    better = np.max(moved, axis=1) < np.max(errors[some], axis=1)
+    values[some[better]], errors[some[better]] = fine[better], moved[better]
+    scale = np.max(np.abs(fine), axis=0)
+    return float(np.max(moved / np.where(scale > 0, scale, 1.0)))
 
 
 @lru_cache(maxsize=64)

@@ -32,11 +32,14 @@ class LocalSystem:
         N.
     slope : array, (tracks, order + 1, rank), optional
         S with S H = D c1c2k̇, where k̇ is not an entry of H.
+    noise : array, (tracks,), optional
+        How many units in the last place the series are off, where that is more than one.
     """
 
     bottom: Array
     top: Array
     slope: Array | None
+    noise: Array | None = None
 
 
 class Path(Protocol):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from holokern.errors import BadInput, SingularPath
 from holokern.transport.path import Path
 
-__all__ = ["INTEGRATORS", "solve_along"]
+__all__ = ["INTEGRATORS", "integrate", "solve_along"]
 
 Array = NDArray[Any]
 
@@ -35,8 +35,6 @@ def solve_along(
     error : float
         About the relative error: what the tolerance asked for.
     """
-    if integrator not in INTEGRATORS:
-        raise BadInput(f"unknown integrator {integrator!r}; solve_ivp has {', '.join(INTEGRATORS)}")
     from holokern.transport.stepper import taylor_coefficients
 
     tracks = np.array([track])
@@ -51,24 +49,26 @@ def solve_along(
             halt = min(_HALT, 0.5 * abs(corner - here))
             if free < halt:
                 stop = corner - (corner - here) / abs(corner - here) * halt
-        value = _integrate(path, tracks, here, stop, value, rtol, integrator)
+        value = integrate(path, tracks, here, stop, value, rtol, integrator)
         here = stop
     at = np.array([here if start.imag else here.real])
     local = path.local(tracks, at, 16)
     series, slopes = taylor_coefficients(local, value[None, :, None])
     powers = (target - at[0]) ** np.arange(17)
-    return np.tensordot(powers, series[0, :, :, 0], 1), powers @ slopes[0, :, 0], 100 * rtol
+    return np.tensordot(powers, series[0, :, :, 0], 1), powers @ slopes[0, :, 0], 2 * rtol
 
 
-def _integrate(
+def integrate(
     path: Path, tracks: Array, here: complex, there: complex, value: Array, rtol: float, integrator: str
 ) -> Array:
+    """One run of solve_ivp along one track, from one parameter to another, real or complex."""
+    if integrator not in INTEGRATORS:
+        raise BadInput(f"unknown integrator {integrator!r}; solve_ivp has {', '.join(INTEGRATORS)}")
     from scipy.integrate import solve_ivp
 
     length = there - here
     if length == 0:
         return value
-
     real = not np.iscomplexobj(value)
 
     def slope(t: float, y: Array) -> Array:

@@ -80,17 +80,50 @@ def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]
     tail = -local.bottom[:, None, 1:]
     constant = not np.any(tail)
     back[:, (width - 1) * rank :] = state
+    sizes = _Rounding(local, wide, tail, back, columns) if columns > 1 else None
     for n in range(width - 1):
         new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :]).reshape(tracks, -1)
         if n and not constant:
             # scaled holds n H_n, backwards too
             new = new + np.matmul(tail[:, :, :n], scaled[:, width - 1 - n : width - 1])[:, 0]
+        if sizes is not None:
+            new = new + sizes.noise(n)
         new = new * inverse
         scaled[:, width - 2 - n] = new
         start = (width - 2 - n) * rank
-        back[:, start : start + rank] = (new / (n + 1)).reshape(tracks, rank, columns)
+        found = (new / (n + 1)).reshape(tracks, rank, columns)
+        back[:, start : start + rank] = found
+        if sizes is not None:
+            sizes.add(n, found[:, :, :1])
     value = back.reshape(tracks, width, rank, columns)[:, ::-1]
     return value, _quotient(local, value) if local.slope is not None else np.zeros((tracks, width, columns))
+
+
+class _Rounding:
+    """Rounding errors of the recurrence, put into the perturbations: a unit in the last place of every product."""
+
+    def __init__(self, local: LocalSystem, wide: Array, tail: Array, back: Array, columns: int) -> None:
+        self.wide, self.tail = np.abs(wide), np.abs(tail)
+        if local.noise is not None:
+            self.wide, self.tail = (part * local.noise[:, None, None] for part in (self.wide, self.tail))
+        self.back = np.abs(back[:, :, :1])
+        tracks, self.rank, length = wide.shape
+        self.width = length // self.rank
+        self.scaled = np.zeros((tracks, self.width, self.rank))
+        shape = (self.width, self.rank, columns)
+        self.signs = np.random.default_rng(1).choice([-_EPS, _EPS], size=shape)
+        self.signs[:, :, 0] = 0.0
+
+    def noise(self, n: int) -> Array:
+        size = np.matmul(self.wide[:, :, : (n + 1) * self.rank], self.back[:, (self.width - 1 - n) * self.rank :])
+        if n:
+            size[:, :, 0] += np.matmul(self.tail[:, :, :n], self.scaled[:, self.width - 1 - n : self.width - 1])[:, 0]
+        return np.asarray((size * self.signs[n]).reshape(len(size), -1))
+
+    def add(self, n: int, found: Array) -> None:
+        start = (self.width - 2 - n) * self.rank
+        self.back[:, start : start + self.rank] = np.abs(found)
+        self.scaled[:, self.width - 2 - n] = (n + 1) * np.abs(found[:, :, 0])
 
 
 def _quotient(local: LocalSystem, value: Array) -> Array:
