@@ -13,6 +13,7 @@ import click
 from holokern import __version__
 from holokern.cli.activations import activations
 from holokern.cli.derive import derive
+from holokern.cli.kernel import kernel
 from holokern.cli.dual import dual
 from holokern.cli.paper import paper
 from holokern.errors import HolokernError
@@ -89,5 +90,6 @@ def main() -> None:
 
 main.add_command(activations)
 main.add_command(derive)
+main.add_command(kernel)
 main.add_command(dual)
 main.add_command(paper)

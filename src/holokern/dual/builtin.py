@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holokern.dual.closed import closed, has_no_closed_form
+from holokern.dual.compiled import cannot_compile, compiled
 from holokern.dual.gauss_hermite import gauss_hermite
 from holokern.dual.quadrature import quadrature
 from holokern.dual.registry import Method, register
@@ -23,5 +24,14 @@ register(
         gauss_hermite,
         "the paper's baseline: product Gauss–Hermite rule, its degree doubled until it settles",
         options=("degree", "change", "most"),
+    )
+)
+register(
+    Method(
+        "compiled",
+        cannot_compile,
+        compiled,
+        "Chebyshev tensors over the range of deviations; breaks at 0 only; for many points",
+        aligned=True,
     )
 )

@@ -223,7 +223,9 @@ def _compile(sigma: Any, low: float, high: float) -> CompiledDual:
     made = shape.build(sigma, rank, angles, degree)
     made = replace(made, error=_measured_error(made, shape, low, high))
     if not made.error <= 1e-11:
-        raise PrecisionLost(f"{label}: the compiled kernel is off by {made.error:.1e} on deviations [{low:.4g}, {high:.4g}]")
+        raise PrecisionLost(
+            f"{label}: the compiled kernel is off by {made.error:.1e} on deviations [{low:.4g}, {high:.4g}]"
+        )
     return made if degree is None else replace(made, low=0.0, high=np.inf)
 
 

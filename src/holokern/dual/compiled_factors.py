@@ -13,9 +13,8 @@ from holokern.dual.panels import Array
 
 __all__ = ["Block", "Factors", "LocalDual", "localise"]
 
-_DROPPED = 3e-14
+_DROPPED = 1e-13
 _UNROLLED = 4
-_MOST_IN_BLOCK = 16
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,14 @@ class Factors:
         if len(tensor) == 1:
             return cls(tensor, np.ones((1, 1)))
         left, sizes, _ = np.linalg.svd(tensor.reshape(len(tensor), -1), full_matrices=False)
-        basis = left[:, : max(1, int(np.sum(sizes > _DROPPED / 3)))]
+        basis = left[:, : max(1, int(np.sum(sizes > _DROPPED / 10)))]
         return cls(np.einsum("pa,qb,pqm->abm", basis, basis, tensor, optimize=True), basis)
 
     def vectors(self, place: Array) -> Array:
         """The functions b at the points, one row each."""
-        return np.ascontiguousarray(np.polynomial.chebyshev.chebval(place, self.functions))
+        return np.ascontiguousarray(
+            (np.polynomial.chebyshev.chebvander(place, len(self.functions) - 1) @ self.functions).T
+        )
 
     def block(self, place: Array) -> Block:
         """Re-expand in polynomials of the second deviation about those of a block of columns.
@@ -72,11 +73,11 @@ class Factors:
         """
         low, high = float(np.min(place)), float(np.max(place))
         middle, half = (low + high) / 2, max((high - low) / 2, 1e-8)
-        count = min(len(self.functions), _MOST_IN_BLOCK) if high > low else 1
+        count = len(self.functions) if high > low else 1
         to_block = chebyshev_matrix(count) @ self.vectors(middle + half * chebyshev_nodes(count)).T
-        core = np.einsum("pqm,sq->psm", self.core, to_block, optimize=True)
-        weight = np.abs(core).sum(axis=0)
-        needed = np.array([int(np.max(np.nonzero(row > _DROPPED)[0], initial=-1)) + 1 for row in weight])
+        core = np.matmul(to_block, self.core)
+        heavy = np.abs(core).sum(axis=0) > _DROPPED
+        needed = np.max(np.where(heavy, np.arange(1, core.shape[2] + 1), 0), axis=1)
         kept = max(1, int(np.max(np.nonzero(needed)[0], initial=0)) + 1)
         lengths = np.array([-(-n // _UNROLLED) * _UNROLLED for n in needed[:kept]], dtype=np.int64)
         padded = np.zeros((len(core), kept, int(np.max(lengths))))

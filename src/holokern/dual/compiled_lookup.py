@@ -34,7 +34,16 @@ def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> N
     fastmath=True,
 )
 def sector_sums(
-    table: Any, panels_a_unit: Any, half: Any, c: Any, sines: Any, weights: Any, rho: Any, masses: Any, same: Any, opposite: Any
+    table: Any,
+    panels_a_unit: Any,
+    half: Any,
+    c: Any,
+    sines: Any,
+    weights: Any,
+    rho: Any,
+    masses: Any,
+    same: Any,
+    opposite: Any,
 ) -> None:
     """Σ w f(±c_a ρ sin t) f(±c_b ρ sin(α - t)) for equal and for opposite signs, all a and b; ``sines`` is sin t.
 

@@ -1,0 +1,5 @@
+"""Infinitely wide networks: NNGP and NTK matrices of layers, tiled."""
+
+from holokern.network.network import Network
+
+__all__ = ["Network"]

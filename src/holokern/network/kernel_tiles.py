@@ -16,10 +16,39 @@ from holokern.network.angles import ARCSINE
 
 __all__ = ["first_angles", "layer", "mirror", "write_rows"]
 
-_ARCSINE = np.array(ARCSINE)
+_ARCSINE = ARCSINE
 _NEAR = 2e-3
 _BLOCK = 64
+_CHUNK = 128
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract", "nsz"}}
+
+
+@numba.njit(inline="always")
+def _polynomial(y: Any) -> Any:
+    """The polynomial ARCSINE of degree 20; written out, as a loop inside would keep the loops around it scalar."""
+    z = y * y
+    even = _ARCSINE[0]
+    odd = _ARCSINE[1]
+    even = even * z + _ARCSINE[2]
+    odd = odd * z + _ARCSINE[3]
+    even = even * z + _ARCSINE[4]
+    odd = odd * z + _ARCSINE[5]
+    even = even * z + _ARCSINE[6]
+    odd = odd * z + _ARCSINE[7]
+    even = even * z + _ARCSINE[8]
+    odd = odd * z + _ARCSINE[9]
+    even = even * z + _ARCSINE[10]
+    odd = odd * z + _ARCSINE[11]
+    even = even * z + _ARCSINE[12]
+    odd = odd * z + _ARCSINE[13]
+    even = even * z + _ARCSINE[14]
+    odd = odd * z + _ARCSINE[15]
+    even = even * z + _ARCSINE[16]
+    odd = odd * z + _ARCSINE[17]
+    even = even * z + _ARCSINE[18]
+    odd = odd * z + _ARCSINE[19]
+    even = even * z + _ARCSINE[20]
+    return even + y * odd
 
 
 @numba.njit(inline="always")
@@ -28,11 +57,21 @@ def _angle(gap: Any) -> Any:
     gap = min(max(gap, 0.0), 2.0)
     square = 0.5 * min(gap, 2.0 - gap)
     y = 4.0 * square - 1.0
-    total = _ARCSINE[0]
-    for n in range(1, _ARCSINE.shape[0]):
-        total = total * y + _ARCSINE[n]
+    total = _polynomial(y)
     small = 2.0 * math.sqrt(square) * total
     return small if gap <= 1.0 else math.pi - small
+
+
+@numba.njit(**_OPTIONS)
+def _angle_between(first: Any, second: Any, same: Any) -> Any:
+    """The angle between nearly parallel unit vectors by their difference, or sum when they are opposite."""
+    square = 0.0
+    sign = 1.0 if same else -1.0
+    for k in range(first.shape[0]):
+        part = first[k] - sign * second[k]
+        square += part * part
+    small = 2.0 * math.asin(min(0.5 * math.sqrt(square), 1.0))
+    return small if same else math.pi - small
 
 
 @numba.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], b1[::1], b1[::1])", **_OPTIONS)
@@ -41,46 +80,102 @@ def first_angles(tile: Any, rows: Any, columns: Any, zero_rows: Any, zero_column
 
     A zero vector counts as orthogonal to all others and as parallel to zero vectors.
     """
+    width = tile.shape[1]
+    cosines = np.empty(width)
     for i in range(tile.shape[0]):
         line = tile[i]
-        for j in range(line.shape[0]):
-            cosine = line[j]
-            if abs(cosine) > 1.0 - _NEAR:
-                square = 0.0
-                sign = 1.0 if cosine > 0 else -1.0
-                for k in range(rows.shape[1]):
-                    part = rows[i, k] - sign * columns[j, k]
-                    square += part * part
-                small = 2.0 * math.asin(min(0.5 * math.sqrt(square), 1.0))
-                line[j] = small if cosine > 0 else math.pi - small
-            elif zero_rows[i] and zero_columns[j]:
-                line[j] = 0.0
-            else:
-                line[j] = _angle(1.0 - cosine)
+        nearest = 0.0
+        for j in range(width):
+            cosines[j] = line[j]
+            line[j] = _angle(1.0 - line[j])
+        for j in range(width):
+            nearest = max(nearest, abs(cosines[j]))
+        if nearest > 1.0 - _NEAR:
+            for j in range(width):
+                if abs(cosines[j]) > 1.0 - _NEAR:
+                    line[j] = _angle_between(rows[i], columns[j], cosines[j] > 0.0)
+        if zero_rows[i]:
+            for j in range(width):
+                if zero_columns[j]:
+                    line[j] = 0.0
 
 
 @numba.njit(**_OPTIONS)
-def _expand(core: Any, lengths: Any, row: Any, columns: Any, polynomials: Any, coefficients: Any, part: Any, result: Any) -> None:
-    """result[j] = Σ core[p, q, m] row[p] columns[q, j] polynomials[m, j]."""
+def _chebyshev(angles: Any, scale: Any, polynomials: Any) -> None:
+    """T_m of the angle mapped to [-1, 1], one row each."""
+    width = angles.shape[0]
+    constant, linear = polynomials[0], polynomials[1]
+    for j in range(width):
+        constant[j] = 1.0
+        linear[j] = scale * angles[j] - 1.0
+    for m in range(2, polynomials.shape[0]):
+        now, before, earlier = polynomials[m], polynomials[m - 1], polynomials[m - 2]
+        for j in range(width):
+            now[j] = 2.0 * linear[j] * before[j] - earlier[j]
+
+
+@numba.njit(**_OPTIONS)
+def _joined(
+    gap: Any, sign: Any, norms: Any, deviations: Any, norm: Any, bias: Any, deviation: Any, residual: Any, line: Any
+) -> None:
+    """The angle between points whose parts are joined: the formula of `layer`."""
+    square = bias * bias
+    deviation = deviation if residual else 0.0
+    for j in range(line.shape[0]):
+        other = norms[j]
+        there = deviations[j] if residual else 0.0
+        left = norm * norm + square + deviation * deviation
+        right = other * other + square + there * there
+        root = math.sqrt(left * right)
+        inner = norm * other + square + deviation * there
+        a, b, c = bias * (norm - other), bias * (deviation - there), norm * there - deviation * other
+        half = math.sin(0.5 * line[j]) if residual else 0.0
+        lost = norm * other * (2.0 - gap[j] if sign[j] < 0.0 else gap[j]) + deviation * there * 2.0 * half * half
+        line[j] = _angle((lost + (a * a + b * b + c * c) / (root + inner)) / root) if root > 0.0 else 0.5 * math.pi
+
+
+@numba.njit(**_OPTIONS)
+def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> None:
+    """coefficients[q, m] = Σ core[p, q, m] row[p]."""
+    for q in range(lengths.shape[0]):
+        line = coefficients[q]
+        for m in range(lengths[q]):
+            line[m] = 0.0
+        for p in range(row.shape[0]):
+            factor, source = row[p], core[p, q]
+            for m in range(lengths[q]):
+                line[m] += factor * source[m]
+
+
+@numba.njit(**_OPTIONS)
+def _expand(
+    coefficients: Any, lengths: Any, columns: Any, start: Any, polynomials: Any, part: Any, result: Any
+) -> None:
+    """result[j] = Σ coefficients[q, m] columns[q, start + j] polynomials[m, j]."""
     width = result.shape[0]
     for j in range(width):
         result[j] = 0.0
     for q in range(lengths.shape[0]):
         length = lengths[q]
-        for m in range(length):
-            coefficients[m] = 0.0
-        for p in range(row.shape[0]):
-            factor = row[p]
-            for m in range(length):
-                coefficients[m] += factor * core[p, q, m]
+        line = coefficients[q]
         for j in range(width):
             part[j] = 0.0
-        for m in range(0, length, 4):
-            a, b, c, d = coefficients[m], coefficients[m + 1], coefficients[m + 2], coefficients[m + 3]
+        # Eight terms at a time, to load and store the sums less often; the lengths are multiples of four.
+        for m in range(0, length - 4, 8):
+            a0, a1, a2, a3 = line[m], line[m + 1], line[m + 2], line[m + 3]
+            a4, a5, a6, a7 = line[m + 4], line[m + 5], line[m + 6], line[m + 7]
+            t0, t1, t2, t3 = polynomials[m], polynomials[m + 1], polynomials[m + 2], polynomials[m + 3]
+            t4, t5, t6, t7 = polynomials[m + 4], polynomials[m + 5], polynomials[m + 6], polynomials[m + 7]
+            for j in range(width):
+                low = a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
+                part[j] += low + (a4 * t4[j] + a5 * t5[j] + a6 * t6[j] + a7 * t7[j])
+        if length % 8:
+            m = length - 4
+            a0, a1, a2, a3 = line[m], line[m + 1], line[m + 2], line[m + 3]
             t0, t1, t2, t3 = polynomials[m], polynomials[m + 1], polynomials[m + 2], polynomials[m + 3]
             for j in range(width):
-                part[j] += a * t0[j] + b * t1[j] + c * t2[j] + d * t3[j]
-        column = columns[q]
+                part[j] += a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
+        column = columns[q, start : start + width]
         for j in range(width):
             result[j] += part[j] * column[j]
 
@@ -126,75 +221,75 @@ def layer(
     """
     height, width = theta.shape
     degrees = max(4, bend_core.shape[2], slope_core.shape[2])
-    polynomials = np.empty((degrees, width))
-    coefficients = np.empty(degrees)
-    part, gap, bend, slope = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    folded, sign = np.empty(width), np.empty(width)
-    ones = np.zeros((4, width))
+    gap_line = np.zeros((gap_core.shape[1], 4))
+    bend_line, slope_line = np.empty(bend_core.shape[1:]), np.empty(slope_core.shape[1:])
+    # The polynomials of a chunk of columns stay in the nearest cache.
+    room = np.empty((degrees, _CHUNK))
+    ones = np.zeros((4, _CHUNK))
     ones[0, :] = 1.0
+    scratch = np.empty((6, _CHUNK))
     scale = 4.0 / math.pi if fold != 0 else 2.0 / math.pi
-    log_columns, norm_columns, slope_columns_norm, c_columns = columns[0], columns[1], columns[2], columns[3]
+    turn = float(fold)
+    square = bias * bias
     for i in range(height):
-        line = theta[i]
-        t0, t1 = polynomials[0], polynomials[1]
-        for j in range(width):
-            far = fold != 0 and line[j] > 0.5 * math.pi
-            angle = math.pi - line[j] if far else line[j]
-            folded[j] = angle
-            sign[j] = -1.0 if far else 1.0
-            t0[j] = 1.0
-            t1[j] = scale * angle - 1.0
-        for m in range(2, degrees):
-            now, before, earlier = polynomials[m], polynomials[m - 1], polynomials[m - 2]
-            for j in range(width):
-                now[j] = 2.0 * t1[j] * before[j] - earlier[j]
-        _expand(gap_core, gap_lengths, gap_rows[i], gap_columns, ones, coefficients, part, gap)
-        _expand(bend_core, bend_lengths, bend_rows[i], bend_columns, polynomials, coefficients, part, bend)
         log_c, norm, slope_norm, deviation = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
-        for j in range(width):
-            apart = log_c - log_columns[j]
-            step = folded[j] * folded[j] if power == 2 else folded[j]
-            gap[j] = apart * apart * gap[j] + step * bend[j]
+        _contract(gap_core, gap_lengths, gap_rows[i], gap_line)
+        _contract(bend_core, bend_lengths, bend_rows[i], bend_line)
         if with_tangent:
-            _expand(slope_core, slope_lengths, slope_rows[i], slope_columns, polynomials, coefficients, part, slope)
-            for j in range(width):
-                turned = -fold if sign[j] < 0 else 1
-                slope[j] *= slope_norm * slope_columns_norm[j] * turned
-        square = bias * bias
-        own, tan = sigma[i], tangent[i]
-        for j in range(width):
-            turned = fold if sign[j] < 0 else 1
-            new = norm * norm_columns[j] * (1.0 - gap[j]) * turned + square
-            if residual:
-                tan[j] += (tan[j] * slope[j] if with_tangent else 0.0) + new
-                own[j] += new
+            _contract(slope_core, slope_lengths, slope_rows[i], slope_line)
+        for start in range(0, width, _CHUNK):
+            stop = min(start + _CHUNK, width)
+            size = stop - start
+            line, own, tan = theta[i, start:stop], sigma[i, start:stop], tangent[i, start:stop]
+            logs, norms, slopes = columns[0, start:stop], columns[1, start:stop], columns[2, start:stop]
+            part, gap, bend = scratch[0, :size], scratch[1, :size], scratch[2, :size]
+            slope, folded, sign = scratch[3, :size], scratch[4, :size], scratch[5, :size]
+            if fold == 0:
+                for j in range(size):
+                    folded[j] = line[j]
+                    sign[j] = 1.0
             else:
-                tan[j] = (tan[j] * slope[j] if with_tangent else 0.0) + new
-                own[j] = new
-        if bias == 0.0 and not residual:
-            for j in range(width):
-                angle = _angle(gap[j])
-                line[j] = math.pi - angle if sign[j] < 0 and fold < 0 else angle
-        else:
-            for j in range(width):
-                other = norm_columns[j]
-                far = sign[j] < 0 and fold < 0
-                inner = norm * other + square
-                cross = bias * (norm - other)
-                lagrange = cross * cross
-                lost = norm * other * (2.0 - gap[j] if far else gap[j])
-                outer = (norm * norm + square) * (other * other + square)
-                if residual:
-                    there = c_columns[j]
-                    left, right = norm * norm + square + deviation * deviation, other * other + square + there * there
-                    outer = left * right
-                    inner += deviation * there
-                    first, second = norm * there - deviation * other, bias * (there - deviation)
-                    lagrange += first * first + second * second
-                    half = math.sin(0.5 * line[j])
-                    lost += deviation * there * 2.0 * half * half
-                root = math.sqrt(outer)
-                line[j] = _angle((lost + lagrange / (root + inner)) / root) if root > 0.0 else 0.5 * math.pi
+                for j in range(size):
+                    far = line[j] > 0.5 * math.pi
+                    folded[j] = math.pi - line[j] if far else line[j]
+                    sign[j] = turn if far else 1.0
+            _chebyshev(folded, scale, room)
+            _expand(gap_line, gap_lengths, gap_columns, start, ones, part, gap)
+            _expand(bend_line, bend_lengths, bend_columns, start, room, part, bend)
+            if power == 2:
+                for j in range(size):
+                    apart = log_c - logs[j]
+                    gap[j] = apart * apart * gap[j] + folded[j] * folded[j] * bend[j]
+            else:
+                for j in range(size):
+                    apart = log_c - logs[j]
+                    gap[j] = apart * apart * gap[j] + folded[j] * bend[j]
+            if with_tangent:
+                _expand(slope_line, slope_lengths, slope_columns, start, room, part, slope)
+                for j in range(size):
+                    slope[j] *= slope_norm * slopes[j]
+                if fold > 0:
+                    for j in range(size):
+                        slope[j] = -slope[j] if line[j] > 0.5 * math.pi else slope[j]
+            else:
+                for j in range(size):
+                    slope[j] = 0.0
+            for j in range(size):
+                part[j] = norm * norms[j] * (1.0 - gap[j]) * sign[j] + square
+            if residual:
+                for j in range(size):
+                    tan[j] += tan[j] * slope[j] + part[j]
+                    own[j] += part[j]
+            else:
+                for j in range(size):
+                    tan[j] = tan[j] * slope[j] + part[j]
+                    own[j] = part[j]
+            if residual or bias != 0.0:
+                _joined(gap, sign, norms, columns[3, start:stop], norm, bias, deviation, residual, line)
+            else:
+                for j in range(size):
+                    angle = _angle(gap[j])
+                    line[j] = math.pi - angle if sign[j] < 0.0 else angle
 
 
 @numba.njit(**_OPTIONS)

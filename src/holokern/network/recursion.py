@@ -96,12 +96,21 @@ def layer_matrices(specs: tuple[LayerSpec, ...], points: Points) -> list[tuple[A
     for plan in plans:
         slopes = plan.local.whole.has_slope
         before, tangent = sigma.copy(), np.ones_like(sigma)
-        _layer(plan, plan.row_vectors(), plan.blocks(slice(None)), slice(None), slice(None), (theta, sigma, tangent), slopes)
+        _layer(
+            plan,
+            plan.row_vectors(),
+            plan.blocks(slice(None)),
+            slice(None),
+            slice(None),
+            (theta, sigma, tangent),
+            slopes,
+        )
         # With Θ = 1 before it, a layer leaves Σ̇ + Σ (and 1 more when residual).
         dot = tangent - sigma - (1.0 - before if plan.spec.residual else 0.0)
-        result.append(tuple(_symmetric(m)[back] for m in ((sigma, dot) if slopes else (sigma, np.empty((0, 0))))[:1]) + (
-            (_symmetric(dot)[back],) if slopes else (np.empty((0, 0)),)
-        ))
+        result.append(
+            tuple(_symmetric(m)[back] for m in ((sigma, dot) if slopes else (sigma, np.empty((0, 0))))[:1])
+            + ((_symmetric(dot)[back],) if slopes else (np.empty((0, 0)),))
+        )
     return result  # type: ignore[return-value]
 
 
@@ -189,7 +198,10 @@ def _zero_vectors(plan: LayerPlan, some: slice, others: slice, tile: tuple[Array
     zero_rows, zero_columns = rows.zero[some][:, None], columns.zero[others]
     norms = rows.numbers[1][some][:, None] * columns.numbers[1][others]
     value = np.where(zero_rows & zero_columns, norms, rows.means[some][:, None] * columns.means[others])
-    variance = [side.after[part] + (side.numbers[3][part] ** 2 if plan.spec.residual else 0.0) for side, part in ((rows, some), (columns, others))]
+    variance = [
+        side.after[part] + (side.numbers[3][part] ** 2 if plan.spec.residual else 0.0)
+        for side, part in ((rows, some), (columns, others))
+    ]
     root = np.sqrt(variance[0][:, None] * variance[1])
     with np.errstate(invalid="ignore", divide="ignore"):
         angle = np.where(root > 0, np.arccos(np.clip(value / root, -1.0, 1.0)), np.pi / 2)

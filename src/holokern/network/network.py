@@ -1,0 +1,251 @@
+"""`Network`: an infinitely wide network, and its NNGP and NTK matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holokern.activation import activation as as_activation
+from holokern.dual.panels import Array
+from holokern.dual.quadrature import norms
+from holokern.errors import BadInput, Unsupported
+from holokern.network.output import Target, destination
+from holokern.network.plan import LayerSpec, Points
+from holokern.network.recursion import Diagonals, diagonals, fill, layer_matrices
+
+__all__ = ["Network"]
+
+_MOST_LAYERS = 10_000
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Network:
+    """A fully connected network of infinite width with ``depth`` hidden layers.
+
+    With Σ⁰ = x·x' + β² and, for h = 1, …, depth,
+
+        Σʰ = w k(Σʰ⁻¹) + β²,    Σ̇ʰ = w k̇(Σʰ⁻¹),    Θ ← Θ Σ̇ʰ + Σʰ,   from Θ = Σ⁰,
+
+    the NNGP kernel is the last Σ, and the NTK the last Θ [SakodaTakayama2024], [Arora2019].
+
+    Parameters
+    ----------
+    activation
+        An activation (or a name, an expression …) for all layers, or a sequence of them, one for each layer.
+    depth
+        The number of hidden layers; may be left out with a sequence.
+    bias
+        The standard deviation β of the biases.
+    weight_variance
+        None for the paper's normalisation w = c_σ = 1/E[σ(z)²] with Σ⁰ = x·x' + β². A number W_std² for the usual
+        parametrisation: w = W_std² in every layer and Σ⁰ = W_std² x·x'/d + β², d the dimension of x.
+    residual
+        Whether every hidden layer is added to what it was given, f ← f + Wσ(f) + b. Then Σʰ = Σʰ⁻¹ + w k + β² and
+        Θ ← Θ + Θ Σ̇ʰ + w k + β².
+
+    Notes
+    -----
+    Zero vectors (without bias) count as orthogonal to all other points, which is the limit of small vectors there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> net = Network("relu", depth=2)
+    >>> x = np.array([[1.0, 0.0], [0.6, 0.8]])
+    >>> net.nngp(x).round(6).tolist()
+    [[1.0, 0.812405], [0.812405, 1.0]]
+    >>> net.ntk(x).round(6).tolist()
+    [[3.0, 1.747085], [1.747085, 3.0]]
+    """
+
+    layers_spec: tuple[LayerSpec, ...]
+    bias: float
+    weight_variance: float | None
+    residual: bool
+
+    def __init__(
+        self,
+        activation: Any,
+        depth: int | None = None,
+        bias: float = 0.0,
+        weight_variance: float | None = None,
+        residual: bool = False,
+    ) -> None:
+        sigmas = _activations(activation, depth)
+        spread = _number("bias", bias)
+        if spread < 0:
+            raise BadInput(f"bias = {bias!r} is negative; it is a standard deviation, pass a number >= 0")
+        weight = None if weight_variance is None else _number("weight_variance", weight_variance)
+        if weight is not None and weight <= 0:
+            raise BadInput(f"weight_variance = {weight_variance!r} is not positive; pass W_std², or None for c_σ")
+        normal = {sigma: weight if weight is not None else _normalisation(sigma) for sigma in dict.fromkeys(sigmas)}
+        specs = tuple(LayerSpec(sigma, normal[sigma], spread, bool(residual)) for sigma in sigmas)
+        for name, value in (
+            ("layers_spec", specs),
+            ("bias", spread),
+            ("weight_variance", weight),
+            ("residual", bool(residual)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def depth(self) -> int:
+        """The number of hidden layers."""
+        return len(self.layers_spec)
+
+    @property
+    def activations(self) -> tuple[Any, ...]:
+        """The activation of each hidden layer."""
+        return tuple(spec.activation for spec in self.layers_spec)
+
+    def nngp(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+        """The NNGP kernel between the rows of X and of Y (of X itself without Y).
+
+        Parameters
+        ----------
+        X, Y
+            Arrays with one row a point; float32 gives float32.
+        out
+            None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
+        threads
+            How many threads share the rows; as many as there are processors by default.
+        """
+        return self._matrices(X, Y, (out, None), threads, (True, False))[0]
+
+    def ntk(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+        """The neural tangent kernel; the parameters are those of `nngp`.
+
+        Raises
+        ------
+        Unsupported
+            If an activation jumps: its derivative is not a function and the NTK is infinite on the diagonal.
+        """
+        return self._matrices(X, Y, (None, out), threads, (False, True))[1]
+
+    def both(
+        self, X: Any, Y: Any = None, *, out: tuple[Target, Target] = (None, None), threads: int | None = None
+    ) -> tuple[Array, Array]:
+        """(NNGP, NTK) in one pass; ``out`` is a pair."""
+        nngp, ntk = self._matrices(X, Y, out, threads, (True, True))
+        return nngp, ntk
+
+    def last_layer(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+        """The tangent kernel when only the last layer is trained: its gradients are the features, so it is the NNGP."""
+        return self.nngp(X, Y, out=out, threads=threads)
+
+    def diagonals(self, X: Any) -> Diagonals:
+        """Σ and Θ of every point with itself, without the matrices; Θ is infinite where an activation jumps.
+
+        Examples
+        --------
+        >>> Network("erf", depth=1).diagonals([[1.0], [2.0]]).nngp.round(6).tolist()
+        [1.0, 1.507502]
+        """
+        points = self._points(_matrix("X", X))
+        if not self._jumping:
+            return diagonals(self.layers_spec, points)
+        found = diagonals(self.layers_spec, points)
+        return Diagonals(found.nngp, np.full_like(found.nngp, np.inf))
+
+    def layers(self, X: Any) -> list[tuple[Array, Array]]:
+        """(Σʰ, Σ̇ʰ) for every hidden layer h, for inspection; Σ̇ʰ is empty where the activation jumps."""
+        return layer_matrices(self.layers_spec, self._points(_matrix("X", X)))
+
+    def __repr__(self) -> str:
+        same = len(set(self.activations)) == 1
+        shown = repr(str(self.activations[0])) if same else repr([str(a) for a in self.activations])
+        extras = "".join(
+            f", {name}={value!r}"
+            for name, value, default in (
+                ("bias", self.bias, 0.0),
+                ("weight_variance", self.weight_variance, None),
+                ("residual", self.residual, False),
+            )
+            if value != default
+        )
+        return f"Network({shown}, depth={self.depth}{extras})"
+
+    @cached_property
+    def _jumping(self) -> list[Any]:
+        return [sigma for sigma in dict.fromkeys(self.activations) if sigma.jump_order == 0]
+
+    def _points(self, x: Array) -> Points:
+        scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
+        return Points.of(x, scale, self.bias)
+
+    def _matrices(
+        self, X: Any, Y: Any, outs: tuple[Target, Target], threads: int | None, wanted: tuple[bool, bool]
+    ) -> list[Any]:
+        x = _matrix("X", X)
+        y = x if Y is None else _matrix("Y", Y)
+        if x.shape[1] != y.shape[1]:
+            raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
+        if wanted[1] and self._jumping:
+            raise Unsupported(
+                f"the NTK of a network with {self._jumping[0]} does not exist: the activation jumps, so k̇ is infinite on "
+                "the diagonal; use nngp, or a continuous activation"
+            )
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise BadInput(f"threads = {threads!r} is not a positive integer")
+        shape, dtype = (len(x), len(y)), np.result_type(x.dtype, y.dtype)
+        empty = np.empty((0, 0))
+        with (
+            destination(outs[0] if wanted[0] else empty, shape if wanted[0] else (0, 0), dtype) as nngp,
+            destination(outs[1] if wanted[1] else empty, shape if wanted[1] else (0, 0), dtype) as ntk,
+        ):
+            results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
+            if shape[0] and shape[1]:
+                rows, columns = self._points(x), None if Y is None else self._points(y)
+                fill(self.layers_spec, rows, columns, *results, threads)
+        return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
+
+
+def _activations(activation: Any, depth: int | None) -> tuple[Any, ...]:
+    several = isinstance(activation, Sequence) and not isinstance(activation, str)
+    if depth is None:
+        if not several:
+            raise BadInput("a network needs a depth; pass depth=…, the number of hidden layers")
+        depth = len(activation)
+    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or not 1 <= depth <= _MOST_LAYERS:
+        raise BadInput(f"depth = {depth!r} is not a whole number from 1 to {_MOST_LAYERS}")
+    if several and len(activation) != depth:
+        raise BadInput(f"{len(activation)} activations were given for depth {depth}; give one for each hidden layer")
+    return tuple(map(as_activation, activation)) if several else (as_activation(activation),) * int(depth)
+
+
+def _normalisation(sigma: Any) -> float:
+    """c_σ = 1/E[σ(z)²]."""
+    norm = float(norms(sigma, np.ones(1))[0])
+    if not norm > 0:
+        raise BadInput(f"E[σ(z)²] is zero for {sigma}, so c_σ does not exist; pass weight_variance=…")
+    return 1 / norm**2
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} = {value!r} is not a number") from None
+    if not np.isfinite(number):
+        raise BadInput(f"{name} = {value!r} is not finite")
+    return number
+
+
+def _matrix(name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "cSUVMmO":
+            raise TypeError
+        array = array if array.dtype in (np.float64, np.float32) else array.astype(float)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} is not an array of real numbers; pass one row for each point") from None
+    if array.ndim != 2:
+        raise BadInput(f"{name} has shape {array.shape}; pass one row for each point, for one feature x[:, None]")
+    if not np.all(np.isfinite(array)):
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise BadInput(f"{name}[{row}, {column}] = {array[row, column]} is not finite; remove or impute it first")
+    return array
