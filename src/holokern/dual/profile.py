@@ -313,11 +313,13 @@ def _both_sides(function: Function, jump_at_zero: Array) -> tuple[float, float]:
 
 
 def _jump(function: Function, b: float) -> float:
-    """σ(b+) - σ(b-), zero when it is not above the rounding of σ near b."""
+    """σ(b+) - σ(b-), zero when it is not above the rounding of σ near b or when σ is infinite there."""
     step = max(4 * np.spacing(abs(b)), 1e-290)
     with np.errstate(all="ignore"):
         left, right = np.asarray(function(np.array([b - step, b + step])), dtype=float)
         far = np.asarray(function(np.array([b - 1e3 * step, b + 1e3 * step])), dtype=float)
+    if not np.all(np.isfinite([left, right, *far])) or not np.allclose([left, right], far, rtol=0.1, atol=1e-100):
+        return 0.0
     # Linear extrapolation from both sides removes the slope's share.
     jump = float((1e3 * right - far[1]) / 999 - (1e3 * left - far[0]) / 999)
     return jump if abs(jump) > 1e-13 * max(abs(left), abs(right)) else 0.0

@@ -21,7 +21,7 @@ ORDERS = (26, 30)
 
 FINE = Resolution(ORDERS[1])
 
-_MOST_HALVINGS = 4
+_MOST_HALVINGS = 2
 _ROUNDING = np.finfo(float).eps
 
 
@@ -78,6 +78,7 @@ def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Es
     result = Estimate.empty(len(f.c))
     f_condition, g_condition = _condition(f), _condition(g)
     todo = np.arange(len(f.c))
+    before = np.full((2, len(todo)), np.inf)
     for halvings in range(_MOST_HALVINGS + 1):
         coarse, fine = (resolve(todo, Resolution(nodes, halvings)) for nodes in ORDERS)
         from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine)
@@ -87,11 +88,12 @@ def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Es
         ]
         change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
         result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
-        settled = [
-            moved <= np.maximum(tolerance * size, 10 * noise)
-            for moved, size, noise in zip(change, (fine.size, fine.size_dot), rounding, strict=True)
-        ]
-        todo = todo[~(settled[0] & settled[1])]
+        rough = np.zeros(len(todo), dtype=bool)
+        for moved, size, noise, last in zip(change, (fine.size, fine.size_dot), rounding, before, strict=True):
+            # Where halving has stopped helping, σ has a singularity that panels do not resolve: the error says so.
+            rough |= ~(moved <= np.maximum(tolerance * size, 10 * noise)) & (moved < last[todo] / 4)
+            last[todo] = moved
+        todo = todo[rough]
         if not len(todo):
             break
     return result
@@ -106,7 +108,7 @@ def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments) -> tuple[Arr
             angle = np.where(inside, theta, np.pi / 2)
             slope = slope + np.abs(jump_f * jump_g) * np.sin(angle) * joint_density(b_f / f.c, b_g / g.c, angle)
     unit = np.where(inside, 2 * _ROUNDING * theta, 0.0)
-    return unit * f.c * g.c * np.sin(theta) * np.abs(moments.kdot), unit * slope
+    return unit * f.c * g.c * np.sin(theta) * np.nan_to_num(np.abs(moments.kdot)), unit * slope
 
 
 def norms(activation: Any, c: Array) -> Array:
