@@ -18,7 +18,7 @@ from holokern.transport.path import AnglePath
 from holokern.transport.stepper import Arrival, transport
 from holokern.transport.tables import PolarTable, polar_table
 
-__all__ = ["cannot_transport", "hgm", "polar_system"]
+__all__ = ["Result", "cannot_transport", "crosses", "hgm", "moments_of", "polar_system", "start_states"]
 
 COLUMNS = 4
 """Perturbations that are carried along to see how errors grow."""
@@ -97,8 +97,8 @@ def hgm(
     tracks = Tracks.of(c1, c2, theta)
     if solver == "scipy":
         return _by_scipy(system, tracks, theta, rtol, integrator)
-    result = _Result.empty(len(theta))
-    moments = _moments(activation, system.table, c1, c2, _SERIES_TERMS)
+    result = Result.empty(len(theta))
+    moments = moments_of(activation, system.table, c1, c2)
     path = AnglePath(system.table, tracks.c1, tracks.c2)
     for detour, some in _by_kind(path):
         _transport(system, path, tracks, some, theta, moments, detour, result)
@@ -124,7 +124,7 @@ class Tracks:
 
 
 @dataclass(frozen=True)
-class _Result:
+class Result:
     """k and c1c2k̇ sin^m at all points, with errors."""
 
     k: Array
@@ -133,14 +133,14 @@ class _Result:
     slope_error: Array
 
     @classmethod
-    def empty(cls, count: int) -> _Result:
+    def empty(cls, count: int) -> Result:
         return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf))
 
-    def take(self, where: Any, arrival: Arrival, outputs: tuple[int, int], some: Any) -> None:
+    def take(self, where: Any, arrival: Arrival, outputs: tuple[int, int]) -> None:
         """Values of an arrival; its perturbations and the tails of its series become errors."""
         first, second = outputs
-        columns = arrival.value[some, first], (arrival.slope[some] if second < 0 else arrival.value[some, second])
-        tails = arrival.tail[some, first], (arrival.slope_tail[some] if second < 0 else arrival.tail[some, second])
+        columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
+        tails = arrival.tail[:, first], (arrival.slope_tail if second < 0 else arrival.tail[:, second])
         for value, error, column, tail in zip(
             (self.k, self.slope), (self.k_error, self.slope_error), columns, tails, strict=True
         ):
@@ -148,6 +148,15 @@ class _Result:
             spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
             floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * np.abs(columns[0][:, 0]) + 0.3 * np.abs(columns[1][:, 0]))
             error[where] = np.nan_to_num(3 * spread + 6 * tail + floor, nan=np.inf)
+
+    def put(self, where: Any, other: Result, some: Any) -> None:
+        """Overwrite the entries ``where`` with ``some`` of another result."""
+        for mine, new in zip(
+            (self.k, self.slope, self.k_error, self.slope_error),
+            (other.k, other.slope, other.k_error, other.slope_error),
+            strict=True,
+        ):
+            mine[where] = new[some]
 
     def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
         """k, k̇ and errors, without the factors that made k̇ bounded."""
@@ -160,17 +169,22 @@ class _Result:
         return self.k, self.slope / factor, k_error, kdot_error / factor
 
 
-def _moments(activation: Any, table: PolarTable, c1: Array, c2: Array, extra: int) -> HermiteMoments:
+def moments_of(activation: Any, table: PolarTable, c1: Array, c2: Array) -> HermiteMoments:
+    """The moments that :func:`start_states` needs."""
     highest = max(max(pair) for pair in table.exponents)
-    return hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + extra)
+    return hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + _SERIES_TERMS)
 
 
-def _by_kind(path: AnglePath) -> list[tuple[bool, Any]]:
-    """Tracks that may stay on the real line, and those that must pass an apparent singularity."""
+def crosses(path: AnglePath) -> Any:
+    """Which tracks must pass an apparent singularity, so that they cannot stay on the real line."""
     roots = path.roots
     known = ~np.isnan(roots)
     close = known & (np.abs(roots.imag) < _STRIP) & (roots.real > -_STRIP) & (roots.real < np.pi + _STRIP)
-    crossed = np.any(close, axis=1)
+    return np.any(close, axis=1)
+
+
+def _by_kind(path: AnglePath) -> list[tuple[bool, Any]]:
+    crossed = crosses(path)
     kinds = [(False, np.nonzero(~crossed)[0]), (True, np.nonzero(crossed)[0])]
     return [(detour, some) for detour, some in kinds if len(some)]
 
@@ -199,7 +213,7 @@ def _transport(
     theta: Array,
     moments: HermiteMoments,
     detour: bool,
-    result: _Result,
+    result: Result,
 ) -> None:
     table = system.table
     start = _starts(detour, len(some))
@@ -208,11 +222,11 @@ def _transport(
     part = AnglePath(table, path.c1[some], path.c2[some])
     owner = np.searchsorted(some, tracks.owner[mine])
     arrival = transport(part, start, state, owner, theta[mine], detour=detour, most=_STEPS)
-    result.take(mine, arrival, table.outputs, slice(None))
+    result.take(mine, arrival, table.outputs)
 
 
 def _finish(
-    system: PolarSystem, path: AnglePath, tracks: Tracks, theta: Array, moments: HermiteMoments, result: _Result
+    system: PolarSystem, path: AnglePath, tracks: Tracks, theta: Array, moments: HermiteMoments, result: Result
 ) -> None:
     """Collocation for the points that Taylor steps did not reach, or reached with a poor tail."""
     table = system.table
@@ -240,7 +254,7 @@ def _collocate(
     moments: HermiteMoments,
     detour: bool,
     near: float,
-    result: _Result,
+    result: Result,
 ) -> None:
     table = system.table
     part = AnglePath(table, path.c1[hard], path.c2[hard])
@@ -268,13 +282,13 @@ def _by_scipy(
     from holokern.transport.scipy_solver import solve_along
 
     table = system.table
-    moments = _moments(system.activation, table, tracks.c1, tracks.c2, _SERIES_TERMS)
+    moments = moments_of(system.activation, table, tracks.c1, tracks.c2)
     c1, c2 = tracks.c1[tracks.owner], tracks.c2[tracks.owner]
     path = AnglePath(table, c1, c2)
     detour = dict.fromkeys(range(len(theta)), False)
     for kind, some in _by_kind(path):
         detour.update(dict.fromkeys(some.tolist(), kind))
-    result = _Result.empty(len(theta))
+    result = Result.empty(len(theta))
     for i in range(len(theta)):
         start = _starts(detour[i], 1)
         state = start_states(table, moments, c1[i : i + 1], c2[i : i + 1], start)[0, :, 0]

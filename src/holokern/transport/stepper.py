@@ -58,8 +58,10 @@ class Arrival:
     steps: NDArray[np.intp]
 
 
-def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]:
+def taylor_coefficients(local: LocalSystem, state: Array, perturbed: bool = False) -> tuple[Array, Array]:
     """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k̇, (tracks, order + 1, columns).
+
+    If ``perturbed``, the columns after the first receive the rounding errors of the first.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def taylor_coefficients(local: LocalSystem, state: Array) -> tuple[Array, Array]
     tail = -local.bottom[:, None, 1:]
     constant = not np.any(tail)
     back[:, (width - 1) * rank :] = state
-    sizes = _Rounding(local, wide, tail, back, columns) if columns > 1 else None
+    sizes = _Rounding(local, wide, tail, back, columns) if perturbed else None
     for n in range(width - 1):
         new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :]).reshape(tracks, -1)
         if n and not constant:
@@ -153,6 +155,7 @@ def transport(
     detour: bool = False,
     most: int = MOST_STEPS,
     whole: bool = False,
+    perturbed: bool = True,
 ) -> Arrival:
     """Carry H from one point of each track to targets on the tracks.
 
@@ -162,7 +165,8 @@ def transport(
     start : array, (tracks,)
         Parameters, complex if ``detour``.
     state : array, (tracks, rank, columns)
-        The first column is H; the others are perturbations, to which every step adds its own rounding.
+        The first column is H; the others are perturbations, to which every step adds its own rounding, unless
+        ``perturbed`` is False: then all columns are solutions, real or not.
     track, target : arrays, (targets,)
         The track of each target and its real parameter.
     order : int
@@ -182,8 +186,8 @@ def transport(
     count, columns = len(target), state.shape[2]
     kind = complex if detour else float
     result = Arrival(
-        np.full((count, path.rank, columns), np.nan),
-        np.full((count, columns), np.nan),
+        np.full((count, path.rank, columns), np.nan, dtype=float if perturbed else kind),
+        np.full((count, columns), np.nan, dtype=float if perturbed else kind),
         np.full((count, path.rank), np.inf),
         np.full(count, np.inf),
         np.zeros(count, dtype=np.intp),
@@ -194,7 +198,7 @@ def transport(
         mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
         if len(mine):
             some = start[tracks].astype(kind), state[tracks].astype(kind)
-            walk = _Walk(path, tracks, *some, order, whole, result)
+            walk = _Walk(path, tracks, *some, order, whole, perturbed, result)
             walk.run(track[mine] - first, target[mine], mine, most)
     return result
 
@@ -203,10 +207,19 @@ class _Walk:
     """Some tracks that move together, each at its own pace."""
 
     def __init__(
-        self, path: Path, tracks: Array, at: Array, state: Array, order: int, whole: bool, result: Arrival
+        self,
+        path: Path,
+        tracks: Array,
+        at: Array,
+        state: Array,
+        order: int,
+        whole: bool,
+        perturbed: bool,
+        result: Arrival,
     ) -> None:
         self.path, self.tracks, self.at, self.state = path, tracks, at, state
-        self.order, self.whole, self.result = order, whole, result
+        self.order, self.whole, self.perturbed, self.result = order, whole, perturbed, result
+        self.solutions = 1 if perturbed else state.shape[2]
         # signs of rounding errors: any fixed sequence will do
         self.random = np.random.default_rng(20241031)
 
@@ -220,11 +233,11 @@ class _Walk:
             row[busy] = np.arange(len(busy))
             with np.errstate(over="ignore", invalid="ignore"):
                 local = self.path.local(self.tracks[busy], self.at[busy], self.order)
-                value, slope = taylor_coefficients(local, self.state[busy])
+                value, slope = taylor_coefficients(local, self.state[busy], self.perturbed)
             free = self.path.distance(self.tracks[busy], self.at[busy])
             todo = np.nonzero(pending)[0]
             gap = target[todo] - self.at[owner[todo]]
-            reach = np.minimum(free, _reach(value))
+            reach = np.minimum(free, _reach(value[..., : self.solutions]))
             near = np.abs(gap) <= free[row[owner[todo]]] * (1 + 1e-9)
             done = self._deliver(value, slope, row[owner[todo[near]]], gap[near], where[todo[near]], step)
             done |= np.abs(gap[near]) <= reach[row[owner[todo[near]]]]
@@ -239,7 +252,7 @@ class _Walk:
 
     def _goals(self, owner: Array, target: Array) -> Array:
         """The nearest target that each track has still to reach."""
-        goal = np.full(len(self.at), np.inf)
+        goal = np.full(len(self.at), np.inf, dtype=np.result_type(target, float))
         order = np.argsort(-np.abs(target - self.at[owner]), kind="stable")
         goal[owner[order]] = target[order]
         return goal
@@ -261,26 +274,31 @@ class _Walk:
         else:
             best = np.zeros(len(busy), dtype=np.intp)
         step = moves[np.arange(len(busy)), best]
-        total, size = _sum(value, step)
+        total, size = _sum(value, step, self.solutions)
         free = np.abs(step) > 1e-13 * np.maximum(np.abs(here), 1e-300)
         free &= np.all(np.isfinite(total), axis=(1, 2))
         moved = busy[free]
-        noise = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
-        total[:, :, 1:] += noise
+        self._round(total, size)
         self.state[moved] = total[free]
         self.at[moved] = (here + step)[free]
         return np.asarray(busy[~free])
 
+    def _round(self, total: Array, size: Array) -> None:
+        """Add the rounding of a sum to the perturbations."""
+        if self.perturbed:
+            signs = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape)
+            total[:, :, 1:] += signs * _EPS * size[:, :, None]
+
     def _deliver(self, value: Array, slope: Array, row: Array, gap: Array, where: Array, step: int) -> Array:
         """Give each target in reach a value if it is better than the one it has; say which are good enough."""
         series = np.concatenate([value, slope[:, :, None]], axis=2)[row]
-        total, size = _sum(series, gap)
-        total[:, :, 1:] += self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape) * _EPS * size[:, :, None]
+        total, size = _sum(series, gap, self.solutions)
+        self._round(total, size)
         powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]
-        tail = np.max(np.abs(series[:, -4:, :, 0]) * powers, axis=1)
+        tail = np.max(np.max(np.abs(series[:, -4:, :, : self.solutions]), axis=3) * powers, axis=1)
         judged = slice(None) if self.whole else list(self.path.outputs)
         good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
-        if np.iscomplexobj(total):
+        if np.iscomplexobj(total) and self.perturbed:
             # the truth is real, so an imaginary part is an error as well
             tail = tail + np.abs(total[:, :, 0].imag)
             total = total.real
@@ -295,18 +313,18 @@ class _Walk:
         return np.asarray(good)
 
 
-def _sum(series: Array, gap: Array) -> tuple[Array, Array]:
+def _sum(series: Array, gap: Array, solutions: int) -> tuple[Array, Array]:
     """Values of series, (tracks, order + 1, rank, columns), at one distance each, and the sums of absolute terms."""
     width = series.shape[1]
     powers = gap[:, None] ** np.arange(width)
     total = np.einsum("pn,pnrc->prc", powers, series)
-    size = np.einsum("pn,pnr->pr", np.abs(powers), np.abs(series[..., 0]))
+    size = np.einsum("pn,pnr->pr", np.abs(powers), np.max(np.abs(series[..., :solutions]), axis=3))
     return total, size
 
 
 def _reach(value: Array) -> Array:
     """How far the last terms of the series of H stay below rounding."""
-    size = np.max(np.abs(value[..., 0]), axis=2)
+    size = np.max(np.abs(value), axis=(2, 3))
     order = np.arange(size.shape[1] - 4, size.shape[1])
     scale = np.maximum(np.max(size[:, :2], axis=1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore"):

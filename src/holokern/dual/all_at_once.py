@@ -1,0 +1,170 @@
+"""HGM all at once: one path through all points instead of one path to each [SakodaTakayama2024, Sect 5].
+
+The path is a polygon in (log c1, log c2, θ).  All its segments are solved side by side for a basis of solutions, and the
+products of their transition matrices carry the initial vector from point to point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.hgm import COLUMNS, Result, crosses, moments_of, polar_system, start_states
+from holokern.dual.panels import Array
+from holokern.errors import BadInput, PrecisionLost, UnknownName
+from holokern.transport.ordering import length_of, order_of, resampled
+from holokern.transport.path import AnglePath, SegmentPath
+from holokern.transport.stepper import transport
+from holokern.transport.tables import PolarTable
+
+__all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
+
+_HEIGHT = 0.25
+_CLEAR = 0.4
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The vectors H at the vertices of a path, with perturbations: (vertices, rank, columns)."""
+
+    states: Any
+    length: float
+
+
+def all_at_once(
+    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, order: str = "short"
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors by one run through all points.
+
+    Parameters
+    ----------
+    order : {"short", "sorted", "given"}
+        How the points are ordered: to make the path short, as the paper sorts them, or not at all.
+
+    Notes
+    -----
+    Vertices keep away from det Σ = 0, and from apparent singularities by a common imaginary part of θ; from its vertex
+    each point is one expansion away.
+    """
+    system = polar_system(activation)
+    table = system.table
+    lifted = bool(np.any(crosses(AnglePath(table, c1, c2))))
+    angle = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
+    coordinates = np.stack([np.log(c1), np.log(c2), angle], axis=1)
+    first = np.argmin(np.abs(angle - np.pi / 2))
+    start = np.array([*coordinates[first, :2], np.pi / 2])
+    tour = order_of(coordinates, start, order)
+    vertices = np.concatenate([start[None], coordinates[tour]])
+    run = _run(activation, table, vertices, lifted)
+    result = Result.empty(len(theta))
+    begin = angle[tour] + (1j * _HEIGHT if lifted else 0.0)
+    path = AnglePath(table, c1[tour], c2[tour])
+    arrival = transport(path, begin, run.states[1:], np.arange(len(tour)), theta[tour], detour=lifted)
+    result.take(tour, arrival, table.outputs)
+    if not np.all(np.isfinite(result.k)):
+        raise PrecisionLost(
+            f"all_at_once: a point of {activation} cannot be reached from the path; use method='hgm' or 'quadrature'"
+        )
+    return result.arrays(table, c1, c2, theta)
+
+
+def _run(activation: Any, table: PolarTable, vertices: Array, lifted: bool) -> Run:
+    """Carry H along the polygon; θ of every vertex is lifted by the same imaginary part if ``lifted``."""
+    shift = 1j * _HEIGHT if lifted else 0.0
+    ends = np.stack([np.exp(vertices[:, 0]), np.exp(vertices[:, 1]), vertices[:, 2] + shift], axis=1)
+    segments = len(ends) - 1
+    path = SegmentPath(table, ends[:-1], ends[1:])
+    identity = np.tile(np.eye(table.rank), (segments, 1, 1))
+    arrival = transport(
+        path,
+        np.zeros(segments),
+        identity,
+        np.arange(segments),
+        np.ones(segments),
+        detour=lifted,
+        whole=True,
+        perturbed=False,
+    )
+    if not np.all(np.isfinite(arrival.value)):
+        raise PrecisionLost(f"all_at_once: a segment of the path is singular for {activation}; use method='hgm'")
+    c1, c2 = np.real(ends[:1, 0]), np.real(ends[:1, 1])
+    moments = moments_of(activation, table, c1, c2)
+    state = start_states(table, moments, c1, c2, ends[:1, 2] if lifted else vertices[:1, 2])[0]
+    signs = np.random.default_rng(11).choice([-1.0, 1.0], size=(segments, table.rank, COLUMNS - 1))
+    states = [state]
+    for matrix, tail, sign in zip(arrival.value, arrival.tail, signs, strict=True):
+        new = matrix @ state
+        size = np.abs(matrix) @ np.abs(state[:, 0])
+        missing = tail * float(np.max(np.abs(state[:, 0])))
+        new[:, 1:] += sign * (2 * _EPS * size + missing)[:, None]
+        state = new
+        states.append(state)
+    return Run(np.array(states), length_of(vertices[1:], vertices[0]))
+
+
+def run_through(activation: Any, x: Array, solver: str = "taylor", rtol: float = 1e-10, integrator: str = "RK45") -> Any:
+    """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
+
+    Parameters
+    ----------
+    x : array, (n, 3)
+        Rows (x11, x12, x22), negative definite.
+    solver : {"taylor", "scipy"}
+
+    Returns
+    -------
+    array, (n,)
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> run_through(activation("relu"), np.array([[-1.0, 0.0, -1.0], [-1.0, 0.5, -2.0]])).round(12).tolist()
+    [0.25, 0.230713216812]
+    """
+    from holokern.dual.hgm_x import start_in_x, system_in_x
+    from holokern.transport.line import LinePath
+    from holokern.transport.scipy_solver import integrate
+
+    if solver not in ("taylor", "scipy"):
+        raise UnknownName(f"unknown solver {solver!r}; choose 'taylor' or 'scipy'")
+    x = np.asarray(x, dtype=float)
+    if x.ndim != 2 or x.shape[1] != 3 or not np.all((x[:, 0] < 0) & (x[:, 0] * x[:, 2] > x[:, 1] ** 2)):
+        raise BadInput("expected rows (x11, x12, x22) of negative definite matrices")
+    system, table = system_in_x(activation)
+    if system.scale is not None:
+        raise BadInput(f"{activation} has an irrational scale; use run_through for an activation over the rationals")
+    start, _ = start_in_x(activation)
+    corners = np.concatenate([[[-1.0, 0.0, -1.0]], x])
+    path = LinePath(table, corners[:-1], corners[1:])
+    count = len(x)
+    if solver == "scipy":
+        values, state = [], start
+        for i in range(count):
+            state = integrate(path, np.array([i]), 0.0, 1.0, state, rtol, integrator)
+            values.append(state[0])
+        return np.array(values)
+    identity = np.tile(np.eye(table.rank), (count, 1, 1))
+    arrival = transport(
+        path, np.zeros(count), identity, np.arange(count), np.ones(count), whole=True, perturbed=False
+    )
+    values, state = [], start
+    for matrix in arrival.value:
+        state = matrix @ state
+        values.append(state[0])
+    return np.array(values)
+
+
+def step_experiment(activation: Any, x: Array, step: int, solver: str = "scipy", rtol: float = 1e-10) -> tuple[Array, Any]:
+    """The paper's ``step`` experiment: sort the points, straighten the path by ``step``, and run through it.
+
+    Returns
+    -------
+    points, values
+        The new points, as many as the given ones, and g there.
+    """
+    x = np.asarray(x, dtype=float)
+    points = resampled(x[order_of(x, np.array([-1.0, 0.0, -1.0]), "sorted")], step)
+    return points, run_through(activation, points, solver, rtol)
