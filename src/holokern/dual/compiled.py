@@ -4,8 +4,8 @@ With ℓ = log c, n(c) = k(c, c, 1)^(1/2), d(c) = k̇(c, c, 1)^(1/2) and δ = �
 
     k = n1 n2 (1 - δ² W(ℓ1, ℓ2) - θ^p H(ℓ1, ℓ2, θ)),    k̇ = d1 d2 K(ℓ1, ℓ2, θ),
 
-with p = 2, or p = 1 when σ jumps. So 1 - k/(n1 n2), from which the next layer has its angle, keeps its digits for points
-that nearly coincide. H comes from K by [Price1958]: k(0) - k(θ) = c1 c2 ∫ k̇ sin over (0, θ).
+with p = 2, or p = 1 when σ jumps. So 1 - k/(n1 n2), from which the next layer has its angle, keeps its digits for
+points that nearly coincide. H comes from K by [Price1958]: k(0) - k(θ) = c1 c2 ∫ k̇ sin over (0, θ).
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class CompiledDual:
         return np.asarray(theta * (4 / np.pi if self.fold else 2 / np.pi) - 1)
 
     def __call__(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """k and k̇ for flat arrays; k̇ is NaN when σ jumps."""
+        """Both k and k̇ for flat arrays; k̇ is NaN when σ jumps."""
         folded = (theta > np.pi / 2) if self.fold else np.zeros(len(theta), dtype=bool)
         angle = np.where(folded, np.pi - theta, theta)
         first, second = (_basis(self.place(c), len(self.bend)) for c in (c1, c2))
@@ -219,7 +219,7 @@ def _compile(sigma: Any, low: float, high: float) -> CompiledDual:
     fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
     shape = _Shape(value, slope, rule, fold, jumps, low, high)
     angles = _enough(_DEGREES, lambda count: shape.tensor(ends, count), 2, label)
-    rank = 1 if low == high else _enough(_RANKS, lambda count: shape.tensor(shape.deviations(count), 4), 0, label)
+    rank = 1 if low == high else _enough(_RANKS, lambda count: shape.by_rank(sigma, count), 0, label)
     made = shape.build(sigma, rank, angles, degree)
     made = replace(made, error=_measured_error(made, shape, low, high))
     if not made.error <= 1e-11:
@@ -276,6 +276,12 @@ class _Shape:
         values = values / scale[:, None, None] / scale[None, :, None]
         to_degree, to_rank = chebyshev_matrix(count), chebyshev_matrix(len(c))
         return np.einsum("pa,qb,mt,abt->pqm", to_rank, to_rank, to_degree, values, optimize=True)
+
+    def by_rank(self, sigma: Any, rank: int) -> Array:
+        """Everything that depends on deviations, at a few angles; the first axis is the degree in ℓ."""
+        made = self.build(sigma, rank, 4, None)
+        parts = (made.log_norm, made.log_slope, made.mean, made.gap, made.bend, made.slope)
+        return np.concatenate([part.reshape(rank, -1) for part in parts], axis=1)
 
     def build(self, sigma: Any, rank: int, count: int, degree: float | None) -> CompiledDual:
         c = self.deviations(rank)
@@ -376,11 +382,11 @@ def _enough(counts: tuple[int, ...], tensor: Any, axis: int, label: str) -> int:
 
 
 def _homogeneity(sigma: Any) -> float | None:
-    """p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding."""
+    """The p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding."""
     u = np.concatenate([-np.geomspace(0.01, 30, 23)[::-1], np.geomspace(0.01, 30, 23)])
     with np.errstate(all="ignore"):
         base, doubled, odd = sigma(u), sigma(2.0 * u), sigma(0.37 * u)
-    if not np.all(np.isfinite(base)) or not np.any(base):
+    if not np.all(np.isfinite([base, doubled, odd])) or not np.any(base):
         return None
     size = np.max(np.abs(base))
     p = float(np.round(np.log2(np.max(np.abs(doubled)) / size)))

@@ -109,7 +109,7 @@ class LocalDual:
     slope: Factors
 
     def place(self, c: Array) -> Array:
-        """log c mapped to [-1, 1] over the part."""
+        """The place of log c, mapped to [-1, 1] over the part."""
         if self.whole.homogeneity is not None or self.low == self.high:
             return np.zeros(len(c))
         position = (2 * np.log(c) - np.log(self.low * self.high)) / np.log(self.high / self.low)

@@ -1,4 +1,4 @@
-"""The machine code of tables of Chebyshev expansions and of sums over sectors; apart, as importing numba takes a while."""
+"""The machine code of tables and of sums over sectors; apart, as importing numba takes a while."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> N
     last = table.shape[0] - 1
     for i in range(u.shape[0]):
         place = u[i] * panels_a_unit
-        panel = min(max(int(math.floor(place)) + half, 0), last)
+        panel = min(max(math.floor(place) + half, 0), last)
         x = 2 * (place - (panel - half)) - 1
         row = table[panel]
         b1 = 0.0
@@ -33,7 +33,7 @@ def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> N
     nogil=True,
     fastmath=True,
 )
-def sector_sums(
+def sector_sums(  # noqa: PLR0917 (machine code takes plain arrays)
     table: Any,
     panels_a_unit: Any,
     half: Any,

@@ -30,7 +30,7 @@ def chebyshev_nodes(count: int) -> Array:
 
 
 def chebyshev_matrix(count: int) -> Array:
-    """From values at `chebyshev_nodes` to coefficients of T_0, T_1, …
+    """From values at `chebyshev_nodes` to coefficients of the T_m.
 
     Examples
     --------
