@@ -19,6 +19,12 @@ def _derivations() -> list[Table]:
     return [derivations()]
 
 
+def _learning() -> list[Table]:
+    from holokern.paper.learning import learning_tables
+
+    return learning_tables()
+
+
 def _hermite() -> list[Table]:
     from holokern.paper.hermite_coefficients import hermite_table
 
@@ -26,6 +32,7 @@ def _hermite() -> list[Table]:
 
 
 EXPERIMENTS: dict[str, Callable[[], list[Table]]] = {
+    "learning": _learning,
     "derivations": _derivations,
     "hermite": _hermite,
 }
