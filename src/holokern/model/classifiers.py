@@ -1,0 +1,110 @@
+"""`NTKClassifier` and `NNGPClassifier`: classes as targets -1 and 1, one against the rest."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from holokern.errors import BadInput
+from holokern.model.kernel import Array, Kind
+from holokern.model.kernel_ridge import NetworkRidge
+
+__all__ = ["NNGPClassifier", "NTKClassifier"]
+
+
+class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]
+    """Classification by ridge regression of signs."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> _NetworkClassifier:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, finite.
+        y : array-like of shape (n_samples,)
+            The labels: numbers or strings, at least two different ones.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        y = column_or_1d(y, warn=True)
+        binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)
+        self.classes_ = binarizer.classes_
+        if len(self.classes_) < 2:
+            raise BadInput(
+                f"{type(self).__name__} needs samples of at least two classes, got one class: {self.classes_[0]!r}"
+            )
+        self._solve(X, binarizer.transform(y).astype(float))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The regressed signs: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        X = self._checked(X)
+        return _flat(self.solution_.mean(X))
+
+    def predict(self, X: Any) -> Any:
+        """The class with the largest decision value."""
+        return self._labels(self.decision_function(X))
+
+    def leave_one_out(self) -> Any:
+        """The label of every training point predicted by a fit without it."""
+        check_is_fitted(self)
+        return self._labels(_flat(self.solution_.leave_one_out()))
+
+    def _labels(self, decisions: Array) -> Any:
+        chosen = (decisions > 0).astype(int) if decisions.ndim == 1 else np.argmax(decisions, axis=1)
+        return self.classes_[chosen]
+
+
+def _flat(decisions: Array) -> Array:
+    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+
+class NTKClassifier(_NetworkClassifier):
+    """Classification by kernel ridge regression with the neural tangent kernel.
+
+    The parameters are those of :class:`~holokern.model.NTKRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    alpha_, dual_coef_, loo_errors_, residual_, n_iter_, network_
+        As in :class:`~holokern.model.NTKRegressor`, with one column a class (a single one for two classes).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from holokern.model import NTKClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(NTKClassifier("gelu", depth=2).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    _kind: ClassVar[Kind] = "ntk"
+
+
+class NNGPClassifier(_NetworkClassifier):
+    """Classification by kernel ridge regression with the NNGP kernel.
+
+    The parameters and attributes are those of :class:`NTKClassifier`.
+
+    Examples
+    --------
+    >>> from holokern.model import NNGPClassifier
+    >>> NNGPClassifier("step", depth=1).fit([[-1.0], [1.0]], ["left", "right"]).predict([[2.0]]).tolist()
+    ['right']
+    """
+
+    _kind: ClassVar[Kind] = "nngp"

@@ -1,0 +1,196 @@
+"""`NTKKernel` and `NNGPKernel`: kernels of `sklearn.gaussian_process` with gradients in their hyperparameters.
+
+The kernels are analytic in the logarithms of the bias, the weight variance and the parameters of the activation, and
+are evaluated to about 1e-12. So a central difference of order six with a generous step gives the gradient to
+about 1e-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
+
+from holokern.activation import activation as make_activation
+from holokern.errors import BadInput
+from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.network import Network
+
+__all__ = ["NNGPKernel", "NTKKernel"]
+
+_WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
+_REACH = 0.08
+
+
+class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
+    """A kernel of a network; hyperparameters are positive and optimised in their logarithms."""
+
+    _kind: ClassVar[Kind]
+
+    def __init__(
+        self,
+        activation: Any = "relu",
+        depth: int = 3,
+        bias: float = 0.1,
+        weight_variance: float | None = None,
+        *,
+        parameter_names: tuple[str, ...] = (),
+        parameter_values: Any = (),
+        bias_bounds: Any = (1e-3, 1e3),
+        weight_variance_bounds: Any = (1e-3, 1e3),
+        parameter_bounds: Any = (1e-3, 1e3),
+    ) -> None:
+        self.activation = activation
+        self.depth = depth
+        self.bias = bias
+        self.weight_variance = weight_variance
+        self.parameter_names = parameter_names
+        self.parameter_values = parameter_values
+        self.bias_bounds = bias_bounds
+        self.weight_variance_bounds = weight_variance_bounds
+        self.parameter_bounds = parameter_bounds
+
+    @property
+    def hyperparameter_bias(self) -> Hyperparameter:
+        """The standard deviation of the biases; fixed when it is 0."""
+        return Hyperparameter("bias", "numeric", self.bias_bounds if self.bias else "fixed")
+
+    @property
+    def hyperparameter_parameter_values(self) -> Hyperparameter:
+        """The parameters of the activation; fixed when there are none."""
+        count = len(self.parameter_names)
+        return Hyperparameter("parameter_values", "numeric", self.parameter_bounds if count else "fixed", max(count, 1))
+
+    @property
+    def hyperparameter_weight_variance(self) -> Hyperparameter:
+        """The variance of the weights; fixed when None, which means the normalisation c_σ."""
+        bounds = "fixed" if self.weight_variance is None else self.weight_variance_bounds
+        return Hyperparameter("weight_variance", "numeric", bounds)
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """The matrix between the rows of X and Y, and with ``eval_gradient`` its gradient in ``theta``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            Left points.
+        Y : array-like of shape (n_samples_Y, n_features) or None, default=None
+            Right points; None means X.
+        eval_gradient : bool, default=False
+            Only when Y is None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            The kernel.
+        K_gradient : ndarray of shape (n_samples_X, n_samples_X, n_dims)
+            The derivatives with respect to the logarithms of the hyperparameters that are not fixed.
+        """
+        left = np.atleast_2d(np.asarray(X, dtype=float))
+        if Y is not None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated when Y is None.")
+            return self._kernel()(left, np.atleast_2d(np.asarray(Y, dtype=float)))
+        matrix = self._kernel()(left)
+        return (matrix, self._gradient(left)) if eval_gradient else matrix
+
+    def diag(self, X: Any) -> Array:
+        """The diagonal of the kernel."""
+        return self._kernel().diagonal(np.atleast_2d(np.asarray(X, dtype=float)))
+
+    def is_stationary(self) -> bool:
+        """Never: the kernel depends on the lengths of the points."""
+        return False
+
+    def __repr__(self) -> str:
+        parts = [f"activation={self.activation!r}", f"depth={self.depth}", f"bias={self.bias:.3g}"]
+        if self.weight_variance is not None:
+            parts.append(f"weight_variance={self.weight_variance:.3g}")
+        values = np.atleast_1d(np.asarray(self.parameter_values, dtype=float))
+        parts += [f"{name}={value:.3g}" for name, value in zip(self.parameter_names, values, strict=True)]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _kernel(self) -> NetworkKernel:
+        sigma = self.activation
+        if self.parameter_names:
+            if not isinstance(sigma, str):
+                raise BadInput(f"parameter_names need an activation given by its name, got {sigma!r}")
+            values = np.atleast_1d(np.asarray(self.parameter_values, dtype=float))
+            if len(values) != len(self.parameter_names):
+                raise BadInput(f"{len(self.parameter_names)} parameter_names but {len(values)} parameter_values")
+            pairs = zip(self.parameter_names, values.tolist(), strict=True)
+            sigma = make_activation(sigma, **dict(pairs))
+        variance = None if self.weight_variance is None else float(self.weight_variance)
+        network = Network(sigma, self.depth, bias=float(self.bias), weight_variance=variance)
+        return NetworkKernel(network, self._kind)
+
+    def _gradient(self, points: Array) -> Array:
+        theta = np.asarray(self.theta, dtype=float)
+        result = np.empty((len(points), len(points), len(theta)))
+        for index, unit in enumerate(np.eye(len(theta))):
+            moved = partial(self._moved, points, theta, unit)
+            result[:, :, index] = _derivative(moved, _REACH / (self.depth + 1))
+        return result
+
+    def _moved(self, points: Array, theta: Array, unit: Array, step: float) -> Array:
+        moved: _NetworkGaussianKernel = self.clone_with_theta(theta + step * unit)
+        return moved._kernel()(points)
+
+
+def _derivative(function: Callable[[float], Array], step: float) -> Array:
+    """The derivative at 0 by the central difference of order six."""
+    terms = [weight * (function(n * step) - function(-n * step)) for n, weight in _WEIGHTS]
+    return np.asarray(sum(terms) / step)
+
+
+class NTKKernel(_NetworkGaussianKernel):
+    """The neural tangent kernel as a kernel of :mod:`sklearn.gaussian_process`.
+
+    Parameters
+    ----------
+    activation : str, Activation or list of these, default="relu"
+        As in :class:`~holokern.model.NTKRegressor`.
+    depth : int, default=3
+        The number of hidden layers.
+    bias : float, default=0.1
+        The standard deviation of the biases; a hyperparameter unless it is 0.
+    weight_variance : float or None, default=None
+        The variance of the weights; a hyperparameter unless it is None (the normalisation c_σ).
+    parameter_names : tuple of str, default=()
+        Parameters of the named activation that are hyperparameters, such as ``("alpha",)`` of elu.
+    parameter_values : tuple of float, default=()
+        Their values, positive.
+    bias_bounds, weight_variance_bounds, parameter_bounds : pair of float or "fixed", default=(1e-3, 1e3)
+        As in scikit-learn's kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from holokern.model import NTKKernel
+    >>> X = np.linspace(-1, 1, 9)[:, None]
+    >>> model = GaussianProcessRegressor(NTKKernel("erf", depth=1, bias=0.5), alpha=1e-6).fit(X, X[:, 0] ** 2)
+    >>> bool(abs(model.predict([[0.6]])[0] - 0.36) < 0.01)
+    True
+    """
+
+    _kind: ClassVar[Kind] = "ntk"
+
+
+class NNGPKernel(_NetworkGaussianKernel):
+    """The NNGP kernel as a kernel of :mod:`sklearn.gaussian_process`; the parameters are those of :class:`NTKKernel`.
+
+    Examples
+    --------
+    >>> from holokern.model import NNGPKernel
+    >>> kernel = 2.0 * NNGPKernel("elu", depth=1, bias=0.0, parameter_names=("alpha",), parameter_values=(1.5,))
+    >>> kernel
+    1.41**2 * NNGPKernel(activation='elu', depth=1, bias=0, alpha=1.5)
+    >>> kernel.theta.round(4).tolist()
+    [0.6931, 0.4055]
+    """
+
+    _kind: ClassVar[Kind] = "nngp"

@@ -1,0 +1,88 @@
+"""`NetworkKernel`: one of the two kernels of a network as a function of data, with the checks that learning needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.errors import BadInput
+from holokern.network import Network
+
+__all__ = ["Array", "Kind", "NetworkKernel", "row_blocks"]
+
+Array = NDArray[np.float64]
+Kind = Literal["ntk", "nngp"]
+
+_LARGEST = 1e150
+_BLOCK_ENTRIES = 1 << 24
+
+
+@dataclass(frozen=True)
+class NetworkKernel:
+    """The NTK or the NNGP kernel of a network.
+
+    Attributes
+    ----------
+    network
+        The infinitely wide network.
+    kind
+        ``"ntk"`` or ``"nngp"``.
+
+    Examples
+    --------
+    >>> from holokern.network import Network
+    >>> kernel = NetworkKernel(Network("relu", depth=1), "nngp")
+    >>> kernel(np.array([[3.0, 4.0]])).round(12).tolist(), kernel.diagonal(np.array([[3.0, 4.0]])).round(12).tolist()
+    ([[25.0]], [25.0])
+    """
+
+    network: Network
+    kind: Kind
+
+    def __call__(self, x: Array, y: Array | None = None) -> Array:
+        """The matrix between the rows of ``x`` and of ``y``."""
+        left, right = _in_range(x), None if y is None else _in_range(y)
+        return _finite(np.asarray(getattr(self.network, self.kind)(left, right), dtype=float))
+
+    def diagonal(self, x: Array) -> Array:
+        """The kernel of each row of ``x`` with itself."""
+        return _finite(np.asarray(getattr(self.network.diagonals(_in_range(x)), self.kind), dtype=float))
+
+
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Slices of ``rows`` whose blocks with ``columns`` columns stay near 128 MB.
+
+    Examples
+    --------
+    >>> [(part.start, part.stop) for part in row_blocks(5, 1 << 23)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    height = max(1, _BLOCK_ENTRIES // max(columns, 1))
+    for start in range(0, rows, height):
+        yield slice(start, min(start + height, rows))
+
+
+def _in_range(x: Array) -> Array:
+    """The rows, refused when their squares overflow, and zero when their squares underflow."""
+    lengths = np.max(np.abs(x), axis=1, initial=0.0) * np.sqrt(x.shape[1])
+    largest = float(np.max(lengths, initial=0.0))
+    if largest > _LARGEST:
+        raise BadInput(
+            f"the features reach {largest:.1g}, so that inner products overflow float64; "
+            "scale them first, for example with sklearn.preprocessing.StandardScaler"
+        )
+    vanishing = lengths < 1 / _LARGEST
+    return np.where(vanishing[:, None], 0.0, x) if np.any(vanishing) else x
+
+
+def _finite(values: Array) -> Array:
+    if not np.all(np.isfinite(values)):
+        raise BadInput(
+            "the kernel of this activation overflows float64 on these features; "
+            "scale them first, for example with sklearn.preprocessing.StandardScaler"
+        )
+    return values

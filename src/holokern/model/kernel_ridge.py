@@ -1,0 +1,139 @@
+"""What the four ridge estimators share: parameters, their constraints, and the fit of a matrix of targets."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from holokern.errors import BadInput
+from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.model.ridge import EighRidge, RidgePath
+from holokern.model.solution import SOLVERS, CgSolution, DenseSolution, NystromSolution, Problem, solve
+from holokern.network import Network
+
+__all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel"]
+
+NETWORK_CONSTRAINTS: dict[str, Any] = {
+    "activation": "no_validation",
+    "depth": [Interval(Integral, 1, None, closed="left"), None],
+    "bias": [Interval(Real, 0, None, closed="left")],
+    "weight_variance": [Interval(Real, 0, None, closed="neither"), None],
+}
+
+
+def build_kernel(estimator: Any, kind: Kind) -> NetworkKernel:
+    """The kernel of the network that an estimator's parameters describe."""
+    network = Network(
+        estimator.activation,
+        estimator.depth,
+        bias=estimator.bias,
+        weight_variance=estimator.weight_variance,
+    )
+    return NetworkKernel(network, kind)
+
+
+class NetworkRidge(BaseEstimator):  # type: ignore[misc]
+    """Kernel ridge regression with the kernel of an infinitely wide network; the public estimators are its children."""
+
+    _kind: ClassVar[Kind]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NETWORK_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        activation: Any = "relu",
+        depth: int | None = 3,
+        bias: float = 0.0,
+        weight_variance: float | None = None,
+        alpha: Any = 0.01,
+        *,
+        solver: str = "cholesky",
+        n_landmarks: int = 1000,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.activation = activation
+        self.depth = depth
+        self.bias = bias
+        self.weight_variance = weight_variance
+        self.alpha = alpha
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _solve(self, X: Array, targets: Array) -> None:
+        """Fit a matrix of targets to checked data."""
+        problem = Problem(
+            kernel=build_kernel(self, self._kind),
+            points=X,
+            targets=targets,
+            alphas=_ridges(self.alpha),
+            landmarks=int(self.n_landmarks),
+            tolerance=float(self.tol),
+            max_steps=int(self.max_iter),
+            random_state=check_random_state(self.random_state),
+        )
+        solution = solve(problem, self.solver)
+        self.network_ = problem.kernel.network
+        self.solution_ = solution
+        self.alpha_ = solution.alpha
+        self.n_iter_ = solution.steps
+        self.X_fit_ = X
+        self._targets = targets
+        for stale in ("dual_coef_", "residual_", "loo_errors_"):
+            self.__dict__.pop(stale, None)
+        if isinstance(solution, NystromSolution):
+            return
+        self.dual_coef_ = solution.coefficients
+        if isinstance(solution, CgSolution):
+            self.residual_ = solution.residual
+        elif solution.path is not None:
+            self.loo_errors_ = solution.path.errors
+
+    def _checked(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def ridge_path(self, alphas: Any) -> RidgePath:
+        """Coefficients, leave-one-out predictions and errors for every ridge, from one diagonalisation.
+
+        Parameters
+        ----------
+        alphas : array-like of float
+            The ridges; the estimator itself stays as it is.
+
+        Returns
+        -------
+        RidgePath
+            With the attributes ``alphas``, ``coefficients``, ``left_out``, ``errors`` and ``best``.
+        """
+        check_is_fitted(self)
+        solution = self.solution_
+        if isinstance(solution, DenseSolution) and isinstance(solution.factor, EighRidge):
+            factor = solution.factor
+        else:
+            factor = EighRidge.of(NetworkKernel(self.network_, self._kind)(self.X_fit_), 0.0)
+        return RidgePath.of(factor, self._targets, _ridges(alphas))
+
+
+def _ridges(alpha: Any) -> tuple[float, ...]:
+    values = np.atleast_1d(np.asarray(alpha, dtype=float))
+    if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise BadInput(f"alpha must be a number >= 0 or a sequence of such numbers, got {alpha!r}")
+    return tuple(values.tolist())

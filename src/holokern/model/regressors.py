@@ -1,0 +1,153 @@
+"""`NTKRegressor` and `NNGPRegressor`: ridge regression, and Gaussian processes, with the kernels of wide networks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from holokern.model.kernel import Array, Kind
+from holokern.model.kernel_ridge import NetworkRidge
+
+__all__ = ["NNGPRegressor", "NTKRegressor"]
+
+
+class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
+    """Regression with one or several targets."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> _NetworkRegressor:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, finite.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        y = np.asarray(y, dtype=float)
+        self._flat = y.ndim == 1
+        self._solve(X, y.reshape(len(y), -1))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        return_std : bool, default=False
+            Also return the posterior standard deviation of the Gaussian process whose covariance is the kernel and
+            whose noise variance is ``alpha``; the noise itself is not included.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            The predictions.
+        std : ndarray of the same shape
+            Only with ``return_std=True``.
+        """
+        X = self._checked(X)
+        mean = self._shaped(self.solution_.mean(X))
+        if not return_std:
+            return mean
+        deviation = np.sqrt(self.solution_.variance(X))
+        return mean, deviation if self._flat else np.repeat(deviation[:, None], mean.shape[1], axis=1)
+
+    def leave_one_out(self) -> Array:
+        """Prediction of every training target by a fit without its point, from the factorisation at hand."""
+        check_is_fitted(self)
+        return self._shaped(self.solution_.leave_one_out())
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self._flat else values
+
+
+class NTKRegressor(_NetworkRegressor):
+    """Kernel ridge regression with the neural tangent kernel: an infinitely wide network trained to the end.
+
+    Parameters
+    ----------
+    activation : str, Activation or list of these, default="relu"
+        A name, an expression in u, an :class:`~holokern.Activation`, or one of these for each layer.
+    depth : int or None, default=3
+        The number of hidden layers.
+    bias : float, default=0.0
+        The standard deviation of the biases.
+    weight_variance : float or None, default=None
+        The variance of the weights; None normalises every layer by c_σ = 1/E[σ(z)²].
+    alpha : float or array-like of float, default=0.01
+        The ridge, which is the noise variance of the Gaussian process. Of several values the one with the least
+        leave-one-out squared error is taken, all from one diagonalisation.
+    solver : {"cholesky", "eigh", "nystrom", "cg"}, default="cholesky"
+        ``"nystrom"`` fits on features from landmarks; ``"cg"`` solves the exact equations by conjugate gradients with
+        a Nyström preconditioner and never stores the kernel.
+    n_landmarks : int, default=1000
+        The number of landmarks of ``"nystrom"`` and ``"cg"``.
+    tol : float, default=1e-8
+        The relative residual at which ``"cg"`` stops.
+    max_iter : int, default=1000
+        The largest number of steps of ``"cg"``.
+    random_state : int, RandomState or None, default=None
+        Chooses the landmarks.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The ridge that was used.
+    dual_coef_ : ndarray of shape (n_samples, n_targets)
+        The coefficients C; absent for ``"nystrom"``.
+    loo_errors_ : ndarray
+        Mean squared leave-one-out errors, when several ridges were given.
+    residual_ : float
+        The relative residual of ``"cg"``.
+    n_iter_ : int
+        The steps of ``"cg"``; 1 for the direct solvers.
+    network_ : Network
+        The network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holokern.model import NTKRegressor
+    >>> X = np.linspace(-1, 1, 15)[:, None]
+    >>> model = NTKRegressor("relu", depth=2, bias=0.5, alpha=1e-4).fit(X, np.sin(np.pi * X[:, 0]))
+    >>> bool(abs(model.predict([[0.5]])[0] - 1) < 0.05)
+    True
+    """
+
+    _kind: ClassVar[Kind] = "ntk"
+
+
+class NNGPRegressor(_NetworkRegressor):
+    """Gaussian process regression with the NNGP kernel: the Bayesian posterior of an infinitely wide network.
+
+    The parameters and attributes are those of :class:`NTKRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holokern.model import NNGPRegressor
+    >>> X = np.linspace(-1, 1, 15)[:, None]
+    >>> model = NNGPRegressor("erf", depth=2, bias=0.5, alpha=1e-4).fit(X, X[:, 0] ** 2)
+    >>> mean, std = model.predict([[0.5], [3.0]], return_std=True)
+    >>> bool(abs(mean[0] - 0.25) < 0.01), bool(std[0] < std[1])
+    (True, True)
+    """
+
+    _kind: ClassVar[Kind] = "nngp"

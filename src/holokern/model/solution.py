@@ -1,0 +1,189 @@
+"""A fitted kernel ridge regression, whichever solver made it: means, variances and leave-one-out predictions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from holokern.errors import BadInput, Unsupported
+from holokern.model.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.kernel import Array, NetworkKernel, row_blocks
+from holokern.model.nystrom import Landmarks, NystromRidge
+from holokern.model.ridge import CholeskyRidge, EighRidge, RidgePath, factorise, left_out_predictions
+
+__all__ = ["SOLVERS", "CgSolution", "DenseSolution", "NystromSolution", "Problem", "Solution", "solve"]
+
+SOLVERS = ("cholesky", "eigh", "nystrom", "cg")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Points, targets (a matrix), ridges to choose from, and the limits of the approximate solvers."""
+
+    kernel: NetworkKernel
+    points: Array
+    targets: Array
+    alphas: tuple[float, ...]
+    landmarks: int
+    tolerance: float
+    max_steps: int
+    random_state: np.random.RandomState
+
+
+class Solution(Protocol):
+    """What an estimator keeps of a fit."""
+
+    alpha: float
+    steps: int
+
+    def mean(self, x: Array) -> Array:
+        """Predictions, one column a target."""
+        ...
+
+    def variance(self, x: Array) -> Array:
+        """Posterior variance of the Gaussian process at each row of ``x``, without the noise."""
+        ...
+
+    def leave_one_out(self) -> Array:
+        """Prediction of every training target by a fit without its point."""
+        ...
+
+
+@dataclass(frozen=True)
+class DenseSolution:
+    """By a factorisation of the whole matrix."""
+
+    problem: Problem
+    factor: CholeskyRidge | EighRidge
+    coefficients: Array
+    alpha: float
+    path: RidgePath | None
+    steps: int = 1
+
+    def mean(self, x: Array) -> Array:
+        """Predictions K(x, X) C, block by block."""
+        return _expand(self.problem, self.coefficients, x)
+
+    def variance(self, x: Array) -> Array:
+        """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x)."""
+        result = self.problem.kernel.diagonal(x)
+        for rows in row_blocks(len(x), len(self.problem.points)):
+            result[rows] -= self.factor.explained(self.problem.kernel(x[rows], self.problem.points))
+        return np.maximum(result, 0.0)
+
+    def leave_one_out(self) -> Array:
+        """From the diagonal of the inverse."""
+        return left_out_predictions(self.factor, self.problem.targets, self.coefficients)
+
+
+@dataclass(frozen=True)
+class NystromSolution:
+    """By ridge regression on Nyström features; leave-one-out keeps the landmarks."""
+
+    ridge: NystromRidge
+    alpha: float
+    steps: int = 1
+
+    def mean(self, x: Array) -> Array:
+        """Predictions."""
+        return self.ridge.mean(x)
+
+    def variance(self, x: Array) -> Array:
+        """Posterior variance."""
+        return self.ridge.variance(x)
+
+    def leave_one_out(self) -> Array:
+        """From the hat matrix."""
+        return self.ridge.left_out
+
+
+@dataclass(frozen=True)
+class CgSolution:
+    """By conjugate gradients on tiles."""
+
+    problem: Problem
+    preconditioner: NystromPreconditioner
+    coefficients: Array
+    alpha: float
+    steps: int
+    residual: float
+
+    def mean(self, x: Array) -> Array:
+        """Predictions K(x, X) C, block by block."""
+        return _expand(self.problem, self.coefficients, x)
+
+    def variance(self, x: Array) -> Array:
+        """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x), with one more solution by conjugate gradients a block of rows."""
+        result = self.problem.kernel.diagonal(x)
+        for rows in row_blocks(len(x), len(self.problem.points)):
+            cross = self.problem.kernel(x[rows], self.problem.points)
+            inverse = _run_cg(self.problem, self.preconditioner, self.alpha, np.ascontiguousarray(cross.T)).solution
+            result[rows] -= np.einsum("ij,ji->i", cross, inverse)
+        return np.maximum(result, 0.0)
+
+    def leave_one_out(self) -> Array:
+        """Refused: the diagonal of the inverse is not at hand."""
+        raise Unsupported(
+            "leave-one-out needs the diagonal of the inverse, which solver='cg' never forms; "
+            "use solver='cholesky', 'eigh' or 'nystrom'"
+        )
+
+
+def solve(problem: Problem, solver: str) -> DenseSolution | NystromSolution | CgSolution:
+    """Fit by ``"cholesky"``, ``"eigh"``, ``"nystrom"`` or ``"cg"``; several ridges need one of the first two."""
+    if solver in {"cholesky", "eigh"}:
+        return _dense(problem, solver)
+    if len(problem.alphas) > 1:
+        raise BadInput(
+            f"several values of alpha need solver='cholesky' or 'eigh', got solver={solver!r}; give one alpha"
+        )
+    (alpha,) = problem.alphas
+    landmarks = Landmarks.choose(problem.kernel, problem.points, problem.landmarks, problem.random_state)
+    if solver == "nystrom":
+        return NystromSolution(NystromRidge.of(landmarks, problem.points, problem.targets, alpha), alpha)
+    preconditioner = NystromPreconditioner.of(landmarks, problem.points, alpha)
+    found = _run_cg(problem, preconditioner, alpha, problem.targets)
+    return CgSolution(problem, preconditioner, found.solution, alpha, max(found.steps, 1), found.residual)
+
+
+def _dense(problem: Problem, solver: str) -> DenseSolution:
+    matrix = problem.kernel(problem.points)
+    if len(problem.alphas) == 1:
+        (alpha,) = problem.alphas
+        factor = factorise(matrix, alpha, solver)
+        return DenseSolution(problem, factor, factor.solve(problem.targets), alpha, None)
+    every = EighRidge.of(matrix, 0.0)
+    path = RidgePath.of(every, problem.targets, problem.alphas)
+    chosen = every.with_alpha(path.best)
+    return DenseSolution(problem, chosen, chosen.solve(problem.targets), path.best, path)
+
+
+def _run_cg(problem: Problem, preconditioner: NystromPreconditioner, alpha: float, right: Array) -> CgResult:
+    tiles = TiledKernel(problem.kernel, problem.points)
+    found = conjugate_gradients(
+        lambda vectors: tiles @ vectors + alpha * vectors,
+        right,
+        lambda vectors: preconditioner @ vectors,
+        tolerance=problem.tolerance,
+        max_steps=problem.max_steps,
+    )
+    if not found.converged:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"conjugate gradients stopped after {found.steps} steps at a relative residual of {found.residual:.1e} "
+            f"(tol={problem.tolerance:.1e}); raise max_iter, n_landmarks or alpha",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _expand(problem: Problem, coefficients: Array, x: Array) -> Array:
+    result = np.empty((len(x), coefficients.shape[1]))
+    for rows in row_blocks(len(x), len(problem.points)):
+        np.matmul(problem.kernel(x[rows], problem.points), coefficients, out=result[rows])
+    return result

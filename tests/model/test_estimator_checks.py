@@ -1,0 +1,44 @@
+"""scikit-learn's own battery, without exclusions, for every estimator and every solver."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from holokern.model import (
+    GradientDescentEnsemble,
+    NNGPClassifier,
+    NNGPRegressor,
+    NTKClassifier,
+    NTKRegressor,
+    NTKTransformer,
+)
+
+ESTIMATORS = [
+    NTKRegressor(),
+    NNGPRegressor(),
+    NTKClassifier(),
+    NNGPClassifier(),
+    NTKTransformer(),
+    NTKTransformer("erf", kernel="nngp"),
+    GradientDescentEnsemble(),
+    GradientDescentEnsemble("erf", bias=0.1, time=1e6, trained="last"),
+    NTKRegressor("erf", depth=2, bias=0.2, solver="eigh"),
+    NTKRegressor(solver="nystrom", random_state=0),
+    NTKRegressor(solver="cg", random_state=0),
+    NTKRegressor(alpha=(0.01, 0.1)),
+    NNGPClassifier(solver="nystrom", random_state=0),
+    NTKClassifier(solver="cg", random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_check_estimator(estimator):
+    with warnings.catch_warnings():
+        # checks for packages that are not installed (pandas, array API) are skipped with a warning
+        warnings.simplefilter("ignore", SkipTestWarning)
+        results = check_estimator(estimator, on_skip=None, on_fail="raise")
+    assert not [r["check_name"] for r in results if r["status"] not in {"passed", "skipped"}]

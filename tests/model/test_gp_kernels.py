@@ -1,0 +1,96 @@
+"""Kernels of sklearn.gaussian_process: values, gradients against finite differences, marginal likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import WhiteKernel
+
+from holokern.errors import BadInput
+from holokern.model import NNGPKernel, NTKKernel
+from holokern.network import Network
+
+KERNELS = [
+    NTKKernel("relu", depth=2, bias=0.4, weight_variance=1.7),
+    NNGPKernel("erf", depth=3, bias=0.3, weight_variance=0.8),
+    NTKKernel("erf", depth=1, bias=0.2),
+    NNGPKernel("relu", depth=5, bias=0.0, weight_variance=2.0),
+    NTKKernel("elu", depth=1, bias=0.5, parameter_names=("alpha",), parameter_values=(1.3,)),
+    2.0 * NTKKernel("relu", depth=1, bias=0.4) + WhiteKernel(0.1),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_gradient_equals_finite_differences(kernel, points):
+    some = points[:6]
+    matrix, gradient = kernel(some, eval_gradient=True)
+    np.testing.assert_array_equal(matrix, kernel(some))
+    assert gradient.shape == (6, 6, len(kernel.theta))
+    # an independent rule: Richardson's extrapolation of plain central differences
+    for index, unit in enumerate(np.eye(len(kernel.theta))):
+        coarse, fine = (
+            (
+                kernel.clone_with_theta(kernel.theta + h * unit)(some)
+                - kernel.clone_with_theta(kernel.theta - h * unit)(some)
+            )
+            / (2 * h)
+            for h in (2e-3, 1e-3)
+        )
+        expected = (4 * fine - coarse) / 3
+        np.testing.assert_allclose(gradient[:, :, index], expected, rtol=1e-6, atol=1e-7)
+
+
+def test_gradient_in_the_weight_variance_of_a_homogeneous_network_is_exact(points):
+    depth = 3
+    kernel = NNGPKernel("relu", depth=depth, bias=0.0, weight_variance=1.5)
+    matrix, gradient = kernel(points, eval_gradient=True)
+    low = NNGPKernel("relu", depth=depth, bias=0.0, weight_variance=0.75)(points)
+    # without biases the kernel is a power of the weight variance; its exponent follows from two values
+    exponent = round(float(np.log2(matrix[0, 0] / low[0, 0])))
+    np.testing.assert_allclose(gradient[:, :, 0], exponent * matrix, rtol=1e-7, atol=1e-9)
+
+
+def test_values_and_diagonal(points, others):
+    kernel = NTKKernel("erf", depth=2, bias=0.3, weight_variance=1.2)
+    network = Network("erf", 2, bias=0.3, weight_variance=1.2)
+    np.testing.assert_array_equal(kernel(points), network.ntk(points))
+    np.testing.assert_array_equal(kernel(points, others), network.ntk(points, others))
+    np.testing.assert_allclose(kernel.diag(points), np.diagonal(network.ntk(points)), rtol=1e-11)
+    assert not kernel.is_stationary()
+    assert clone(kernel) == kernel
+    with pytest.raises(ValueError, match="Gradient"):
+        kernel(points, others, eval_gradient=True)
+
+
+def test_fixed_hyperparameters():
+    assert len(NTKKernel(bias=0.0).theta) == 0
+    assert len(NTKKernel(bias=0.1).theta) == 1
+    assert len(NTKKernel(bias=0.1, weight_variance=1.0).theta) == 2
+    assert len(NTKKernel(bias=0.1, bias_bounds="fixed", weight_variance=1.0).theta) == 1
+
+
+def test_marginal_likelihood_is_optimised_and_its_gradient_vanishes(points, targets):
+    kernel = NNGPKernel("erf", depth=1, bias=0.5, weight_variance=1.0) + WhiteKernel(0.1)
+    model = GaussianProcessRegressor(kernel, alpha=1e-8).fit(points, targets)
+    before = GaussianProcessRegressor(kernel, alpha=1e-8, optimizer=None).fit(points, targets)
+    assert model.log_marginal_likelihood_value_ > before.log_marginal_likelihood_value_
+    inside = (model.kernel_.bounds[:, 0] + 0.1 < model.kernel_.theta) & (
+        model.kernel_.theta < model.kernel_.bounds[:, 1] - 0.1
+    )
+    _, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
+    assert np.all(np.abs(gradient[inside]) < 1e-2)
+
+
+def test_classification_by_gaussian_process(points):
+    labels = points[:, 0] > 0
+    model = GaussianProcessClassifier(NTKKernel("relu", depth=1, bias=0.3), optimizer=None).fit(points, labels)
+    assert model.score(points, labels) > 0.9
+
+
+def test_parameters_need_a_name_and_values(points):
+    with pytest.raises(BadInput, match="parameter_values"):
+        NTKKernel("elu", parameter_names=("alpha",), parameter_values=(1.0, 2.0))(points)
+    with pytest.raises(BadInput, match="by its name"):
+        NTKKernel(["elu"], depth=1, parameter_names=("alpha",), parameter_values=(1.0,))(points)
