@@ -1,7 +1,7 @@
 """HGM all at once: one path through all points instead of one path to each [SakodaTakayama2024, Sect 5].
 
-The path is a polygon in (log c1, log c2, θ).  All its segments are solved side by side for a basis of solutions, and the
-products of their transition matrices carry the initial vector from point to point.
+The path is a polygon in (log c1, log c2, θ).  All its segments are solved side by side for a basis of solutions, and
+the products of their transition matrices carry the initial vector from point to point.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.hgm import COLUMNS, Result, crosses, moments_of, polar_system, start_states
 from holokern.dual.panels import Array
+from holokern.dual.polar import COLUMNS, Result, Start, crosses, polar_system
 from holokern.errors import BadInput, PrecisionLost, UnknownName
 from holokern.transport.ordering import length_of, order_of, resampled
 from holokern.transport.path import AnglePath, SegmentPath
@@ -49,8 +49,7 @@ def all_at_once(
     Vertices keep away from det Σ = 0, and from apparent singularities by a common imaginary part of θ; from its vertex
     each point is one expansion away.
     """
-    system = polar_system(activation)
-    table = system.table
+    table = polar_system(activation)
     lifted = bool(np.any(crosses(AnglePath(table, c1, c2))))
     angle = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
     coordinates = np.stack([np.log(c1), np.log(c2), angle], axis=1)
@@ -91,8 +90,8 @@ def _run(activation: Any, table: PolarTable, vertices: Array, lifted: bool) -> R
     if not np.all(np.isfinite(arrival.value)):
         raise PrecisionLost(f"all_at_once: a segment of the path is singular for {activation}; use method='hgm'")
     c1, c2 = np.real(ends[:1, 0]), np.real(ends[:1, 1])
-    moments = moments_of(activation, table, c1, c2)
-    state = start_states(table, moments, c1, c2, ends[:1, 2] if lifted else vertices[:1, 2])[0]
+    start = Start.of(activation, c1, c2, far=True)
+    state = start.states(c1, c2, ends[:1, 2] if lifted else vertices[:1, 2])[0]
     signs = np.random.default_rng(11).choice([-1.0, 1.0], size=(segments, table.rank, COLUMNS - 1))
     states = [state]
     for matrix, tail, sign in zip(arrival.value, arrival.tail, signs, strict=True):
@@ -105,7 +104,9 @@ def _run(activation: Any, table: PolarTable, vertices: Array, lifted: bool) -> R
     return Run(np.array(states), length_of(vertices[1:], vertices[0]))
 
 
-def run_through(activation: Any, x: Array, solver: str = "taylor", rtol: float = 1e-10, integrator: str = "RK45") -> Any:
+def run_through(
+    activation: Any, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
+) -> Any:
     """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
 
     Parameters
@@ -143,13 +144,11 @@ def run_through(activation: Any, x: Array, solver: str = "taylor", rtol: float =
     if solver == "scipy":
         values, state = [], start
         for i in range(count):
-            state = integrate(path, np.array([i]), 0.0, 1.0, state, rtol, integrator)
+            state = integrate(path, i, (0.0, 1.0), state, rtol=rtol, integrator=integrator)
             values.append(state[0])
         return np.array(values)
     identity = np.tile(np.eye(table.rank), (count, 1, 1))
-    arrival = transport(
-        path, np.zeros(count), identity, np.arange(count), np.ones(count), whole=True, perturbed=False
-    )
+    arrival = transport(path, np.zeros(count), identity, np.arange(count), np.ones(count), whole=True, perturbed=False)
     values, state = [], start
     for matrix in arrival.value:
         state = matrix @ state
@@ -157,7 +156,9 @@ def run_through(activation: Any, x: Array, solver: str = "taylor", rtol: float =
     return np.array(values)
 
 
-def step_experiment(activation: Any, x: Array, step: int, solver: str = "scipy", rtol: float = 1e-10) -> tuple[Array, Any]:
+def step_experiment(
+    activation: Any, x: Array, step: int, solver: str = "scipy", *, rtol: float = 1e-10
+) -> tuple[Array, Any]:
     """The paper's ``step`` experiment: sort the points, straighten the path by ``step``, and run through it.
 
     Returns
@@ -167,4 +168,4 @@ def step_experiment(activation: Any, x: Array, step: int, solver: str = "scipy",
     """
     x = np.asarray(x, dtype=float)
     points = resampled(x[order_of(x, np.array([-1.0, 0.0, -1.0]), "sorted")], step)
-    return points, run_through(activation, points, solver, rtol)
+    return points, run_through(activation, points, solver, rtol=rtol)

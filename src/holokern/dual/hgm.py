@@ -3,55 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from holokern.dual.initial import HermiteMoments, hermite_moments
 from holokern.dual.panels import Array
+from holokern.dual.polar import Result, Start, Tracks, crosses, ends_of, polar_system
+from holokern.dual.quadrature import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
-from holokern.pfaffian.derive import pfaffian
 from holokern.transport.collocation import approach
 from holokern.transport.near_end import NearEnd
 from holokern.transport.path import AnglePath
-from holokern.transport.stepper import Arrival, transport
-from holokern.transport.tables import PolarTable, polar_table
+from holokern.transport.stepper import transport
 
-__all__ = ["Result", "cannot_transport", "crosses", "hgm", "moments_of", "polar_system", "start_states"]
+__all__ = ["hgm"]
 
-COLUMNS = 4
-"""Perturbations that are carried along to see how errors grow."""
+Arrays = tuple[Array, Array, Array, Array]
 
-_SERIES_TERMS = 64
 _HEIGHT = 0.45
-_STRIP = 0.35
 _STEPS = 14
 _HANDOVER = 0.7
+_POOR = 1e-13
+_BITS = 400
+_DIGITS = 16
 _EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class PolarSystem:
-    """What an activation's transport needs: tables, derived once."""
-
-    activation: Any
-    table: PolarTable
-
-
-@lru_cache(maxsize=64)
-def polar_system(activation: Any) -> PolarSystem:
-    """The Pfaffian system of an activation in polar form; the most recent ones are kept."""
-    return PolarSystem(activation, polar_table(pfaffian(activation), activation.jump_order))
-
-
-def cannot_transport(activation: Any) -> str | None:
-    """Why the activation has no Pfaffian system, or None."""
-    try:
-        polar_system(activation)
-    except HolokernError as error:
-        return f"{error} (method='quadrature' serves every activation)"
-    return None
 
 
 def hgm(
@@ -65,11 +41,14 @@ def hgm(
     coordinates: str = "sigma",
     rtol: float = 1e-10,
     integrator: str = "RK45",
-) -> tuple[Array, Array, Array, Array]:
+    precise: bool = True,
+) -> Arrays:
     """k, k̇ and their errors by transport from the independent point [SakodaTakayama2024, Algorithm 2].
 
     Parameters
     ----------
+    activation, c1, c2, theta, tolerance
+        As for every method.
     solver : {"taylor", "scipy"}
         Our Taylor steps, for all points at once, or ``scipy.integrate.solve_ivp`` for one point after another.
     coordinates : {"sigma", "x"}
@@ -77,11 +56,15 @@ def hgm(
         x = -½Σ⁻¹ from (-1, 0, -1).
     rtol, integrator : float, str
         Of solve_ivp.
+    precise : bool
+        Whether points that miss the tolerance in floats, because errors grow too much on the way, are transported
+        again in ball arithmetic of higher precision, one after another.
 
     Notes
     -----
     In Σ the parameter of the line is the angle θ, in which k has no singularity at det Σ = 0 when σ breaks at zero
-    only, so that values near r = ±1 need no fallback.  Where Taylor steps do not arrive, Chebyshev collocation goes on.
+    only, so that values near r = ±1 need no fallback.  Where Taylor steps do not arrive, Chebyshev collocation goes on;
+    its last panel ends on r = ±1, where k and k̇ are integrals in one variable.
     """
     if solver not in ("taylor", "scipy"):
         raise UnknownName(f"unknown solver {solver!r}; choose 'taylor' or 'scipy'")
@@ -89,214 +72,143 @@ def hgm(
         raise UnknownName(f"unknown coordinates {coordinates!r}; choose 'sigma' or 'x'")
     if not 0 < rtol < 1:
         raise BadInput(f"rtol = {rtol!r} is not between 0 and 1; the paper uses 1e-10")
+    chosen = (rtol, integrator) if solver == "scipy" else None
     if coordinates == "x":
         from holokern.dual.hgm_x import hgm_in_x
 
-        return hgm_in_x(activation, c1, c2, theta, solver, rtol, integrator)
-    system = polar_system(activation)
-    tracks = Tracks.of(c1, c2, theta)
-    if solver == "scipy":
-        return _by_scipy(system, tracks, theta, rtol, integrator)
-    result = Result.empty(len(theta))
-    moments = moments_of(activation, system.table, c1, c2)
-    path = AnglePath(system.table, tracks.c1, tracks.c2)
-    for detour, some in _by_kind(path):
-        _transport(system, path, tracks, some, theta, moments, detour, result)
-    _finish(system, path, tracks, theta, moments, result)
-    return result.arrays(system.table, c1, c2, theta)
-
-
-@dataclass(frozen=True)
-class Tracks:
-    """Points sorted into tracks: equal deviations, and the same side of θ = π/2."""
-
-    c1: Array
-    c2: Array
-    side: Array
-    owner: Any
-
-    @classmethod
-    def of(cls, c1: Array, c2: Array, theta: Array) -> Tracks:
-        """Find the tracks of points."""
-        rows = np.stack([c1, c2, np.where(theta <= np.pi / 2, 1.0, -1.0)], axis=1)
-        different, owner = np.unique(rows, axis=0, return_inverse=True)
-        return cls(different[:, 0], different[:, 1], different[:, 2], owner.reshape(-1))
-
-
-@dataclass(frozen=True)
-class Result:
-    """k and c1c2k̇ sin^m at all points, with errors."""
-
-    k: Array
-    slope: Array
-    k_error: Array
-    slope_error: Array
-
-    @classmethod
-    def empty(cls, count: int) -> Result:
-        return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf))
-
-    def take(self, where: Any, arrival: Arrival, outputs: tuple[int, int]) -> None:
-        """Values of an arrival; its perturbations and the tails of its series become errors."""
-        first, second = outputs
-        columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
-        tails = arrival.tail[:, first], (arrival.slope_tail if second < 0 else arrival.tail[:, second])
-        for value, error, column, tail in zip(
-            (self.k, self.slope), (self.k_error, self.slope_error), columns, tails, strict=True
-        ):
-            value[where] = column[:, 0]
-            spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
-            floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * np.abs(columns[0][:, 0]) + 0.3 * np.abs(columns[1][:, 0]))
-            error[where] = np.nan_to_num(3 * spread + 6 * tail + floor, nan=np.inf)
-
-    def put(self, where: Any, other: Result, some: Any) -> None:
-        """Overwrite the entries ``where`` with ``some`` of another result."""
-        for mine, new in zip(
-            (self.k, self.slope, self.k_error, self.slope_error),
-            (other.k, other.slope, other.k_error, other.slope_error),
-            strict=True,
-        ):
-            mine[where] = new[some]
-
-    def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
-        """k, k̇ and errors, without the factors that made k̇ bounded."""
-        power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
-        factor = c1 * c2 * np.sin(theta) ** power
-        # θ itself is rounded: k moves by c1c2k̇ sin θ, and the factor of k̇ by its logarithmic derivative
-        rounded = 2 * _EPS * theta
-        k_error = self.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * self.slope / factor)
-        kdot_error = self.slope_error + power * np.abs(self.slope) * rounded / np.abs(np.tan(theta))
-        return self.k, self.slope / factor, k_error, kdot_error / factor
-
-
-def moments_of(activation: Any, table: PolarTable, c1: Array, c2: Array) -> HermiteMoments:
-    """The moments that :func:`start_states` needs."""
-    highest = max(max(pair) for pair in table.exponents)
-    return hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + _SERIES_TERMS)
-
-
-def crosses(path: AnglePath) -> Any:
-    """Which tracks must pass an apparent singularity, so that they cannot stay on the real line."""
-    roots = path.roots
-    known = ~np.isnan(roots)
-    close = known & (np.abs(roots.imag) < _STRIP) & (roots.real > -_STRIP) & (roots.real < np.pi + _STRIP)
-    return np.any(close, axis=1)
-
-
-def _by_kind(path: AnglePath) -> list[tuple[bool, Any]]:
-    crossed = crosses(path)
-    kinds = [(False, np.nonzero(~crossed)[0]), (True, np.nonzero(crossed)[0])]
-    return [(detour, some) for detour, some in kinds if len(some)]
-
-
-def start_states(
-    table: PolarTable, moments: HermiteMoments, c1: Array, c2: Array, angle: Any, seed: int = 7
-) -> Any:
-    """H at one angle for each pair of deviations, and perturbations as large as its errors: (tracks, rank, columns)."""
-    # the float next to π/2 is not π/2, and an entry of H may be smaller than what that makes
-    value, error = moments.correlated(c1, c2, table.exponents, np.cos(angle))
-    gauge = np.sin(angle)[:, None] ** np.array(table.weights)
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(*error.shape, COLUMNS - 1))
-    columns = (error * np.abs(gauge))[..., None] * signs
-    return np.concatenate([(value * gauge)[..., None], columns], axis=2)
-
-
-def _starts(detour: bool, count: int) -> Any:
-    return np.full(count, np.pi / 2 + 1j * _HEIGHT) if detour else np.full(count, np.pi / 2)
-
-
-def _transport(
-    system: PolarSystem,
-    path: AnglePath,
-    tracks: Tracks,
-    some: Any,
-    theta: Array,
-    moments: HermiteMoments,
-    detour: bool,
-    result: Result,
-) -> None:
-    table = system.table
-    start = _starts(detour, len(some))
-    state = start_states(table, moments, path.c1[some], path.c2[some], start)
-    mine = np.nonzero(np.isin(tracks.owner, some))[0]
-    part = AnglePath(table, path.c1[some], path.c2[some])
-    owner = np.searchsorted(some, tracks.owner[mine])
-    arrival = transport(part, start, state, owner, theta[mine], detour=detour, most=_STEPS)
-    result.take(mine, arrival, table.outputs)
-
-
-def _finish(
-    system: PolarSystem, path: AnglePath, tracks: Tracks, theta: Array, moments: HermiteMoments, result: Result
-) -> None:
-    """Collocation for the points that Taylor steps did not reach, or reached with a poor tail."""
-    table = system.table
-    if not table.ends:
-        return
-    size = np.abs(result.k) + np.abs(result.slope)
-    poor = ~(result.k_error + result.slope_error <= 1e-13 * size)
-    distance = np.minimum(theta, np.pi - theta)
-    crossed = {int(i) for detour, some in _by_kind(path) if detour for i in some}
+        return hgm_in_x(activation, c1, c2, theta, scipy=chosen)
+    table = polar_system(activation)
+    if chosen is not None:
+        return _by_scipy(activation, c1, c2, theta, rtol=rtol, integrator=integrator)
+    journey = _Journey.of(activation, c1, c2, theta)
     for detour in (False, True):
+        journey.by_steps(detour)
+    if table.ends:
+        for detour in (False, True):
+            journey.by_collocation(detour, tolerance)
+    arrays = journey.result.arrays(table, c1, c2, theta)
+    if precise:
+        _in_balls(activation, (c1, c2, theta), tolerance, arrays)
+    return arrays
+
+
+@dataclass(frozen=True)
+class _Journey:
+    """The points on their tracks, where the tracks start, and the values so far."""
+
+    activation: Any
+    path: AnglePath
+    tracks: Tracks
+    theta: Array
+    start: Start
+    crossed: Any
+    result: Result
+
+    @classmethod
+    def of(cls, activation: Any, c1: Array, c2: Array, theta: Array) -> _Journey:
+        tracks = Tracks.of(c1, c2, theta)
+        path = AnglePath(polar_system(activation), tracks.c1, tracks.c2)
+        crossed = crosses(path)
+        start = Start.of(activation, tracks.c1, tracks.c2, far=bool(np.any(crossed)))
+        return cls(activation, path, tracks, theta, start, crossed, Result.empty(len(theta)))
+
+    def _begin(self, some: Any, detour: bool) -> tuple[AnglePath, Any, Any]:
+        """Some tracks as a path, their starts and the vectors there."""
+        part = AnglePath(self.path.table, self.path.c1[some], self.path.c2[some])
+        angle = np.full(len(some), np.pi / 2 + 1j * _HEIGHT if detour else np.pi / 2)
+        return part, angle, self.start.states(part.c1, part.c2, angle)
+
+    def by_steps(self, detour: bool) -> None:
+        """Taylor steps, along the real line or round the singularities on it."""
+        some = np.nonzero(self.crossed == detour)[0]
+        mine = np.nonzero(np.isin(self.tracks.owner, some))[0]
+        if len(mine):
+            part, angle, states = self._begin(some, detour)
+            owner = np.searchsorted(some, self.tracks.owner[mine])
+            arrival = transport(part, angle, states, owner, self.theta[mine], detour=detour, most=_STEPS)
+            self.result.take(mine, arrival, self.path.table.outputs)
+
+    def by_collocation(self, detour: bool, tolerance: float) -> None:
+        """Collocation for the points that Taylor steps did not reach, or reached with a large error."""
+        table, result = self.path.table, self.result
+        distance = np.minimum(self.theta, np.pi - self.theta)
         # an apparent singularity at the start is left behind by Taylor steps first
         near = _HANDOVER if detour else np.pi / 2
-        hard = np.array([i for i in np.unique(tracks.owner[poor & (distance <= near)]) if (int(i) in crossed) == detour])
-        if len(hard):
-            _collocate(system, path, tracks, hard, poor & (distance <= near), distance, moments, detour, near, result)
+        size = np.abs(result.k) + np.abs(result.slope)
+        poor = ~(result.k_error + result.slope_error <= _POOR * size) & (distance <= near)
+        hard = np.unique(self.tracks.owner[poor])
+        hard = hard[self.crossed[hard] == detour]
+        if not len(hard):
+            return
+        part, angle, states = self._begin(hard, detour)
+        tracks = self.tracks.some(hard)
+        if detour:
+            handover = np.where(tracks.side > 0, near, np.pi - near)
+            states = transport(part, angle, states, np.arange(len(hard)), handover, detour=True, whole=True).value
+        else:
+            # π/2 from the end, which is another float than π/2 itself on the side of π
+            states = self.start.states(part.c1, part.c2, angle, tracks.side)
+        known = ends_of(self.activation, tracks, tolerance)
+        outputs = np.array([table.outputs[0], table.outputs[1] if table.outputs[1] >= 0 else table.rank])
+        for i, track in enumerate(hard):
+            if np.all(np.isfinite(states[i])):
+                mine = np.nonzero((self.tracks.owner == track) & poor)[0]
+                end = NearEnd.of(table, float(part.c1[i]), float(part.c2[i]), int(tracks.side[i]))
+                found = approach(end, near, states[i], distance[mine], outputs=outputs, limit=known[i])
+                result.improve(mine, *found)
 
 
-def _collocate(
-    system: PolarSystem,
-    path: AnglePath,
-    tracks: Tracks,
-    hard: Any,
-    poor: Any,
-    distance: Array,
-    moments: HermiteMoments,
-    detour: bool,
-    near: float,
-    result: Result,
-) -> None:
-    table = system.table
-    part = AnglePath(table, path.c1[hard], path.c2[hard])
-    start = _starts(detour, len(hard))
-    state = start_states(table, moments, part.c1, part.c2, start)
-    if detour:
-        handover = np.where(tracks.side[hard] > 0, near, np.pi - near)
-        state = transport(part, start, state, np.arange(len(hard)), handover, detour=detour, whole=True).value
-    outputs = np.array([table.outputs[0], table.outputs[1] if table.outputs[1] >= 0 else table.rank])
-    for i, track in enumerate(hard):
-        mine = np.nonzero((tracks.owner == track) & poor)[0]
-        if not np.all(np.isfinite(state[i])):
-            continue
-        end = NearEnd.of(table, float(part.c1[i]), float(part.c2[i]), int(tracks.side[track]))
-        values, errors = approach(end, near, state[i], distance[mine], outputs)
-        better = np.sum(errors, axis=1) < result.k_error[mine] + result.slope_error[mine]
-        at = mine[better]
-        result.k[at], result.slope[at] = values[better, 0], values[better, 1]
-        result.k_error[at], result.slope_error[at] = errors[better, 0], errors[better, 1]
+def _in_balls(activation: Any, points: tuple[Array, Array, Array], tolerance: float, arrays: Arrays) -> None:
+    """The same transport with as many digits as it takes, for the points that floats leave too rough."""
+    k, kdot, k_error, kdot_error = arrays
+    where = np.nonzero(~((k_error <= tolerance * np.abs(k)) & (kdot_error <= tolerance * np.abs(kdot))))[0]
+    if not len(where):
+        return
+    c1, c2, theta = (values[where] for values in points)
+    scale = norms(activation, c1) * norms(activation, c2)
+    slope = norms(activation.derivative, c1) * norms(activation.derivative, c2)
+    slope = np.maximum(slope, np.nan_to_num(np.abs(kdot[where]), nan=0.0, posinf=0.0))
+    rough = ~((k_error[where] <= tolerance * scale) & (kdot_error[where] <= tolerance * slope))
+    for i in np.nonzero(rough)[0]:
+        balls = _enclosed(activation, float(c1[i]), float(c2[i]), float(theta[i]))
+        if balls is not None:
+            for target, error, value in zip((k, kdot), (k_error, kdot_error), balls, strict=True):
+                middle = float(value.mid())
+                target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * _EPS * abs(middle)
 
 
-def _by_scipy(
-    system: PolarSystem, tracks: Tracks, theta: Array, rtol: float, integrator: str
-) -> tuple[Array, Array, Array, Array]:
+def _enclosed(activation: Any, c1: float, c2: float, theta: float) -> tuple[Any, Any] | None:
+    from flint import arb, ctx, fmpq
+
+    from holokern.dual.enclose import enclose
+
+    with ctx.workprec(_BITS):
+        r = arb(fmpq(*theta.as_integer_ratio())).cos()
+        try:
+            balls = enclose(activation, Fraction(c1), Fraction(c2), r, digits=_DIGITS, method="taylor")
+        except HolokernError:
+            return None
+        return balls.k, balls.kdot
+
+
+def _by_scipy(activation: Any, c1: Array, c2: Array, theta: Array, *, rtol: float, integrator: str) -> Arrays:
+    """One run of solve_ivp for every point."""
     from holokern.transport.scipy_solver import solve_along
 
-    table = system.table
-    moments = moments_of(system.activation, table, tracks.c1, tracks.c2)
-    c1, c2 = tracks.c1[tracks.owner], tracks.c2[tracks.owner]
+    table = polar_system(activation)
     path = AnglePath(table, c1, c2)
-    detour = dict.fromkeys(range(len(theta)), False)
-    for kind, some in _by_kind(path):
-        detour.update(dict.fromkeys(some.tolist(), kind))
+    crossed = crosses(path)
+    begin = Start.of(activation, c1, c2, far=bool(np.any(crossed)))
     result = Result.empty(len(theta))
+    first, second = table.outputs
     for i in range(len(theta)):
-        start = _starts(detour[i], 1)
-        state = start_states(table, moments, c1[i : i + 1], c2[i : i + 1], start)[0, :, 0]
-        value, slope, error = solve_along(path, i, complex(start[0]), float(theta[i]), state, rtol, integrator)
-        first, second = table.outputs
-        result.k[i], result.slope[i] = value[first].real, (slope if second < 0 else value[second]).real
-        result.k_error[i] = error * abs(result.k[i]) + error * float(np.max(np.abs(value))) * 0.1
-        result.slope_error[i] = error * float(np.max(np.abs(value)))
+        angle = np.array([np.pi / 2 + 1j * _HEIGHT if crossed[i] else np.pi / 2])
+        state = begin.states(c1[i : i + 1], c2[i : i + 1], angle)[0, :, 0]
+        ways = complex(angle[0]), float(theta[i])
+        value, slope = solve_along(path, i, ways, state, rtol=rtol, integrator=integrator)
+        result.k[i], result.slope[i] = np.real(value[first]), np.real(slope if second < 0 else value[second])
+        error = 2 * rtol * float(np.max(np.abs(value)))
+        result.k_error[i], result.slope_error[i] = error, error
     if not np.all(np.isfinite(result.k)):
-        raise PrecisionLost("solve_ivp did not reach a target; use solver='taylor'")
+        raise PrecisionLost(f"solve_ivp did not reach a point of {activation}; use solver='taylor'")
     return result.arrays(table, c1, c2, theta)

@@ -33,7 +33,7 @@ def system_in_x(activation: Any) -> tuple[Any, LineTable]:
 
 
 def coordinates_x(c1: Array, c2: Array, theta: Array) -> Array:
-    """x = -½Σ⁻¹ as rows (x11, x12, x22).
+    """Rows (x11, x12, x22) of x = -½Σ⁻¹.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def start_in_x(activation: Any, x12: Any = 0.0) -> tuple[Any, Array]:
 
 
 def hgm_in_x(
-    activation: Any, c1: Array, c2: Array, theta: Array, solver: str, rtol: float, integrator: str
+    activation: Any, c1: Array, c2: Array, theta: Array, *, scipy: tuple[float, str] | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and errors along straight lines in x."""
+    """k, k̇ and errors along straight lines in x, by Taylor steps or by solve_ivp with (rtol, integrator)."""
     system, table = system_in_x(activation)
-    if (0, 0) != system.monomials[0][1]:
+    if system.monomials[0][1] != (0, 0):
         raise BadInput("expected a basis that begins with 1 in the coordinates x; use coordinates='sigma'")
     stretch, diagonal, _ = ([1.0] * 3, [1.0] * system.rank, None) if system.scale is None else system._scaling(float)
     target = coordinates_x(c1, c2, theta) * np.array(stretch)
@@ -112,15 +112,17 @@ def hgm_in_x(
     signs = np.random.default_rng(3).choice([-1.0, 1.0], size=(len(error), 3))
     state = np.concatenate([start[:, None], error[:, None] * signs], axis=1)
     states = np.tile(state, (count, 1, 1))
-    if solver == "scipy":
-        value, spread, tail = _scipy(path, states[:, :, 0], rtol, integrator)
+    if scipy is not None:
+        value, spread, tail = _scipy(path, states[:, :, 0], *scipy)
     else:
-        arrival = transport(path, np.zeros(count), states, np.arange(count), np.ones(count), detour=singular, whole=True)
+        ways = np.arange(count), np.ones(count)
+        arrival = transport(path, np.zeros(count), states, *ways, detour=singular, whole=True)
         value, tail = arrival.value[:, :, 0], arrival.tail
         spread = np.sqrt(np.mean(arrival.value[:, :, 1:] ** 2, axis=2))
     value = value * np.array(diagonal)
     spread, tail = spread * np.array(diagonal), tail * np.array(diagonal)
-    return _normalised(system, c1, c2, theta, value, 3 * spread + 6 * tail + 2 * _EPS * np.abs(value))
+    error = 5 * spread + 6 * tail + 2 * _EPS * np.abs(value)
+    return _normalised(system, (c1, c2, theta), value, error)
 
 
 def _near_line(path: LinePath, count: int) -> Any:
@@ -138,16 +140,17 @@ def _scipy(path: LinePath, states: Any, rtol: float, integrator: str) -> tuple[A
     values = []
     for track in range(len(states)):
         state = states[track]
-        values.append(integrate(path, np.array([track]), 0.0, 1.0, state, rtol, integrator))
+        values.append(integrate(path, track, (0.0, 1.0), state, rtol=rtol, integrator=integrator))
     value = np.array(values).real
     error = 2 * rtol * np.max(np.abs(value), axis=1, keepdims=True) * np.ones_like(value)
-    return value, error / 3, np.zeros_like(error)
+    return value, error / 5, np.zeros_like(error)
 
 
 def _normalised(
-    system: Any, c1: Array, c2: Array, theta: Array, value: Array, error: Array
+    system: Any, points: tuple[Array, Array, Array], value: Array, error: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """k = g √det x/π, and k̇ = ∂k/∂Σ12 by the chain rule."""
+    """The expectation k = g √det x/π, and k̇ = ∂k/∂Σ12 by the chain rule."""
+    c1, c2, theta = points
     x = coordinates_x(c1, c2, theta)
     matrices = system.evaluate(*x.T)
     # dx = 2x dΣ x with dΣ12 = dΣ21 = 1

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.hgm import Result, crosses, hgm, moments_of, polar_system, start_states
+from holokern.dual.hgm import hgm
 from holokern.dual.panels import Array
+from holokern.dual.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
 from holokern.transport.ordering import clusters
 from holokern.transport.path import AnglePath, SegmentPath
@@ -76,7 +77,7 @@ def expand(
         raise BadInput(f"radius = {radius!r} is not positive; try 0.2")
     if not (isinstance(order, int) and order >= 4):
         raise BadInput(f"order = {order!r} is not an integer of at least 4; try 24")
-    table = polar_system(activation).table
+    table = polar_system(activation)
     lifted = bool(np.any(crosses(AnglePath(table, c1, c2))))
     count = len(theta)
     result, representative = Result.empty(count), np.full(count, -1)
@@ -88,7 +89,7 @@ def expand(
         chosen = clusters(coordinates[todo], radius / 4**turn)
         reps = np.unique(chosen)
         some = todo[reps]
-        states, angle = _states(activation, table, c1[some], c2[some], theta[some], lifted)
+        states, angle = _states(activation, c1[some], c2[some], theta[some], lifted)
         start = np.stack([c1[some], c2[some], angle], axis=1)[np.searchsorted(reps, chosen)]
         end = np.stack([c1[todo], c2[todo], theta[todo]], axis=1)
         path = SegmentPath(table, start, end)
@@ -119,16 +120,14 @@ def expand(
     return Expansion(k, kdot, k_error, kdot_error, representative)
 
 
-def _states(
-    activation: Any, table: Any, c1: Array, c2: Array, theta: Array, lifted: bool
-) -> tuple[Any, Any]:
+def _states(activation: Any, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Any, Any]:
     """H with perturbations at each representative, kept away from det Σ = 0 and, if ``lifted``, from real θ."""
+    table = polar_system(activation)
     angle: Any = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
     start: Any = np.full(len(theta), np.pi / 2)
     if lifted:
         angle, start = angle + 1j * _HEIGHT, start + 1j * _HEIGHT
-    moments = moments_of(activation, table, c1, c2)
-    states = start_states(table, moments, c1, c2, start)
+    states = Start.of(activation, c1, c2, far=lifted).states(c1, c2, start)
     path = AnglePath(table, c1, c2)
     index = np.arange(len(theta))
     arrival = transport(path, start, states, index, angle, detour=lifted, whole=True, perturbed=False)

@@ -7,6 +7,7 @@ r = ±1 itself: only solutions that are smooth there can be polynomials, so no v
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.transport.least_squares import ChebyshevBasis, Constraint, fit_system, gauss_nodes
 from holokern.transport.near_end import NearEnd
 
 __all__ = ["approach", "collocate"]
@@ -97,7 +99,15 @@ def _refined(left: Array, right: Array) -> Array:
     return found
 
 
-def approach(system: NearEnd, start: float, states: Array, phi: Array, outputs: Array) -> tuple[Array, Array]:
+def approach(
+    system: NearEnd,
+    start: float,
+    states: Array,
+    phi: Array,
+    *,
+    outputs: Array,
+    limit: Mapping[int, float] | None = None,
+) -> tuple[Array, Array]:
     """Carry H from the distance ``start`` to smaller distances φ ≥ 0 from the end.
 
     Parameters
@@ -109,6 +119,8 @@ def approach(system: NearEnd, start: float, states: Array, phi: Array, outputs: 
     phi : array, (targets,)
     outputs : array of int
         The entries of (H, c1c2k̇) that matter.
+    limit : mapping from int to float, optional
+        Entries of H that are known at φ = 0; the last panel then meets them, in least squares.
 
     Returns
     -------
@@ -116,39 +128,62 @@ def approach(system: NearEnd, start: float, states: Array, phi: Array, outputs: 
         Errors are differences of two resolutions that never met on the way, the coarser of which started from a
         perturbed state.
     """
-    values, errors = np.full((len(phi), len(outputs)), np.nan), np.full((len(phi), len(outputs)), np.inf)
+    best = _Best(phi, outputs)
     long = states.astype(np.longdouble)
     # several perturbations at once: one alone may be antisymmetric, which k does not see
     pair = [long[:, 0] + long[:, 1:] @ _WEIGHTS[: long.shape[1] - 1], long[:, 0]]
     here = start
-    best, worse = np.inf, 0
+    least, worse = np.inf, 0
     for _ in range(_LAST):
         todo = np.nonzero(phi <= here)[0]
         if not len(todo):
             break
-        panels = [collocate(system, here, 0.0, s, n) for s, n in zip(pair, DEGREES, strict=True)]
-        now = _improve(panels, phi, todo, outputs, values, errors)
-        best, worse = (now, 0) if now < best else (best, worse + 1)
-        if best <= _ENOUGH or worse >= 3:
+        panels = [_last_panel(system, here, s, n, limit) for s, n in zip(pair, DEGREES, strict=True)]
+        # values pinned at both ends hide part of what the two resolutions differ by
+        now = best.improve(panels, todo, 5.0 if limit else 1.0)
+        least, worse = (now, 0) if now < least else (least, worse + 1)
+        if least <= _ENOUGH or worse >= 3:
             break
         panels = [collocate(system, here, here / 2, s, n) for s, n in zip(pair, DEGREES, strict=True)]
         inside = np.nonzero((phi <= here) & (phi >= here / 2))[0]
         if len(inside):
-            _improve(panels, phi, inside, outputs, values, errors)
+            best.improve(panels, inside, 1.0)
         pair, here = [panel.end for panel in panels], here / 2
-    return values, errors
+    return best.values, best.errors
 
 
-def _improve(panels: list[Panel], phi: Array, some: Array, outputs: Array, values: Array, errors: Array) -> float:
-    """Put in the finer panel's values where they are better; the largest relative difference is returned."""
-    coarse, fine = (panel.at(phi[some])[:, outputs] for panel in panels)
-    moved = np.nan_to_num(np.abs(fine - coarse), nan=np.inf)
-    # two panels may agree somewhere by chance: their differences elsewhere count too
-    moved = np.maximum(moved, 0.3 * np.max(moved, axis=0)) + _EPS * np.abs(fine)
-    better = np.max(moved, axis=1) < np.max(errors[some], axis=1)
-    values[some[better]], errors[some[better]] = fine[better], moved[better]
-    scale = np.max(np.abs(fine), axis=0)
-    return float(np.max(moved / np.where(scale > 0, scale, 1.0)))
+class _Best:
+    """The best values so far at the targets."""
+
+    def __init__(self, phi: Array, outputs: Array) -> None:
+        self.phi, self.outputs = phi, outputs
+        self.values, self.errors = np.full((len(phi), len(outputs)), np.nan), np.full((len(phi), len(outputs)), np.inf)
+
+    def improve(self, panels: list[Panel], some: Array, caution: float) -> float:
+        """Put in the finer panel's values where they are better; the largest relative difference is returned."""
+        coarse, fine = (panel.at(self.phi[some])[:, self.outputs] for panel in panels)
+        moved = np.nan_to_num(caution * np.abs(fine - coarse), nan=np.inf)
+        # two panels may agree somewhere by chance: their differences elsewhere count too
+        moved = np.maximum(moved, 0.3 * np.max(moved, axis=0)) + _EPS * np.abs(fine)
+        better = np.max(moved, axis=1) < np.max(self.errors[some], axis=1)
+        self.values[some[better]], self.errors[some[better]] = fine[better], moved[better]
+        scale = np.max(np.abs(fine), axis=0)
+        return float(np.max(moved / np.where(scale > 0, scale, 1.0)))
+
+
+def _last_panel(system: NearEnd, start: float, state: Array, degree: int, limit: Mapping[int, float] | None) -> Panel:
+    """From ``start`` to the end itself."""
+    if not limit or np.any(np.isnan(state)):
+        return collocate(system, start, 0.0, state, degree)
+    basis = ChebyshevBasis(degree + 1, start, 0.0)
+    nodes, weights = gauss_nodes(degree + degree // 2, 0.0, start)
+    bottom, top, row = system.at(nodes)
+    constraints = [Constraint(start, float(value), 0, i) for i, value in enumerate(state)]
+    constraints += [Constraint(0.0, value, 0, i) for i, value in limit.items()]
+    fit = fit_system((bottom, top), basis, (nodes, weights), constraints)
+    derived = np.einsum("ir,ir->i", row, fit(nodes).reshape(len(nodes), -1)) / bottom
+    slope = np.polynomial.chebyshev.chebfit(2 * (nodes - start) / -start - 1, derived, degree)
+    return Panel(start, 0.0, np.concatenate([fit.coefficients, slope[:, None]], axis=1))
 
 
 @lru_cache(maxsize=64)

@@ -1,8 +1,8 @@
 """A system close to r = ±1, where its matrices must be known to full relative accuracy.
 
-The numerators vanish there to some order, and a sum of powers of cos θ would lose that in rounding.  With the distance φ
-of θ from the end and q = 1 - cos φ = 2 sin²(φ/2), exact arithmetic gives them as polynomials in q and sin φ without such
-cancellation, for deviations that are exactly the given floats.
+The numerators vanish there to some order, and a sum of powers of cos θ would lose that in rounding.  With the distance
+φ of θ from the end and q = 1 - cos φ = 2 sin²(φ/2), exact arithmetic gives them as polynomials in q and sin φ without
+such cancellation, for deviations that are exactly the given floats.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class NearEnd:
         rows = self.rows.astype(phi.dtype)
         parts = (q[:, None] ** np.arange(rows.shape[1])) @ rows.T * sine[:, None] ** self.sines
         values = np.zeros((len(phi), len(self.table.exact)), dtype=phi.dtype)
-        np.add.at(values, (slice(None), self.places), parts)
+        for place, part in zip(self.places, parts.T, strict=True):
+            values[:, place] += part
         rank = self.table.rank
         rows, columns = self.table.places[0]
         top, slope = (np.zeros(shape, dtype=phi.dtype) for shape in ((len(phi), rank, rank), (len(phi), rank)))

@@ -25,8 +25,8 @@ def order_of(points: Array, start: Array, order: str = "short") -> Index:
     points : array, (n, d)
     start : array, (d,)
     order : {"short", "sorted", "given"}
-        "short": nearest neighbours, then reversals of pieces while they shorten the path (2-opt).  "sorted": by the first
-        coordinate, then the second and so on, as the paper sorts.  "given": as they come.
+        "short": nearest neighbours, then reversals of pieces while they shorten the path (2-opt).  "sorted": by the
+        first coordinate, then the second and so on, as the paper sorts.  "given": as they come.
 
     Examples
     --------

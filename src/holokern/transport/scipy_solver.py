@@ -20,9 +20,9 @@ _HALT = 1e-3
 
 
 def solve_along(
-    path: Path, track: int, start: complex, target: float, state: Array, rtol: float, integrator: str
-) -> tuple[Array, Any, float]:
-    """Integrate D H' = N H along one track from ``start`` to a real ``target``.
+    path: Path, track: int, ends: tuple[complex, float], state: Array, *, rtol: float, integrator: str
+) -> tuple[Array, Any]:
+    """Integrate D H' = N H along one track from ``ends[0]`` to the real ``ends[1]``.
 
     A start off the real line means that singularities lie on it: the path then stays above until it stands over the
     target.  Within a small distance of a singular target the value is continued by one Taylor step, since explicit
@@ -32,11 +32,10 @@ def solve_along(
     -------
     value, slope
         H and c1c2k̇ at the target.
-    error : float
-        About the relative error: what the tolerance asked for.
     """
     from holokern.transport.stepper import taylor_coefficients
 
+    start, target = ends
     tracks = np.array([track])
     corners = [start, complex(target, start.imag), complex(target)] if start.imag else [start, complex(target)]
     value: Array = state.astype(complex if start.imag else float)
@@ -49,23 +48,25 @@ def solve_along(
             halt = min(_HALT, 0.5 * abs(corner - here))
             if free < halt:
                 stop = corner - (corner - here) / abs(corner - here) * halt
-        value = integrate(path, tracks, here, stop, value, rtol, integrator)
+        value = integrate(path, track, (here, stop), value, rtol=rtol, integrator=integrator)
         here = stop
     at = np.array([here if start.imag else here.real])
     local = path.local(tracks, at, 16)
     series, slopes = taylor_coefficients(local, value[None, :, None])
     powers = (target - at[0]) ** np.arange(17)
-    return np.tensordot(powers, series[0, :, :, 0], 1), powers @ slopes[0, :, 0], 2 * rtol
+    return np.tensordot(powers, series[0, :, :, 0], 1), powers @ slopes[0, :, 0]
 
 
 def integrate(
-    path: Path, tracks: Array, here: complex, there: complex, value: Array, rtol: float, integrator: str
+    path: Path, track: int, ends: tuple[complex, complex], value: Array, *, rtol: float, integrator: str
 ) -> Array:
     """One run of solve_ivp along one track, from one parameter to another, real or complex."""
     if integrator not in INTEGRATORS:
         raise BadInput(f"unknown integrator {integrator!r}; solve_ivp has {', '.join(INTEGRATORS)}")
     from scipy.integrate import solve_ivp
 
+    here, there = ends
+    tracks = np.array([track])
     length = there - here
     if length == 0:
         return value

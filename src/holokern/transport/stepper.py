@@ -197,8 +197,8 @@ def transport(
         tracks = np.arange(first, min(first + size, len(start)))
         mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
         if len(mine):
-            some = start[tracks].astype(kind), state[tracks].astype(kind)
-            walk = _Walk(path, tracks, *some, order, whole, perturbed, result)
+            walk = _Walk(path, tracks, result, order=order, whole=whole, perturbed=perturbed)
+            walk.at, walk.state = start[tracks].astype(kind), state[tracks].astype(kind)
             walk.run(track[mine] - first, target[mine], mine, most)
     return result
 
@@ -206,20 +206,13 @@ def transport(
 class _Walk:
     """Some tracks that move together, each at its own pace."""
 
-    def __init__(
-        self,
-        path: Path,
-        tracks: Array,
-        at: Array,
-        state: Array,
-        order: int,
-        whole: bool,
-        perturbed: bool,
-        result: Arrival,
-    ) -> None:
-        self.path, self.tracks, self.at, self.state = path, tracks, at, state
-        self.order, self.whole, self.perturbed, self.result = order, whole, perturbed, result
-        self.solutions = 1 if perturbed else state.shape[2]
+    at: Array
+    state: Array
+
+    def __init__(self, path: Path, tracks: Array, result: Arrival, *, order: int, whole: bool, perturbed: bool) -> None:
+        self.path, self.tracks, self.result = path, tracks, result
+        self.order, self.whole, self.perturbed = order, whole, perturbed
+        self.solutions = 1 if perturbed else result.value.shape[2]
         # signs of rounding errors: any fixed sequence will do
         self.random = np.random.default_rng(20241031)
 
@@ -239,7 +232,8 @@ class _Walk:
             gap = target[todo] - self.at[owner[todo]]
             reach = np.minimum(free, _reach(value[..., : self.solutions]))
             near = np.abs(gap) <= free[row[owner[todo]]] * (1 + 1e-9)
-            done = self._deliver(value, slope, row[owner[todo[near]]], gap[near], where[todo[near]], step)
+            series = np.concatenate([value, slope[:, :, None]], axis=2)[row[owner[todo[near]]]]
+            done = self._deliver(series, gap[near], where[todo[near]], step)
             done |= np.abs(gap[near]) <= reach[row[owner[todo[near]]]]
             pending[todo[near][done]] = False
             left = np.nonzero(pending)[0]
@@ -289,9 +283,8 @@ class _Walk:
             signs = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape)
             total[:, :, 1:] += signs * _EPS * size[:, :, None]
 
-    def _deliver(self, value: Array, slope: Array, row: Array, gap: Array, where: Array, step: int) -> Array:
+    def _deliver(self, series: Array, gap: Array, where: Array, step: int) -> Array:
         """Give each target in reach a value if it is better than the one it has; say which are good enough."""
-        series = np.concatenate([value, slope[:, :, None]], axis=2)[row]
         total, size = _sum(series, gap, self.solutions)
         self._round(total, size)
         powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]

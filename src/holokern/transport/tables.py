@@ -159,7 +159,7 @@ class _Builder:
             for m in self.matrices
         ]
         row = {j: self._split(entry) for j, entry in enumerate(self.matrices[0][self._first()]) if entry}
-        parts = [part for entries in (*split, row) for part in entries.values()]
+        parts = [part for entries in split for part in entries.values()]
         powers = [max((part[1][k] for part in parts), default=0) for k in range(len(self.others))]
         # the power of sin θ in every entry, before the common denominator; θ itself brings -c1 c2 sin θ
         sines = [
@@ -169,12 +169,14 @@ class _Builder:
             }
             for k, entries in enumerate(split)
         ]
-        lowest = min([0, *(e for powers_ in sines for e in powers_.values())])
+        below = [-self.weights[j] - 2 * part[2][0] for j, part in row.items()]
+        lowest = min([0, *below, *(e for entries in sines for e in entries.values())])
         if any(self.weights):
             lowest = min(lowest, -1)
         common = -lowest
         bottom = self._product([(f, p) for f, p in zip(self.others, powers, strict=True)])
-        tops, places = [], []
+        tops: list[Polynomial] = []
+        places: list[tuple[Array, Array]] = []
         exact: list[Terms] = []
         for k, entries in enumerate(split):
             rows: dict[tuple[int, int], Terms] = {}
@@ -183,21 +185,22 @@ class _Builder:
             if k == 0:
                 for i, m in enumerate(self.weights):
                     if m:
-                        extra = _shift(_polar(bottom), 0, 0, 1, common - 1, Fraction(m))
+                        extra = _shift(_polar(bottom), (0, 0, 1, common - 1), Fraction(m))
                         rows[i, i] = _sum(rows.get((i, i), {}), extra)
             ordered = sorted(rows)
             if k == 0:
                 exact = [rows[place] for place in ordered]
             tops.append(Polynomial.of([rows[place] for place in ordered]))
-            places.append(tuple(np.array([p[axis] for p in ordered], dtype=np.intp) for axis in (0, 1)))
+            lines, columns = (np.array([p[axis] for p in ordered], dtype=np.intp) for axis in (0, 1))
+            places.append((lines, columns))
         first = self._first()
         slope = {
             j: self._terms(part, (first, j), powers, -self.weights[j] - 2 * part[2][0] + common, along_angle=False)
             for j, part in row.items()
         }
         # c1 c2 k̇ = c1 c2 (P12 F)_0
-        slope_rows = [_shift(slope[j], 1, 1, 0, 0, Fraction(1)) for j in sorted(slope)]
-        denominator = _shift(_polar(bottom), 0, 0, 0, common, Fraction(1))
+        slope_rows = [_shift(slope[j], (1, 1, 0, 0), Fraction(1)) for j in sorted(slope)]
+        denominator = _shift(_polar(bottom), (0, 0, 0, common), Fraction(1))
         scale = self.system.scale
         return PolarTable(
             self.system.rank,
@@ -241,9 +244,8 @@ class _Builder:
         ci = [self.exponents[i][axis] - self.exponents[j][axis] for axis in (0, 1)]
         down = [2 * special[0] + 2 * special[1 + axis] for axis in (0, 1)]
         extra = 1 if along_angle else 0
-        return _shift(
-            terms, ci[0] - down[0] + extra, ci[1] - down[1] + extra, 0, sine, -factor if along_angle else factor
-        )
+        moved = ci[0] - down[0] + extra, ci[1] - down[1] + extra, 0, sine
+        return _shift(terms, moved, -factor if along_angle else factor)
 
 
 def _polar(polynomial: Any) -> Terms:
@@ -255,7 +257,9 @@ def _polar(polynomial: Any) -> Terms:
     return terms
 
 
-def _shift(terms: Terms, c1: int, c2: int, cosine: int, sine: int, factor: Fraction) -> Terms:
+def _shift(terms: Terms, by: tuple[int, int, int, int], factor: Fraction) -> Terms:
+    """The product with a monomial in c1, c2, cos θ, sin θ."""
+    c1, c2, cosine, sine = by
     return {(a + c1, b + c2, k + cosine, e + sine): value * factor for (a, b, k, e), value in terms.items()}
 
 
