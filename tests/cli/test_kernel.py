@@ -31,7 +31,17 @@ def test_kernel_of_a_file(data):
 def test_kernel_of_text_against_other_points(data):
     folder, x = data
     result = run(
-        folder / "x.csv", "-a", "relu", "--kind", "nngp", "--against", folder / "x.npy", "--bias", 0.5, "-o", folder / "k.npy"
+        folder / "x.csv",
+        "-a",
+        "relu",
+        "--kind",
+        "nngp",
+        "--against",
+        folder / "x.npy",
+        "--bias",
+        0.5,
+        "-o",
+        folder / "k.npy",
     )
     assert result.exit_code == 0, result.output
     assert "nngp of shape 6 x 6" in result.stdout

@@ -32,7 +32,8 @@ def test_finite_networks_converge_at_the_expected_rate(name):
     errors = []
     for width, draws in ((64, 48), (1024, 12)):
         squares = [
-            np.mean((empirical_ntk(sigma, sigma.derivative, x, width, weight, random) - exact) ** 2) for _ in range(draws)
+            np.mean((empirical_ntk(sigma, sigma.derivative, x, width, weight, random) - exact) ** 2)
+            for _ in range(draws)
         ]
         errors.append(np.sqrt(np.mean(squares)))
     # Sixteen times the width: a quarter of the error, give or take the noise of the draws.

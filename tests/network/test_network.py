@@ -79,7 +79,7 @@ def test_the_usual_parametrisation():
     want = recursion(erf, x * np.sqrt(1.7 / 3), 2, 0.3, 1.7)
     got = Network("erf", 2, bias=0.3, weight_variance=1.7).both(x)
     for mine, exact in zip(got, want, strict=True):
-        assert np.allclose(mine, exact, rtol=0, atol=1e-12)
+        assert np.allclose(mine, exact, rtol=0, atol=5e-12)
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu", "elu", "resin", "tanh", "cos", "sigmoid", "step"])
@@ -88,7 +88,9 @@ def test_one_layer_on_hard_points_against_quadrature(name):
     net = Network(name, 1, weight_variance=None)
     weight = net.layers_spec[0].weight
     unit, length = unit_vectors(x)
-    i, j = (index.ravel() for index in np.meshgrid([0, 4, 9, 14, 15, 16, 17, 18, 19, 20], [3, 4, 12, 20], indexing="ij"))
+    i, j = (
+        index.ravel() for index in np.meshgrid([0, 4, 9, 14, 15, 16, 17, 18, 19, 20], [3, 4, 12, 20], indexing="ij")
+    )
     same = np.linalg.norm(unit[i] - unit[j], axis=1)
     opposite = np.linalg.norm(unit[i] + unit[j], axis=1)
     theta = np.where(same < opposite, 2 * np.arcsin(same / 2), np.pi - 2 * np.arcsin(opposite / 2))
@@ -132,7 +134,7 @@ def test_odd_activations_at_antipodes():
     x = points(5, 4)
     sigma, tangent = Network("erf", 3).both(np.concatenate([x, -x]))
     assert np.allclose(sigma[:5, 5:], -sigma[:5, :5], rtol=0, atol=1e-13)
-    assert np.allclose(tangent[:5, 5:], -tangent[:5, :5], rtol=0, atol=1e-12)
+    assert np.allclose(tangent[:5, 5:], -tangent[:5, :5], rtol=0, atol=5e-12)
 
 
 def test_two_sets_of_points_and_tiles():
@@ -140,7 +142,7 @@ def test_two_sets_of_points_and_tiles():
     net = Network("gelu", 2, bias=0.1)
     whole = net.both(np.concatenate([x, y]))
     for part, matrix in zip(net.both(x, y), whole, strict=True):
-        assert np.allclose(part, matrix[:150, 150:], rtol=0, atol=1e-12)
+        assert np.allclose(part, matrix[:150, 150:], rtol=0, atol=5e-12)
     for one, two in zip(net.both(x, threads=1), net.both(x, threads=3), strict=True):
         assert np.array_equal(one, two)
 
@@ -157,8 +159,8 @@ def test_diagonals_layers_and_last_layer():
     theta = x @ x.T + 0.04
     for matrix, dot in layers:
         theta = theta * dot + matrix
-    assert np.allclose(layers[-1][0], sigma, rtol=0, atol=1e-12)
-    assert np.allclose(theta, tangent, rtol=0, atol=1e-12)
+    assert np.allclose(layers[-1][0], sigma, rtol=0, atol=5e-12)
+    assert np.allclose(theta, tangent, rtol=0, atol=5e-12)
 
 
 def test_jumps():

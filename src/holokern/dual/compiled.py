@@ -21,8 +21,8 @@ from holokern.activation import activation as as_activation
 from holokern.dual.compiled_rule import SectorRule, settled_rule
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, tabulate
 from holokern.dual.gauss import legendre_rule
-from holokern.dual.panels import Array
 from holokern.dual.pairing import Side
+from holokern.dual.panels import Array
 from holokern.dual.profile import HALF_RANGE, profile_of
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
@@ -219,7 +219,9 @@ def _compile(sigma: Any, low: float, high: float) -> CompiledDual:
     fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
     shape = _Shape(value, slope, rule, fold, jumps, low, high)
     angles = _enough(_DEGREES, lambda count: shape.tensor(ends, count), 2, label)
-    rank = 1 if low == high else _enough(_RANKS, lambda count: shape.by_rank(sigma, count), 0, label)
+    # A rank of six for each factor e of the range is rarely too much; smaller ones need not be tried.
+    ranks = tuple(rank for rank in _RANKS if rank >= min(6 * np.log(high / low), _RANKS[-3]))
+    rank = 1 if low == high else _enough(ranks, lambda count: shape.by_rank(sigma, count), 0, label)
     made = shape.build(sigma, rank, angles, degree)
     made = replace(made, error=_measured_error(made, shape, low, high))
     if not made.error <= 1e-11:

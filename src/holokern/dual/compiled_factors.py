@@ -13,7 +13,7 @@ from holokern.dual.panels import Array
 
 __all__ = ["Block", "Factors", "LocalDual", "localise"]
 
-_DROPPED = 1e-13
+_DROPPED = 2e-14
 _UNROLLED = 4
 
 

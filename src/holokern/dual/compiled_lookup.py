@@ -33,7 +33,7 @@ def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> N
     nogil=True,
     fastmath=True,
 )
-def sector_sums(  # noqa: PLR0917 (machine code takes plain arrays)
+def sector_sums(
     table: Any,
     panels_a_unit: Any,
     half: Any,

@@ -19,7 +19,7 @@ from holokern.errors import PrecisionLost
 
 __all__ = ["SectorRule", "settled_rule"]
 
-_ANGULAR, _RADIAL = 20, 24
+_ANGULAR, _RADIAL = 14, 16
 _MOST_NODES = 4_000_000
 _SETTLED = 2e-14
 
@@ -74,7 +74,7 @@ class SectorRule:
 
     def on_line(self) -> tuple[Array, Array]:
         """Positive points and weights of the normal density on half a line."""
-        x, w = _nodes(_graded(self.reach, self.levels + 2, False, 2 * self.splits), _RADIAL)
+        x, w = _nodes(_graded(self.reach, self.levels + 2, False, 2 * self.splits), 2 * _RADIAL)
         return x, w * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
 
 

@@ -12,11 +12,14 @@ from holokern.dual.compiled import compile_dual
 from holokern.dual.compiled_factors import Block, LocalDual, localise
 from holokern.dual.panels import Array
 from holokern.dual.profile import germ
+from holokern.dual.quadrature import norms
 from holokern.network.angles import unit_vectors
 
 __all__ = ["LayerPlan", "LayerSpec", "Points", "Side", "plan_layers"]
 
 _GRID = 4
+_SAMPLES = 17
+_SHARED = 1.5
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,45 @@ def plan_layers(specs: tuple[LayerSpec, ...], lengths: tuple[Array, Array]) -> l
     """Follow the deviations through the layers and compile each activation on the range that it meets."""
     plans = []
     c = lengths
-    for spec in specs:
-        plan = _plan(spec, c)
+    ranges = _ranges(specs, *_extent(c))
+    for spec, wide in zip(specs, ranges, strict=True):
+        plan = _plan(spec, c, wide)
         plans.append(plan)
         c = tuple(_next(spec, side) for side in plan.sides)  # type: ignore[assignment]
     return plans
+
+
+def _extent(c: tuple[Array, Array]) -> tuple[float, float]:
+    """The smallest and the largest positive deviation."""
+    both = np.concatenate(c) if c[0] is not c[1] else c[0]
+    positive = both[both > 0]
+    return (float(np.min(positive)), float(np.max(positive))) if len(positive) else (1.0, 1.0)
+
+
+def _ranges(specs: tuple[LayerSpec, ...], low: float, high: float) -> list[tuple[float, float]]:
+    """For every layer the range on which its activation is compiled: one for all layers if that is not too wide.
+
+    Rounded outwards to a grid, so that later calls meet the same range again.
+    """
+    found = []
+    for spec in specs:
+        found.append((low, high))
+        c = np.geomspace(low, high, _SAMPLES) if high > low else np.array([low])
+        variance = spec.weight * norms(spec.activation, c) ** 2 + spec.bias**2 + (c**2 if spec.residual else 0.0)
+        low, high = float(np.sqrt(np.min(variance))), float(np.sqrt(np.max(variance)))
+    result = []
+    for spec, own in zip(specs, found, strict=True):
+        alike = [other for twin, other in zip(specs, found, strict=True) if twin.activation == spec.activation]
+        union = min(a for a, _ in alike), max(b for _, b in alike)
+        widest = max(np.log(b / a) for a, b in alike)
+        low, high = union if np.log(union[1] / union[0]) <= _SHARED * widest + 1 else own
+        result.append(
+            (
+                2.0 ** (np.floor(_GRID * np.log2(low) - 0.05) / _GRID),
+                2.0 ** (np.ceil(_GRID * np.log2(high) + 0.05) / _GRID),
+            )
+        )
+    return result
 
 
 def _next(spec: LayerSpec, side: Side) -> Array:
@@ -115,14 +152,9 @@ def _next(spec: LayerSpec, side: Side) -> Array:
     return np.asarray(np.sqrt(variance + side.numbers[3] ** 2 if spec.residual else variance))
 
 
-def _plan(spec: LayerSpec, c: tuple[Array, Array]) -> LayerPlan:
-    both = np.concatenate(c) if c[0] is not c[1] else c[0]
-    positive = both[both > 0]
-    low, high = (float(np.min(positive)), float(np.max(positive))) if len(positive) else (1.0, 1.0)
-    # Rounded outwards to a grid, so that later layers and calls meet the same range again.
-    wide_low = 2.0 ** (np.floor(_GRID * np.log2(low) - 0.05) / _GRID)
-    wide_high = 2.0 ** (np.ceil(_GRID * np.log2(high) + 0.05) / _GRID)
-    made = compile_dual(spec.activation, wide_low, wide_high)
+def _plan(spec: LayerSpec, c: tuple[Array, Array], wide: tuple[float, float]) -> LayerPlan:
+    low, high = _extent(c)
+    made = compile_dual(spec.activation, min(low, wide[0]), max(high, wide[1]))
     local = localise(made, low, high)
     first = _side(spec, local, c[0])
     return LayerPlan(spec, local, (first, first if c[1] is c[0] else _side(spec, local, c[1])))
