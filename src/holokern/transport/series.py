@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["multiply_series", "power_table", "trigonometric_series"]
+__all__ = ["multiply_series", "power_of_series", "power_table", "trigonometric_series"]
 
 Array = NDArray[Any]
 
@@ -45,6 +45,24 @@ def power_table(series: Array, highest: int, order: int) -> Array:
     for k in range(highest):
         table[..., k + 1, :] = multiply_series(series, table[..., k, :], order)
     return table
+
+
+def power_of_series(series: Array, exponent: float) -> Array:
+    """A real power f^α of each series, by f y' = α f' y; the constant terms must not vanish.
+
+    Examples
+    --------
+    >>> power_of_series(np.array([1.0, -1.0, 0.0]), -1.0)
+    array([1., 1., 1.])
+    """
+    order = series.shape[-1] - 1
+    result = np.zeros_like(series)
+    result[..., 0] = series[..., 0] ** exponent
+    for n in range(1, order + 1):
+        j = np.arange(1, n + 1)
+        weight = exponent * j - (n - j)
+        result[..., n] = np.sum(weight * series[..., j] * result[..., n - j], axis=-1) / (n * series[..., 0])
+    return result
 
 
 def trigonometric_series(angle: Array, speed: Array | float, order: int) -> tuple[Array, Array]:
