@@ -277,7 +277,7 @@ class _Shape:
         values = self.rule.pairs(self.value if self.jumps else self.slope, c, self.angles(count))
         values = values / scale[:, None, None] / scale[None, :, None]
         to_degree, to_rank = chebyshev_matrix(count), chebyshev_matrix(len(c))
-        return np.einsum("pa,qb,mt,abt->pqm", to_rank, to_rank, to_degree, values, optimize=True)
+        return np.asarray(np.einsum("pa,qb,mt,abt->pqm", to_rank, to_rank, to_degree, values, optimize=True))
 
     def by_rank(self, sigma: Any, rank: int) -> Array:
         """Everything that depends on deviations, at a few angles; the first axis is the degree in ℓ."""
@@ -325,7 +325,7 @@ class _Shape:
         values = np.einsum("ap,bq,pqm,nm->abn", nodes, nodes, tensor, operator, optimize=True)
         values = values * factor[:, None, None] * factor[None, :, None]
         to_rank = chebyshev_matrix(len(c))
-        return np.einsum("pa,qb,abn->pqn", to_rank, to_rank, values, optimize=True)
+        return np.asarray(np.einsum("pa,qb,abn->pqn", to_rank, to_rank, values, optimize=True))
 
     def _bend_with_jumps(self, tensor: Array, c: Array, norm: Array) -> Array:
         """(k(0) - k(θ))/(n1 n2 θ); the smallest node is far enough from zero for the quotient."""

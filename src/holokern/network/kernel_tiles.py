@@ -20,7 +20,7 @@ _ARCSINE = ARCSINE
 _NEAR = 2e-3
 _BLOCK = 64
 _CHUNK = 128
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract", "nsz"}}
+_FAST = {"contract", "nsz"}
 
 
 @numba.njit(inline="always")
@@ -62,7 +62,7 @@ def _angle(gap: Any) -> Any:
     return small if gap <= 1.0 else math.pi - small
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _angle_between(first: Any, second: Any, same: Any) -> Any:
     """The angle between nearly parallel unit vectors by their difference, or sum when they are opposite."""
     square = 0.0
@@ -74,7 +74,7 @@ def _angle_between(first: Any, second: Any, same: Any) -> Any:
     return small if same else math.pi - small
 
 
-@numba.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], b1[::1], b1[::1])", **_OPTIONS)
+@numba.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], b1[::1], b1[::1])", cache=True, nogil=True, fastmath=_FAST)
 def first_angles(tile: Any, rows: Any, columns: Any, zero_rows: Any, zero_columns: Any) -> None:
     """Turn cosines of unit vectors into angles, in place; nearly parallel vectors are subtracted from each other.
 
@@ -100,7 +100,7 @@ def first_angles(tile: Any, rows: Any, columns: Any, zero_rows: Any, zero_column
                     line[j] = 0.0
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _chebyshev(angles: Any, scale: Any, polynomials: Any) -> None:
     """T_m of the angle mapped to [-1, 1], one row each."""
     width = angles.shape[0]
@@ -114,7 +114,7 @@ def _chebyshev(angles: Any, scale: Any, polynomials: Any) -> None:
             now[j] = 2.0 * linear[j] * before[j] - earlier[j]
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _joined(
     gap: Any, sign: Any, norms: Any, deviations: Any, norm: Any, bias: Any, deviation: Any, residual: Any, line: Any
 ) -> None:
@@ -134,7 +134,7 @@ def _joined(
         line[j] = _angle((lost + (a * a + b * b + c * c) / (root + inner)) / root) if root > 0.0 else 0.5 * math.pi
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> None:
     """coefficients[q, m] = Σ core[p, q, m] row[p]."""
     for q in range(lengths.shape[0]):
@@ -147,7 +147,7 @@ def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> None:
                 line[m] += factor * source[m]
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _expand(
     coefficients: Any, lengths: Any, columns: Any, start: Any, polynomials: Any, part: Any, result: Any
 ) -> None:
@@ -185,10 +185,13 @@ _FACTORS = f"{_CUBE}, {_COUNTS}, {_MATRIX}, {_MATRIX}"
 
 
 @numba.njit(
-    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, b1, i8, i8, f8, {_FACTORS}, {_FACTORS}, {_FACTORS}, {_MATRIX}, {_MATRIX})",
-    **_OPTIONS,
+    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, b1, i8, i8, f8, "
+    f"{_FACTORS}, {_FACTORS}, {_FACTORS}, {_MATRIX}, {_MATRIX})",
+    cache=True,
+    nogil=True,
+    fastmath=_FAST,
 )
-def layer(
+def layer(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
     theta: Any,
     sigma: Any,
     tangent: Any,
@@ -292,7 +295,7 @@ def layer(
                     line[j] = math.pi - angle if sign[j] < 0.0 else angle
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def write_rows(panel: Any, first: Any, order: Any, rank: Any, out: Any) -> None:
     """Write rows of the sorted matrix, which hold the columns from ``first`` on, to their places in ``out``."""
     for i in range(panel.shape[0]):
@@ -304,7 +307,7 @@ def write_rows(panel: Any, first: Any, order: Any, rank: Any, out: Any) -> None:
                 line[column] = source[place]
 
 
-@numba.njit(**_OPTIONS)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
     """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image."""
     size = out.shape[0]

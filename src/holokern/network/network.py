@@ -114,7 +114,8 @@ class Network:
         threads
             How many threads share the rows; as many as there are processors by default.
         """
-        return self._matrices(X, Y, (out, None), threads, (True, False))[0]
+        matrix: Array = self._matrices(X, Y, (out, None), threads, (True, False))[0]
+        return matrix
 
     def ntk(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
         """The neural tangent kernel; the parameters are those of `nngp`.
@@ -124,7 +125,8 @@ class Network:
         Unsupported
             If an activation jumps: its derivative is not a function and the NTK is infinite on the diagonal.
         """
-        return self._matrices(X, Y, (None, out), threads, (False, True))[1]
+        matrix: Array = self._matrices(X, Y, (None, out), threads, (False, True))[1]
+        return matrix
 
     def both(
         self, X: Any, Y: Any = None, *, out: tuple[Target, Target] = (None, None), threads: int | None = None
@@ -186,8 +188,8 @@ class Network:
             raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
         if wanted[1] and self._jumping:
             raise Unsupported(
-                f"the NTK of a network with {self._jumping[0]} does not exist: the activation jumps, so k̇ is infinite on "
-                "the diagonal; use nngp, or a continuous activation"
+                f"the NTK of a network with {self._jumping[0]} does not exist: the activation jumps, so k̇ is infinite "
+                "on the diagonal; use nngp, or a continuous activation"
             )
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads = {threads!r} is not a positive integer")
@@ -200,7 +202,7 @@ class Network:
             results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
             if shape[0] and shape[1]:
                 rows, columns = self._points(x), None if Y is None else self._points(y)
-                fill(self.layers_spec, rows, columns, *results, threads)
+                fill(self.layers_spec, rows, columns, results[0], results[1], threads)
         return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
 
 
