@@ -28,9 +28,9 @@ def unit_vectors(points: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> u, c = unit_vectors(np.array([[3e200, 4e200], [0.0, 0.0]]))
+    >>> u, c = unit_vectors(np.array([[3e100, 4e100], [0.0, 0.0]]))
     >>> u.tolist(), c.tolist()
-    ([[0.6, 0.8], [0.0, 0.0]], [5e+200, 0.0])
+    ([[0.6, 0.8], [0.0, 0.0]], [5e+100, 0.0])
     """
     largest = np.max(np.abs(points), axis=1, initial=0.0)
     scaled = points / np.where(largest > 0, largest, 1.0)[:, None]

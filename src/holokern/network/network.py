@@ -57,9 +57,9 @@ class Network:
     >>> net = Network("relu", depth=2)
     >>> x = np.array([[1.0, 0.0], [0.6, 0.8]])
     >>> net.nngp(x).round(6).tolist()
-    [[1.0, 0.812405], [0.812405, 1.0]]
+    [[1.0, 0.733434], [0.733434, 1.0]]
     >>> net.ntk(x).round(6).tolist()
-    [[3.0, 1.747085], [1.747085, 3.0]]
+    [[3.0, 1.544416], [1.544416, 3.0]]
     """
 
     layers_spec: tuple[LayerSpec, ...]
@@ -145,7 +145,7 @@ class Network:
         Examples
         --------
         >>> Network("erf", depth=1).diagonals([[1.0], [2.0]]).nngp.round(6).tolist()
-        [1.0, 1.507502]
+        [1.0, 1.500442]
         """
         points = self._points(_matrix("X", X))
         if not self._jumping:

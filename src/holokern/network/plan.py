@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,8 @@ def plan_layers(specs: tuple[LayerSpec, ...], lengths: tuple[Array, Array]) -> l
     """Follow the deviations through the layers and compile each activation on the range that it meets."""
     plans = []
     c = lengths
-    ranges = _ranges(specs, *_extent(c))
+    low, high = _extent(c)
+    ranges = _ranges(specs, _rounded(low, -1, 4 * _GRID), _rounded(high, 1, 4 * _GRID))
     for spec, wide in zip(specs, ranges, strict=True):
         plan = _plan(spec, c, wide)
         plans.append(plan)
@@ -121,11 +123,15 @@ def _extent(c: tuple[Array, Array]) -> tuple[float, float]:
     return (float(np.min(positive)), float(np.max(positive))) if len(positive) else (1.0, 1.0)
 
 
-def _ranges(specs: tuple[LayerSpec, ...], low: float, high: float) -> list[tuple[float, float]]:
-    """For every layer the range on which its activation is compiled: one for all layers if that is not too wide.
+def _rounded(c: float, way: int, grid: int) -> float:
+    """A deviation rounded down or up to a grid, so that later calls meet the same ranges again."""
+    place = grid * np.log2(c)
+    return float(2.0 ** ((np.floor(place - 0.05) if way < 0 else np.ceil(place + 0.05)) / grid))
 
-    Rounded outwards to a grid, so that later calls meet the same range again.
-    """
+
+@lru_cache(maxsize=256)
+def _ranges(specs: tuple[LayerSpec, ...], low: float, high: float) -> tuple[tuple[float, float], ...]:
+    """For every layer the range on which its activation is compiled: one for all layers if that is not too wide."""
     found = []
     for spec in specs:
         found.append((low, high))
@@ -138,13 +144,8 @@ def _ranges(specs: tuple[LayerSpec, ...], low: float, high: float) -> list[tuple
         union = min(a for a, _ in alike), max(b for _, b in alike)
         widest = max(np.log(b / a) for a, b in alike)
         low, high = union if np.log(union[1] / union[0]) <= _SHARED * widest + 1 else own
-        result.append(
-            (
-                2.0 ** (np.floor(_GRID * np.log2(low) - 0.05) / _GRID),
-                2.0 ** (np.ceil(_GRID * np.log2(high) + 0.05) / _GRID),
-            )
-        )
-    return result
+        result.append((_rounded(low, -1, _GRID), _rounded(high, 1, _GRID)))
+    return tuple(result)
 
 
 def _next(spec: LayerSpec, side: Side) -> Array:
