@@ -123,7 +123,7 @@ def run_through(
     --------
     >>> from holokern.activation import activation
     >>> run_through(activation("relu"), np.array([[-1.0, 0.0, -1.0], [-1.0, 0.5, -2.0]])).round(12).tolist()
-    [0.25, 0.230713216812]
+    [0.25, 0.247184162916]
     """
     from holokern.dual.hgm_x import start_in_x, system_in_x
     from holokern.transport.line import LinePath

@@ -34,7 +34,7 @@ def chebyshev_matrix(count: int) -> Array:
 
     Examples
     --------
-    >>> (chebyshev_matrix(3) @ chebyshev_nodes(3) ** 2).round(12).tolist()
+    >>> (abs(chebyshev_matrix(3) @ chebyshev_nodes(3) ** 2)).round(12).tolist()
     [0.5, 0.0, 0.5]
     """
     # Angles as whole multiples of π/(2·count), reduced exactly.

@@ -56,7 +56,7 @@ def orthant(covariance: ArrayLike) -> OrthantProbability:
 
     Examples
     --------
-    >>> orthant([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]).value
+    >>> round(orthant([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]).value, 12)
     0.25
     """
     correlation = _correlation(covariance)

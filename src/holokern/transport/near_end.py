@@ -55,7 +55,7 @@ class NearEnd:
         >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)
         >>> d, n, _ = end.at(np.array([0.5]))
         >>> (n[0] / d[0]).round(6).tolist()
-        [[0.0, -0.479426], [2.085830, -1.830488]]
+        [[0.0, -0.479426], [-2.08583, 1.830488]]
         """
         deviations = _exact(c1 * table.scale[0]), _exact(c2 * table.scale[1])
         known: tuple[dict[int, Any], dict[int, Any]] = ({}, {})

@@ -71,7 +71,7 @@ def trigonometric_series(angle: Array, speed: Array | float, order: int) -> tupl
     Examples
     --------
     >>> [series.tolist() for series in trigonometric_series(np.array([0.0]), 1.0, 2)]
-    [[[1.0, 0.0, -0.5]], [[0.0, 1.0, -0.0]]]
+    [[[1.0, -0.0, -0.5]], [[0.0, 1.0, -0.0]]]
     """
     cosine, sine = np.cos(angle), np.sin(angle)
     steps = np.asarray(speed)[..., None] ** np.arange(order + 1)
