@@ -7,6 +7,8 @@ Examples
 2
 """
 
+from typing import TYPE_CHECKING, Any
+
 from holokern import errors, weyl
 from holokern.activation import Activation, activation, activations
 from holokern.dual import ClosedForm, DualValue, Enclosure, closed_form, dual, enclose, methods
@@ -19,6 +21,11 @@ __all__ = [
     "ClosedForm",
     "DualValue",
     "Enclosure",
+    "NNGPClassifier",
+    "NNGPRegressor",
+    "NTKClassifier",
+    "NTKRegressor",
+    "Network",
     "PfaffianSystem",
     "__version__",
     "activation",
@@ -31,3 +38,24 @@ __all__ = [
     "pfaffian",
     "weyl",
 ]
+
+# numba and scikit-learn take seconds to import, so these come when they are first asked for
+_LATER = {
+    "NNGPClassifier": "holokern.model",
+    "NNGPRegressor": "holokern.model",
+    "NTKClassifier": "holokern.model",
+    "NTKRegressor": "holokern.model",
+    "Network": "holokern.network",
+}
+
+if TYPE_CHECKING:
+    from holokern.model import NNGPClassifier, NNGPRegressor, NTKClassifier, NTKRegressor
+    from holokern.network import Network
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'holokern' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)
