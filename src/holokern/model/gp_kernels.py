@@ -172,8 +172,9 @@ class NTKKernel(_NetworkGaussianKernel):
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
     >>> from holokern.model import NTKKernel
     >>> X = np.linspace(-1, 1, 9)[:, None]
-    >>> model = GaussianProcessRegressor(NTKKernel("erf", depth=1, bias=0.5), alpha=1e-6).fit(X, X[:, 0] ** 2)
-    >>> bool(abs(model.predict([[0.6]])[0] - 0.36) < 0.01)
+    >>> kernel = NTKKernel("relu", depth=1, bias=0.5)
+    >>> model = GaussianProcessRegressor(kernel, alpha=1e-6, optimizer=None).fit(X, X[:, 0] ** 2)
+    >>> bool(abs(model.predict([[0.6]])[0] - 0.36) < 0.05)
     True
     """
 
