@@ -13,8 +13,8 @@ import click
 from holokern import __version__
 from holokern.cli.activations import activations
 from holokern.cli.derive import derive
-from holokern.cli.kernel import kernel
 from holokern.cli.dual import dual
+from holokern.cli.kernel import kernel
 from holokern.cli.paper import paper
 from holokern.errors import HolokernError
 

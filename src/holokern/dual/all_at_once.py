@@ -119,6 +119,11 @@ def run_through(
     -------
     array, (n,)
 
+    Notes
+    -----
+    In x a long path multiplies errors: g and its derivatives change by orders of magnitude along it, and not all
+    solutions of the system do so alike.  :func:`all_at_once` scales them and loses little.
+
     Examples
     --------
     >>> from holokern.activation import activation
@@ -141,17 +146,16 @@ def run_through(
     corners = np.concatenate([[[-1.0, 0.0, -1.0]], x])
     path = LinePath(table, corners[:-1], corners[1:])
     count = len(x)
-    if solver == "scipy":
-        values, state = [], start
-        for i in range(count):
-            state = integrate(path, i, (0.0, 1.0), state, rtol=rtol, integrator=integrator)
-            values.append(state[0])
-        return np.array(values)
-    identity = np.tile(np.eye(table.rank), (count, 1, 1))
-    arrival = transport(path, np.zeros(count), identity, np.arange(count), np.ones(count), whole=True, perturbed=False)
     values, state = [], start
-    for matrix in arrival.value:
-        state = matrix @ state
+    for i in range(count):
+        if solver == "scipy":
+            state = integrate(path, i, (0.0, 1.0), state, rtol=rtol, integrator=integrator)
+        else:
+            segment = LinePath(table, corners[i : i + 1], corners[i + 1 : i + 2])
+            there = np.zeros(1, dtype=np.intp), np.ones(1)
+            state = transport(segment, np.zeros(1), state[None, :, None], *there, whole=True, perturbed=False).value[
+                0, :, 0
+            ]
         values.append(state[0])
     return np.array(values)
 

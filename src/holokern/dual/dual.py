@@ -13,7 +13,7 @@ from holokern.dual.panels import Array
 from holokern.dual.quadrature import Estimate, norms
 from holokern.dual.registry import Method, method_named, methods
 from holokern.dual.value import DualValue
-from holokern.errors import BadInput
+from holokern.errors import BadInput, PrecisionLost
 
 __all__ = ["dual"]
 
@@ -82,7 +82,8 @@ def dual(
         if not len(todo):
             break
         some = points.c1[todo], points.c2[todo], points.theta[todo]
-        result.put(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            result.put(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
         used.append(candidate.name)
         if candidate is not candidates[-1]:
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
@@ -91,7 +92,19 @@ def dual(
         some = points.c1[where], points.c2[where], points.theta[where]
         result.put(where, limits(sigma, *some, tolerance))
         used.append("limit")
+    _check_range(sigma, points, result.k)
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+
+
+def _check_range(sigma: Any, points: Covariances, k: Array) -> None:
+    """Refuse values of k beyond the largest float; k̇ may be infinite, k may not."""
+    beyond = np.nonzero(~np.isfinite(k))[0]
+    if len(beyond):
+        at = beyond[0]
+        raise PrecisionLost(
+            f"k of {sigma} at c1 = {points.c1[at]:g}, c2 = {points.c2[at]:g}, θ = {points.theta[at]:g} exceeds the "
+            "range of floating-point numbers; scale the data, or use enclose()"
+        )
 
 
 def _candidates(sigma: Any, method: str, options: dict[str, Any]) -> list[Method]:

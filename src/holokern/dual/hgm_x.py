@@ -119,10 +119,8 @@ def hgm_in_x(
         arrival = transport(path, np.zeros(count), states, *ways, detour=singular, whole=True)
         value, tail = arrival.value[:, :, 0], arrival.tail
         spread = np.sqrt(np.mean(arrival.value[:, :, 1:] ** 2, axis=2))
-    value = value * np.array(diagonal)
-    spread, tail = spread * np.array(diagonal), tail * np.array(diagonal)
     error = 5 * spread + 6 * tail + 2 * _EPS * np.abs(value)
-    return _normalised(system, (c1, c2, theta), value, error)
+    return _normalised(table, (c1, c2, theta), np.array(stretch), value, error)
 
 
 def _near_line(path: LinePath, count: int) -> Any:
@@ -147,20 +145,32 @@ def _scipy(path: LinePath, states: Any, rtol: float, integrator: str) -> tuple[A
 
 
 def _normalised(
-    system: Any, points: tuple[Array, Array, Array], value: Array, error: Array
+    table: LineTable, points: tuple[Array, Array, Array], stretch: Array, value: Array, error: Array
 ) -> tuple[Array, Array, Array, Array]:
     """The expectation k = g √det x/π, and k̇ = ∂k/∂Σ12 by the chain rule."""
     c1, c2, theta = points
     x = coordinates_x(c1, c2, theta)
-    matrices = system.evaluate(*x.T)
-    # dx = 2x dΣ x with dΣ12 = dΣ21 = 1
-    speed = np.stack([4 * x[:, 0] * x[:, 1], 2 * (x[:, 0] * x[:, 2] + x[:, 1] ** 2), 4 * x[:, 1] * x[:, 2]])
-    row = np.einsum("vp,vpj->pj", speed, matrices[:, :, 0])
+    # dx = 2x dΣ x with dΣ12 = dΣ21 = 1; the way of x as Σ12 grows is a line to first order
+    speed = np.stack([4 * x[:, 0] * x[:, 1], 2 * (x[:, 0] * x[:, 2] + x[:, 1] ** 2), 4 * x[:, 1] * x[:, 2]], axis=1)
+    matrix, noise = _matrix(table, x * stretch, speed * stretch)
     root = 0.5 / (c1 * c2 * np.sin(theta)) / np.pi
-    growth = np.cos(theta) / (c1 * c2 * np.sin(theta) ** 2)
-    row[:, 0] += growth
+    row = matrix[:, 0].copy()
+    row[:, 0] += np.cos(theta) / (c1 * c2 * np.sin(theta) ** 2)
     k, kdot = value[:, 0] * root, np.einsum("pj,pj->p", row, value) * root
-    # x itself is rounded, and k moves with it
-    moved = np.einsum("pv,vpij,pj->pi", np.abs(x), np.abs(matrices), np.abs(value)) * 2 * _EPS
-    k_error = (error + moved)[:, 0] * root
-    return k, kdot, k_error, np.einsum("pj,pj->p", np.abs(row), error + moved) * root
+    # x itself is rounded, and the vector moves with it
+    moved = error.copy()
+    for axis in range(3):
+        one = np.zeros_like(x)
+        one[:, axis] = x[:, axis]
+        moved += (
+            2 * _EPS * np.einsum("pij,pj->pi", np.abs(_matrix(table, x * stretch, one * stretch)[0]), np.abs(value))
+        )
+    rounding = _EPS * noise * np.einsum("pj,pj->p", np.abs(row), np.abs(value))
+    return k, kdot, moved[:, 0] * root, (np.einsum("pj,pj->p", np.abs(row), moved) + rounding) * root
+
+
+def _matrix(table: LineTable, at: Array, speed: Array) -> tuple[Array, Array]:
+    """The matrix of the derivative in a direction, and how many units in the last place it is off."""
+    local = LinePath(table, at, at + speed).local(np.arange(len(at)), np.zeros(len(at)), 0)
+    noise = np.ones(len(at)) if local.noise is None else local.noise
+    return local.top[:, 0] / local.bottom[:, 0, None, None], noise

@@ -25,7 +25,11 @@ Array = NDArray[Any]
 DEGREES = (26, 32)
 """Two resolutions; the finer one is returned, the difference is an error."""
 
+MORE = (44, 52)
+"""The same for a panel between known values where the usual ones are too few."""
+
 _LAST = 30
+_LARGEST = 800
 _REFINEMENTS = 4
 _WEIGHTS = np.array([4.0, 2.6, 1.7])
 _ENOUGH = 1e-14
@@ -134,20 +138,25 @@ def approach(
     pair = [long[:, 0] + long[:, 1:] @ _WEIGHTS[: long.shape[1] - 1], long[:, 0]]
     here = start
     least, worse = np.inf, 0
+    many = bool(limit) and system.table.rank * MORE[1] <= _LARGEST
     for _ in range(_LAST):
         todo = np.nonzero(phi <= here)[0]
         if not len(todo):
             break
-        panels = [_last_panel(system, here, s, n, limit) for s, n in zip(pair, DEGREES, strict=True)]
-        # values pinned at both ends hide part of what the two resolutions differ by
-        now = best.improve(panels, todo, 5.0 if limit else 1.0)
+        now = np.inf
+        for degrees in (DEGREES, MORE) if many and here == start else (DEGREES,):
+            panels = [_last_panel(system, here, s, n, limit) for s, n in zip(pair, degrees, strict=True)]
+            # values pinned at both ends hide part of what the two resolutions differ by
+            now = min(now, best.improve(panels, todo, 5.0 if limit else 3.0))
+            if now <= _ENOUGH:
+                break
         least, worse = (now, 0) if now < least else (least, worse + 1)
         if least <= _ENOUGH or worse >= 3:
             break
         panels = [collocate(system, here, here / 2, s, n) for s, n in zip(pair, DEGREES, strict=True)]
         inside = np.nonzero((phi <= here) & (phi >= here / 2))[0]
         if len(inside):
-            best.improve(panels, inside, 1.0)
+            best.improve(panels, inside, 3.0)
         pair, here = [panel.end for panel in panels], here / 2
     return best.values, best.errors
 
@@ -164,7 +173,11 @@ class _Best:
         coarse, fine = (panel.at(self.phi[some])[:, self.outputs] for panel in panels)
         moved = np.nan_to_num(caution * np.abs(fine - coarse), nan=np.inf)
         # two panels may agree somewhere by chance: their differences elsewhere count too
-        moved = np.maximum(moved, 0.3 * np.max(moved, axis=0)) + _EPS * np.abs(fine)
+        grid = panels[1].start + (panels[1].stop - panels[1].start) * np.linspace(0.1, 1.0, 10)
+        elsewhere = np.abs(panels[1].at(grid) - panels[0].at(grid))[:, self.outputs]
+        elsewhere = np.nan_to_num(0.5 * caution * np.max(elsewhere, axis=0), nan=np.inf)
+        height = np.max(np.abs(panels[1].coefficients[:, self.outputs]), axis=0).astype(float)
+        moved = np.maximum(moved, elsewhere) + _EPS * (np.abs(fine) + 0.5 * height)
         better = np.max(moved, axis=1) < np.max(self.errors[some], axis=1)
         self.values[some[better]], self.errors[some[better]] = fine[better], moved[better]
         scale = np.max(np.abs(fine), axis=0)

@@ -241,6 +241,9 @@ def _fit(basis: Basis, rows: Array, constraints: tuple[Array, Array], mu: float 
 
 def _least(matrix: Array, right: Array) -> Array:
     """The least squares solution, by QR unless columns depend on each other."""
+    if not matrix.shape[1]:
+        # the constraints leave nothing open
+        return np.zeros(0)
     factor, triangle = np.linalg.qr(matrix)
     diagonal = np.abs(np.diag(triangle))
     if len(triangle) < matrix.shape[1] or np.min(diagonal) < 1e-14 * np.max(diagonal):

@@ -1,9 +1,14 @@
-"""Straight lines in the coordinates of a Pfaffian system, Σ or x, as paths for the Taylor stepper."""
+"""Straight lines in the coordinates of a Pfaffian system, Σ or x, as paths for the Taylor stepper.
+
+Polynomials in the coordinates y1, y2, y3 are rewritten with d = y1y3 - y2² as a fourth variable, y1y3 = y2² + d: near
+d = 0 powers of the determinant would cancel otherwise, and with them every digit.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -25,7 +30,8 @@ class LineTable:
     Attributes
     ----------
     rank : int
-    exponents : array of int, (monomials, 3)
+    exponents : array of int, (monomials, 4)
+        Powers of y1, y2, y3 and d.
     bottom : array, (monomials,)
         The common denominator.
     tops : array, (3, places, monomials)
@@ -71,7 +77,7 @@ class LineTable:
         bottom, parts = _terms(common, monomials), [_terms(f, monomials) for f in factors]
         count = len(monomials)
         tops = np.array([_dense(t, count) for t in numerators]).reshape(3, len(places), count)
-        exponents = np.array(list(monomials), dtype=np.intp).reshape(count, 3)
+        exponents = np.array(list(monomials), dtype=np.intp).reshape(count, 4)
         rows, columns = (np.array([p[axis] for p in places], dtype=np.intp) for axis in (0, 1))
         dense = np.array([_dense(t, count) for t in parts]).reshape(len(parts), count)
         return cls(rank, exponents, _dense(bottom, count), tops, (rows, columns), dense)
@@ -101,27 +107,30 @@ class LinePath:
 
     def _monomials(self, tracks: Array, at: Array, order: int) -> Array:
         """Series of all monomials along the line, (tracks, monomials, order + 1)."""
-        highest = self.table.exponents.max(axis=0)
-        powers = []
         kind = np.result_type(at, self.start)
+        lines = np.zeros((4, len(tracks), max(order + 1, 3)), dtype=kind)
         for axis in range(3):
-            line = np.zeros((len(tracks), 2), dtype=kind)
-            line[:, 0] = self.start[tracks, axis] + at * self._speed[tracks, axis]
-            line[:, 1] = self._speed[tracks, axis]
-            powers.append(power_table(line[:, : min(2, order + 1)], int(highest[axis]), order))
-        i, j, k = self.table.exponents.T
-        # the product of two powers at a time; linear factors make all series short polynomials
-        width = min(order, int(self.table.exponents.sum(axis=1).max())) + 1
-        first = multiply_series(powers[0][:, i, :width], powers[1][:, j, :width], width - 1)
-        result = np.zeros((len(tracks), len(i), order + 1), dtype=kind)
-        result[:, :, :width] = multiply_series(first, powers[2][:, k, :width], width - 1)
+            lines[axis, :, 0] = self.start[tracks, axis] + at * self._speed[tracks, axis]
+            lines[axis, :, 1] = self._speed[tracks, axis]
+        lines[3] = multiply_series(lines[0], lines[2], lines.shape[2] - 1)
+        lines[3] -= multiply_series(lines[1], lines[1], lines.shape[2] - 1)
+        # all series are polynomials, of degree two in d
+        exponents = self.table.exponents
+        width = min(order, int((exponents @ [1, 1, 1, 2]).max())) + 1
+        product = np.zeros((len(tracks), len(exponents), width), dtype=kind)
+        product[:, :, 0] = 1.0
+        for line, powers in zip(lines, exponents.T, strict=True):
+            table = power_table(line[:, : min(3, order + 1)], int(powers.max()), width - 1)
+            product = multiply_series(product, table[:, powers], width - 1)
+        result = np.zeros((len(tracks), len(exponents), order + 1), dtype=kind)
+        result[:, :, :width] = product
         return result
 
     @cached_property
     def _roots(self) -> Array:
         """The parameters where a factor of the denominator vanishes, infinite ones included."""
         tracks = np.arange(len(self.start))
-        order = int(self.table.exponents.sum(axis=1).max())
+        order = int((self.table.exponents @ [1, 1, 1, 2]).max())
         series = self._monomials(tracks, np.zeros(len(tracks)), order)
         found = [batch_roots(np.einsum("m,pmn->pn", factor, series)) for factor in self.table.factors]
         return np.concatenate([*found, np.full((len(tracks), 1), np.inf + 0j)], axis=1)
@@ -143,17 +152,21 @@ class LinePath:
         top = np.zeros((len(tracks), order + 1, self.rank, self.rank), dtype=series.dtype)
         top[:, :, self.table.places[0], self.table.places[1]] = np.moveaxis(mixed @ series, 1, 2)
         bottom = np.einsum("m,pmn->pn", self.table.bottom, series)
-        # expanded powers of det cancel
+        # d itself is a difference
         noise = np.abs(series[:, :, 0]) @ np.abs(self.table.bottom) / np.maximum(np.abs(bottom[:, 0]), 1e-300)
         return LocalSystem(bottom, top, None, noise)
 
 
 def _terms(polynomial: Any, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
-    found = []
+    """The coefficients after y1^i y3^j = y1^(i-m) y3^(j-m) (y2² + d)^m, m the smaller of i and j."""
+    total: dict[tuple[int, ...], int] = {}
     for key, value in polynomial.terms():
-        place = monomials.setdefault(tuple(map(int, key)), len(monomials))
-        found.append((place, float(int(value))))
-    return found
+        i, k, j = map(int, key)
+        m = min(i, j)
+        for e in range(m + 1):
+            new = (i - m, k + 2 * (m - e), j - m, e)
+            total[new] = total.get(new, 0) + int(value) * comb(m, e)
+    return [(monomials.setdefault(key, len(monomials)), float(value)) for key, value in total.items() if value]
 
 
 def _dense(terms: list[tuple[int, float]], count: int) -> Array:
