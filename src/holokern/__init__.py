@@ -21,10 +21,14 @@ __all__ = [
     "ClosedForm",
     "DualValue",
     "Enclosure",
+    "GradientDescentEnsemble",
     "NNGPClassifier",
+    "NNGPKernel",
     "NNGPRegressor",
     "NTKClassifier",
+    "NTKKernel",
     "NTKRegressor",
+    "NTKTransformer",
     "Network",
     "PfaffianSystem",
     "__version__",
@@ -41,15 +45,28 @@ __all__ = [
 
 # numba and scikit-learn take seconds to import, so these come when they are first asked for
 _LATER = {
+    "GradientDescentEnsemble": "holokern.model",
     "NNGPClassifier": "holokern.model",
+    "NNGPKernel": "holokern.model",
     "NNGPRegressor": "holokern.model",
     "NTKClassifier": "holokern.model",
+    "NTKKernel": "holokern.model",
     "NTKRegressor": "holokern.model",
+    "NTKTransformer": "holokern.model",
     "Network": "holokern.network",
 }
 
 if TYPE_CHECKING:
-    from holokern.model import NNGPClassifier, NNGPRegressor, NTKClassifier, NTKRegressor
+    from holokern.model import (
+        GradientDescentEnsemble,
+        NNGPClassifier,
+        NNGPKernel,
+        NNGPRegressor,
+        NTKClassifier,
+        NTKKernel,
+        NTKRegressor,
+        NTKTransformer,
+    )
     from holokern.network import Network
 
 
