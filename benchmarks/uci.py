@@ -1,11 +1,18 @@
 """The protocol of Arora et al. (2020) on the 90 small UCI sets: NTK of 1–5 layers, some of them fixed, and an SVM.
 
 The depth, the number of fixed layers and C are chosen on one split; the mean accuracy over four folds is reported.
-Each finished set is one line of the results file, so an interrupted run goes on where it stopped.
+Every finished pair (set, activation) is one line of the results file, so an interrupted run goes on where it stopped.
+With several activations, the one that did best on the split for choosing is the "chosen" one.
 
-    python benchmarks/uci.py FOLDER --results uci.jsonl [--activations relu gelu erf] [--jobs 2] [--only iris wine]
+    python benchmarks/uci.py FOLDER --results uci.jsonl [--inputs sphere] [--activations relu gelu erf] [--jobs 2]
+        [--only iris wine] [--baselines baselines.txt] [--output FOLDER]
 
-FOLDER holds one folder a set (``uci/data`` of the archive). A figure is drawn when matplotlib is at hand.
+FOLDER holds one folder a set (``uci/data`` of the archive). ``--output`` receives ``NAME.md``, ``NAME.json`` and, when
+matplotlib is at hand, ``NAME.svg``, where NAME is that of the results file.
+
+Inputs: ``raw`` takes the standardised features as they are, as published for ReLU. ``sphere`` takes
+(x/√d, 1) divided by its length, which keeps all of x: then every layer of every activation has the deviation 1, and
+activations differ in nothing but their dual activation on [-1, 1].
 """
 
 from __future__ import annotations
@@ -15,23 +22,30 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from holokern import progress
+from holokern.files import prepare_folder, write_atomically
 from holokern.network import Network
 
 DEPTHS = 5
 COSTS = [10.0**n for n in range(-2, 5)]
 MOST_STEPS = 100_000
-PUBLISHED = {"NTK (Arora et al. 2020)": 81.95, "random forest": 81.56, "Gaussian SVM": 81.03}
+PUBLISHED = {"NTK, ReLU (Arora et al. 2020)": "81.95 ± 14.10", "random forest": "81.56", "Gaussian SVM": "81.03"}
+BASELINES = {"rf": "rf_caret", "svm": "svm_C"}
+
+Row = dict[str, Any]
+Split = tuple[np.ndarray, np.ndarray]
 
 
-def read_set(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_set(folder: Path) -> Split:
     """Features and labels of a set; its description names the data file."""
     lines = (folder / f"{folder.name}.txt").read_text(encoding="latin-1").splitlines()
     keys = dict(line.split("=", 1) for line in lines if "=" in line)
@@ -39,7 +53,7 @@ def read_set(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 1:-1], table[:, -1].astype(int)
 
 
-def read_splits(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+def read_splits(path: Path) -> list[Split]:
     """Pairs of lines: training indices, test indices."""
     rows = [
         np.array(line.split(), dtype=int) for line in path.read_text(encoding="latin-1").splitlines() if line.strip()
@@ -47,10 +61,28 @@ def read_splits(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(rows[::2], rows[1::2], strict=True))
 
 
+def read_baselines(path: Path | None) -> dict[str, dict[str, float]]:
+    """Published accuracies of a random forest and a Gaussian SVM for every set."""
+    if path is None:
+        return {}
+    lines = [line.split() for line in path.read_text(encoding="latin-1").splitlines() if line.strip()]
+    columns = {short: lines[0].index(name) for short, name in BASELINES.items()}
+    return {
+        cells[0]: {short: float(cells[place]) for short, place in columns.items()}
+        for cells in lines[1:]
+        if len(cells) == len(lines[0]) and all(cells[place] != "--" for place in columns.values())
+    }
+
+
+def on_sphere(x: np.ndarray) -> np.ndarray:
+    """(x/√d, 1) divided by its length."""
+    extended = np.hstack([x / np.sqrt(x.shape[1]), np.ones((len(x), 1))])
+    return extended / np.linalg.norm(extended, axis=1, keepdims=True)
+
+
 def kernels(x: np.ndarray, activation: str) -> Iterator[tuple[int, int, np.ndarray]]:
     """(depth, fixed, Θ): the first ``fixed`` layers are not trained, so Θ starts after them."""
-    first = x @ x.T
-    started: dict[int, np.ndarray] = {0: first}
+    started: dict[int, np.ndarray] = {0: x @ x.T}
     for depth, (sigma, dot) in enumerate(Network(activation, DEPTHS).layers(x), start=1):
         started = {fixed: theta * dot + sigma for fixed, theta in started.items()}
         for fixed, theta in started.items():
@@ -58,83 +90,174 @@ def kernels(x: np.ndarray, activation: str) -> Iterator[tuple[int, int, np.ndarr
         started[depth] = sigma
 
 
-def accuracy(theta: np.ndarray, y: np.ndarray, split: tuple[np.ndarray, np.ndarray], cost: float) -> float:
-    """Of the SVM that is trained on the first part and tested on the second, in percent."""
+def accuracy(theta: np.ndarray, y: np.ndarray, split: Split, cost: float) -> tuple[float, bool]:
+    """Of the SVM that is trained on the first part and tested on the second, in percent, and whether it was stopped."""
     train, test = split
     machine = SVC(kernel="precomputed", C=cost, max_iter=MOST_STEPS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(theta[np.ix_(train, train)], y[train])
-    return 100 * float(np.mean(machine.predict(theta[np.ix_(test, train)]) == y[test]))
+    score = 100 * float(np.mean(machine.predict(theta[np.ix_(test, train)]) == y[test]))
+    return score, bool(machine.fit_status_)
 
 
-def run_set(folder: Path, activations: list[str]) -> dict[str, object]:
+def run(folder: Path, activation: str, inputs: str) -> Row:
     """Choose on the one split, then test on the four folds; ties keep the first choice."""
     start = time.perf_counter()
     x, y = read_set(folder)
     (choice,) = read_splits(folder / "conxuntos.dat")
     folds = read_splits(folder / "conxuntos_kfold.dat")
-    best: tuple[float, dict[str, object], np.ndarray] | None = None
-    for activation in activations:
-        for depth, fixed, theta in kernels(x, activation):
-            for cost in COSTS:
-                score = accuracy(theta, y, choice, cost)
-                if best is None or score > best[0]:
-                    best = score, {"activation": activation, "depth": depth, "fixed": fixed, "C": cost}, theta
+    best: tuple[float, tuple[int, int, float], np.ndarray] | None = None
+    capped = 0
+    for depth, fixed, theta in kernels(on_sphere(x) if inputs == "sphere" else x, activation):
+        for cost in COSTS:
+            score, stopped = accuracy(theta, y, choice, cost)
+            capped += stopped
+            if best is None or score > best[0]:
+                best = score, (depth, fixed, cost), theta
     assert best is not None
-    validation, chosen, theta = best
-    scores = [accuracy(theta, y, fold, float(chosen["C"])) for fold in folds]  # type: ignore[arg-type]
+    validation, (depth, fixed, cost), theta = best
+    scores = [accuracy(theta, y, fold, cost) for fold in folds]
     return {
         "set": folder.name,
-        "candidates": activations,
+        "activation": activation,
+        "inputs": inputs,
         "samples": len(y),
         "features": x.shape[1],
         "classes": len(np.unique(y)),
-        **chosen,
+        "depth": depth,
+        "fixed": fixed,
+        "C": cost,
         "validation": validation,
-        "folds": scores,
-        "accuracy": float(np.mean(scores)),
+        "folds": [score for score, _ in scores],
+        "accuracy": float(np.mean([score for score, _ in scores])),
+        "capped": capped + sum(stopped for _, stopped in scores),
         "seconds": time.perf_counter() - start,
     }
 
 
-def attempt(folder: Path, activations: list[str]) -> dict[str, object]:
+def attempt(folder: Path, activation: str, inputs: str) -> Row:
     """The result, or the error as a result, so that every set is accounted for."""
     try:
-        return run_set(folder, activations)
+        return run(folder, activation, inputs)
     except Exception as error:
-        return {"set": folder.name, "candidates": activations, "error": f"{type(error).__name__}: {error}"}
+        reason = f"{type(error).__name__}: {error}"
+        return {"set": folder.name, "activation": activation, "inputs": inputs, "error": reason}
 
 
-def read_results(path: Path, activations: list[str]) -> dict[str, dict[str, object]]:
-    """Finished sets for these activations; failures and a last line cut off by an interruption are tried again."""
-    done: dict[str, dict[str, object]] = {}
+def read_results(path: Path, inputs: str) -> dict[tuple[str, str], Row]:
+    """Finished pairs (set, activation); failures and a last line cut off by an interruption are tried again."""
+    done: dict[tuple[str, str], Row] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         try:
             row = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if row["candidates"] == activations and "error" not in row:
-            done[row["set"]] = row
+        if row["inputs"] == inputs and "error" not in row:
+            done[row["set"], row["activation"]] = row
     return done
 
 
-def write_table(rows: list[dict[str, object]], failed: list[dict[str, object]]) -> None:
-    columns = {"samples": 7, "features": 8, "classes": 7, "activation": 10, "depth": 5, "fixed": 5, "C": 8}
-    print(f"\n{'set':32} " + " ".join(f"{name:>{width}}" for name, width in columns.items()) + " accuracy")
-    for row in rows:
-        cells = " ".join(f"{row[name]!s:>{width}}" for name, width in columns.items())
-        print(f"{row['set']:32} {cells} {row['accuracy']:8.2f}")
-    for row in failed:
-        print(f"{row['set']:32} failed: {row['error']}")
-    if rows:
-        scores = np.array([row["accuracy"] for row in rows], dtype=float)
-        print(f"\nmean {scores.mean():.2f} ± {scores.std():.2f} over {len(scores)} sets; {len(failed)} failed")
-        print("published means over all 90 sets: " + ", ".join(f"{name} {mean}" for name, mean in PUBLISHED.items()))
+def work(todo: list[tuple[Path, str]], inputs: str, results: Path, jobs: int) -> Iterator[Row]:
+    """Rows as they are finished, each of them written down at once."""
+    rows: Iterable[Row] = Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        delayed(attempt)(folder, activation, inputs) for folder, activation in todo
+    )
+    with results.open("a", encoding="utf-8") as stream, progress.display("UCI"):
+        if results.stat().st_size and not results.read_bytes().endswith(b"\n"):
+            stream.write("\n")
+        for count, row in enumerate(rows, start=1):
+            stream.write(json.dumps(row) + "\n")
+            stream.flush()
+            progress.report("pairs of set and activation", count, len(todo))
+            shown = row.get("error") or f"{row['accuracy']:.2f} ({row['seconds']:.1f} s)"
+            erase = "\r\x1b[K" if sys.stderr.isatty() else ""
+            print(
+                f"{erase}[{count}/{len(todo)}] {row['set']}, {row['activation']}: {shown}", file=sys.stderr, flush=True
+            )
+            yield row
 
 
-def draw(rows: list[dict[str, object]], reference: dict[str, dict[str, object]], path: Path) -> None:
-    """Differences a set: against ReLU alone when that was run, else against the mean."""
+def summarise(
+    names: list[str], activations: list[str], inputs: str, rows: dict[tuple[str, str], Row], baselines: Any
+) -> Row:
+    """What the table, the figure and the JSON file say. "chosen" is on sets where every activation is finished."""
+    first = activations[0]
+    sets = []
+    for name in names:
+        found = {a: rows[name, a] for a in activations if (name, a) in rows}
+        entry: Row = {"set": name, **baselines.get(name, {})}
+        if found:
+            some = next(iter(found.values()))
+            entry |= {key: some[key] for key in ("samples", "features", "classes")}
+        keys = ("accuracy", "validation", "depth", "fixed", "C", "capped")
+        entry["results"] = {a: {key: row[key] for key in keys} for a, row in found.items()}
+        if len(activations) > 1 and len(found) == len(activations):
+            entry["chosen"] = max(activations, key=lambda a: found[a]["validation"])
+        sets.append(entry)
+    whole = [entry for entry in sets if "chosen" in entry]
+    summary: Row = {
+        "inputs": inputs,
+        "published": PUBLISHED,
+        "means": {a: _mean([e["results"][a]["accuracy"] for e in sets if a in e["results"]]) for a in activations},
+        "baselines": {
+            short: _mean([e[short] for e in sets if short in e and first in e["results"]]) for short in BASELINES
+        },
+        "capped_sets": {
+            a: sum(bool(e["results"][a]["capped"]) for e in sets if a in e["results"]) for a in activations
+        },
+    }
+    if whole:
+        summary["chosen"] = _mean([e["results"][e["chosen"]]["accuracy"] for e in whole])
+        summary["same_sets"] = {a: _mean([e["results"][a]["accuracy"] for e in whole]) for a in activations}
+        summary["times_chosen"] = {a: sum(e["chosen"] == a for e in whole) for a in activations}
+    return summary | {"sets": sets}
+
+
+def _mean(scores: list[float]) -> Row:
+    if not scores:
+        return {"sets": 0}
+    return {"sets": len(scores), "mean": round(float(np.mean(scores)), 4), "std": round(float(np.std(scores)), 4)}
+
+
+def _shown(mean: Row) -> str:
+    return f"{mean['mean']:.2f} ± {mean['std']:.2f} ({mean['sets']} sets)" if mean["sets"] else "no set"
+
+
+def markdown(summary: Row, failed: list[Row]) -> str:
+    """The means, then one line a set."""
+    activations = list(summary["means"])
+    lines = [f"# UCI, {summary['inputs']} inputs", "", "| | mean accuracy over sets |", "|---|---|"]
+    for name in activations:
+        capped = f"libsvm stopped at {MOST_STEPS} steps at least once on {summary['capped_sets'][name]}"
+        lines.append(f"| NTK, {name} | {_shown(summary['means'][name])}; {capped} |")
+    if "chosen" in summary:
+        lines.append(f"| NTK, activation chosen on the validation split | {_shown(summary['chosen'])} |")
+        lines += [f"| the same sets, {name} alone | {_shown(mean)} |" for name, mean in summary["same_sets"].items()]
+        times = ", ".join(f"{name} {count}" for name, count in summary["times_chosen"].items())
+        lines.append(f"| how often chosen | {times} |")
+    lines += [f"| {name}, on the same sets | {_shown(mean)} |" for name, mean in summary["baselines"].items()]
+    lines += [f"| {name}, published | {mean} |" for name, mean in PUBLISHED.items()]
+    heads = ["set", "samples", "features", "classes", *activations, *BASELINES]
+    heads += ["chosen"] if "chosen" in summary else ["depth", "fixed", "C", "capped fits"]
+    lines += ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    lines += ["| " + " | ".join(_cell(entry, head, activations) for head in heads) + " |" for entry in summary["sets"]]
+    lines += [f"\n{row['set']}, {row['activation']} failed: {row['error']}" for row in failed]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(entry: Row, head: str, activations: list[str]) -> str:
+    results = entry["results"]
+    if head in activations:
+        return f"{results[head]['accuracy']:.2f}" if head in results else "–"
+    if head in {"depth", "fixed", "C", "capped fits"}:
+        only = results.get(activations[0], {})
+        return str(only.get(head.split(maxsplit=1)[0], "–"))
+    return str(entry.get(head, "–"))
+
+
+def draw(summary: Row, path: Path) -> None:
+    """Differences a set, in points: against the baselines, and of the chosen activation against the first one."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -143,16 +266,29 @@ def draw(rows: list[dict[str, object]], reference: dict[str, dict[str, object]],
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    scores = np.array([row["accuracy"] for row in rows], dtype=float)
-    paired = all(row["set"] in reference for row in rows)
-    base = np.array([reference[str(row["set"])]["accuracy"] for row in rows], dtype=float) if paired else scores.mean()
-    order = np.argsort(scores - base)
-    figure, axes = plt.subplots(figsize=(6, 2 + 0.16 * len(rows)))
-    axes.barh(np.arange(len(rows)), (scores - base)[order])
-    axes.set_yticks(np.arange(len(rows)), [str(rows[i]["set"]) for i in order], fontsize=6)
-    axes.set_xlabel("accuracy minus that of relu, in points" if paired else "accuracy minus the mean, in points")
+    first = next(iter(summary["means"]))
+    mine = "chosen" if "chosen" in summary else first
+    sets = [e for e in summary["sets"] if (mine in e if mine == "chosen" else first in e["results"])]
+    ours = {e["set"]: e["results"][e["chosen"] if mine == "chosen" else first]["accuracy"] for e in sets}
+    panels = {f"{mine} - {b}": {e["set"]: ours[e["set"]] - e[b] for e in sets if b in e} for b in BASELINES}
+    if mine == "chosen":
+        panels[f"chosen - {first}"] = {e["set"]: ours[e["set"]] - e["results"][first]["accuracy"] for e in sets}
+    panels = {title: gaps for title, gaps in panels.items() if gaps}
+    if not panels:
+        print("nothing to compare with; give --baselines or several --activations for a figure", file=sys.stderr)
+        return
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.5 * len(panels), 1 + 0.13 * len(sets)), squeeze=False)
+    for panel, (title, gaps) in zip(axes[0], panels.items(), strict=True):
+        names = sorted(gaps, key=lambda name: gaps[name])
+        values = [gaps[name] for name in names]
+        panel.barh(names, values, color=["tab:blue" if value >= 0 else "tab:orange" for value in values])
+        panel.axvline(float(np.mean(values)), color="black", linewidth=0.8, linestyle="--")
+        panel.set_title(f"{title}: mean {np.mean(values):+.2f}", fontsize=9)
+        panel.set_xlabel("points of accuracy")
+        panel.tick_params(axis="y", labelsize=5)
+        panel.set_ylim(-1, len(names))
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None})
     print(f"figure: {path}")
 
 
@@ -161,10 +297,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--results", type=Path, default=Path("uci.jsonl"))
     parser.add_argument("--activations", nargs="+", default=["relu"])
+    parser.add_argument("--inputs", choices=["raw", "sphere"], default="raw")
     parser.add_argument("--only", nargs="+", help="names of sets")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--baselines", type=Path, help="published accuracies (baselines.txt)")
+    parser.add_argument("--output", type=Path, help="folder for the table, the figure and the summary")
     options = parser.parse_args()
+    baselines = read_baselines(options.baselines)
     # A set is known by its own description file; small sets come first.
     folders = sorted(
         (
@@ -174,28 +313,29 @@ def main() -> None:
         ),
         key=lambda f: (f / "conxuntos_kfold.dat").stat().st_size,
     )
-    done = read_results(options.results, options.activations)
-    todo = [folder for folder in folders if folder.name not in done]
-    print(f"{len(folders)} sets, {len(folders) - len(todo)} already done", file=sys.stderr)
-    results = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-        delayed(attempt)(folder, options.activations) for folder in todo
-    )
+    if not folders:
+        parser.error(f"no data sets in {options.folder}; give the folder that holds one folder a set")
+    if options.output:
+        prepare_folder(options.output)
+    done = read_results(options.results, options.inputs)
+    todo = [(f, a) for f in folders for a in options.activations if (f.name, a) not in done]
+    total = len(folders) * len(options.activations)
+    print(f"{len(folders)} sets, {total} pairs with activations, {total - len(todo)} already done", file=sys.stderr)
     failed = []
-    with options.results.open("a", encoding="utf-8") as stream:
-        for count, row in enumerate(results, start=1):
-            stream.write(json.dumps(row) + "\n")
-            stream.flush()
-            if "error" in row:
-                failed.append(row)
-            else:
-                done[str(row["set"])] = row
-            shown = row.get("error") or f"{row['accuracy']:.2f} ({row['seconds']:.1f} s)"
-            print(f"[{count}/{len(todo)}] {row['set']}: {shown}", file=sys.stderr, flush=True)
-    rows = [done[folder.name] for folder in sorted(folders) if folder.name in done]
-    write_table(rows, failed)
-    if options.figure and rows:
-        reference = {} if options.activations == ["relu"] else read_results(options.results, ["relu"])
-        draw(rows, reference, options.figure)
+    for row in work(todo, options.inputs, options.results, options.jobs):
+        if "error" in row:
+            failed.append(row)
+        else:
+            done[row["set"], row["activation"]] = row
+    names = sorted(f.name for f in folders)
+    summary = summarise(names, options.activations, options.inputs, done, baselines)
+    table = markdown(summary, failed)
+    print(table)
+    if options.output:
+        stem = options.output / options.results.stem
+        write_atomically(stem.with_suffix(".md"), table)
+        write_atomically(stem.with_suffix(".json"), json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+        draw(summary, stem.with_suffix(".svg"))
 
 
 if __name__ == "__main__":
