@@ -158,3 +158,21 @@ def test_a_method_can_be_added():
 
         del registry._METHODS["forty_two"]
     assert methods() == before
+
+
+@pytest.mark.parametrize(("text", "reason"), [("log(u)", "not real"), ("1/(u-2)", "not locally integrable")])
+def test_functions_without_a_dual_activation_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        dual(text, 1, 1, 0.5)
+
+
+def test_auto_takes_the_hgm_where_the_slope_is_infinite() -> None:
+    """E[|u|^½|v|^½] = 2^½ Γ(3/4)²/π · ₂F₁(-1/4, -1/4; 1/2; r²), and k̇ is its derivative in r."""
+    from scipy.special import gamma, hyp2f1
+
+    r = 0.4
+    value = dual("Abs(u)^(1/2)", 1, 1, r)
+    front = 2**0.5 * gamma(0.75) ** 2 / np.pi
+    assert value.method == "hgm"
+    assert value.k == pytest.approx(front * hyp2f1(-0.25, -0.25, 0.5, r * r), rel=1e-12)
+    assert value.kdot == pytest.approx(front * 2 * r * 0.125 * hyp2f1(0.75, 0.75, 1.5, r * r), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, covariances
 from holokern.dual.panels import Array
 from holokern.dual.quadrature import Estimate, norms
-from holokern.dual.registry import Method, method_named, methods
+from holokern.dual.registry import method_named, methods
 from holokern.dual.value import DualValue
-from holokern.errors import BadInput, PrecisionLost
+from holokern.errors import BadInput, HolokernError, NotHolonomic, PrecisionLost, TooLarge, Unsupported
 
 __all__ = ["dual"]
 
-AUTO = ("closed", "quadrature")
-"""What ``auto`` tries, cheapest first."""
+AUTO = ("closed", "quadrature", "hgm")
+"""What ``auto`` tries, cheapest first, until the tolerance is met."""
 
 
 def dual(
@@ -71,21 +72,31 @@ def dual(
     sigma = as_activation(activation)
     if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
         raise BadInput(f"tolerance = {tolerance!r} is not between 0 and 1; try 1e-12")
-    candidates = _candidates(sigma, method, options)
+    names = _names(sigma, method, options)
     points = covariances(c1, c2, r, theta)
+    _check_defined(sigma)
     result = Estimate.empty(len(points))
     used: list[str] = []
     zero = (points.c1 == 0) | (points.c2 == 0)
-    singular = zero if candidates[0].aligned else is_degenerate(points.c1, points.c2, points.theta)
+    singular = zero if method_named(names[0]).aligned else is_degenerate(points.c1, points.c2, points.theta)
     todo = np.nonzero(~singular)[0]
-    for candidate in candidates:
+    for name in names:
+        candidate = method_named(name)
         if not len(todo):
             break
+        if method == "auto" and candidate.serves(sigma) is not None:
+            continue
         some = points.c1[todo], points.c2[todo], points.theta[todo]
-        with np.errstate(over="ignore", invalid="ignore"):
-            result.put(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
-        used.append(candidate.name)
-        if candidate is not candidates[-1]:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                result.improve(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
+        except HolokernError:
+            # what an earlier method gave stands, with the error that it reports
+            if not used:
+                raise
+            continue
+        used.append(name)
+        if method == "auto":
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
     where = np.nonzero(singular)[0]
     if len(where):
@@ -107,16 +118,31 @@ def _check_range(sigma: Any, points: Covariances, k: Array) -> None:
         )
 
 
-def _candidates(sigma: Any, method: str, options: dict[str, Any]) -> list[Method]:
+def _check_defined(sigma: Any) -> None:
+    """Refuse σ that is not a real number somewhere between its breaks, or has a pole that the algebra sees."""
+    if not sigma.is_holonomic:
+        with suppress(NotHolonomic, Unsupported, TooLarge):
+            _ = sigma.annihilator
+    breaks = np.array([float(b) for b in sigma.breaks])
+    u = np.add.outer(np.append(breaks, 0.0), np.array([-3.1, -1.3, -0.37, -0.011, 0.011, 0.37, 1.3, 3.1])).ravel()
+    with np.errstate(all="ignore"):
+        unreal = u[np.isnan(sigma(u))]
+    if len(unreal):
+        raise BadInput(f"{sigma} is not a real number at u = {unreal[0]:g}; use Abs or cases to make it real")
+
+
+def _names(sigma: Any, method: str, options: dict[str, Any]) -> tuple[str, ...]:
     if method != "auto":
-        chosen = method_named(method)
-        chosen.check(sigma, options)
-        return [chosen]
+        method_named(method).check(sigma, options)
+        return (method,)
     if options:
         raise BadInput(
             f"method 'auto' takes no options, got {', '.join(options)}; name a method: {', '.join(methods())}"
         )
-    return [m for m in map(method_named, AUTO) if m.serves(sigma) is None]
+    with np.errstate(all="ignore"):
+        slopes = np.array([sigma.derivative(float(b)) for b in sigma.breaks], dtype=float)
+    # quadrature is slow where σ̇ is infinite
+    return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 
 def _too_rough(sigma: Any, points: Covariances, todo: Any, tolerance: float, result: Estimate) -> Array:

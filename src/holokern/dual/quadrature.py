@@ -39,6 +39,13 @@ class Estimate:
         for mine, new in zip(self.arrays, other.arrays, strict=True):
             mine[where] = new
 
+    def improve(self, where: Any, other: Estimate) -> None:
+        """Overwrite those of the entries ``where`` for which the other estimate has the smaller error."""
+        for mine, new in ((self.arrays[::2], other.arrays[::2]), (self.arrays[1::2], other.arrays[1::2])):
+            better = ~(mine[1][where] <= new[1])
+            for old, fresh in zip(mine, new, strict=True):
+                old[where[better]] = fresh[better]
+
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
         """(k, k̇, error of k, error of k̇)."""
