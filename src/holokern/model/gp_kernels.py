@@ -1,8 +1,9 @@
 """`NTKKernel` and `NNGPKernel`: kernels of `sklearn.gaussian_process` with gradients in their hyperparameters.
 
-The kernels are analytic in the logarithms of the bias, the weight variance and the parameters of the activation, and
-are evaluated to about 1e-12. So a central difference of order six with a generous step gives the gradient to
-about 1e-9.
+The derivatives in the bias and the weight variance are exact (:mod:`holokern.model.kernel_gradient`). Those in the
+parameters of an activation, and all those of activations that break away from zero, are central differences of order
+six: the kernels are analytic in the logarithms of the hyperparameters and are evaluated to about 1e-12, so that a
+generous step gives about 1e-9.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from holokern.activation import activation as make_activation
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.model.kernel_gradient import Rates, kernel_gradient
 from holokern.network import Network
 
 __all__ = ["NNGPKernel", "NTKKernel"]
 
 _WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 _REACH = 0.08
+_EXACT = {"bias": Rates(bias=1.0, weight=0.0), "weight_variance": Rates(bias=0.0, weight=1.0)}
 
 
 class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
@@ -130,10 +133,22 @@ class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
     def _gradient(self, points: Array) -> Array:
         theta = np.asarray(self.theta, dtype=float)
         result = np.empty((len(points), len(points), len(theta)))
-        for index, unit in enumerate(np.eye(len(theta))):
-            moved = partial(self._moved, points, theta, unit)
-            result[:, :, index] = _derivative(moved, _REACH / (self.depth + 1))
+        names = [part.name for part in self.hyperparameters if not part.fixed for _ in range(part.n_elements)]
+        exact = self._exact(points, [name for name in names if name in _EXACT])
+        for index, (name, unit) in enumerate(zip(names, np.eye(len(theta)), strict=True)):
+            if name in exact:
+                result[:, :, index] = exact[name]
+            else:
+                moved = partial(self._moved, points, theta, unit)
+                result[:, :, index] = _derivative(moved, _REACH / (self.depth + 1))
         return result
+
+    def _exact(self, points: Array, names: list[str]) -> dict[str, Array]:
+        """The derivatives that are found without differences."""
+        if not names:
+            return {}
+        found = kernel_gradient(self._kernel().network, self._kind, points, [_EXACT[name] for name in names])
+        return {} if found is None else dict(zip(names, found, strict=True))
 
     def _moved(self, points: Array, theta: Array, unit: Array, step: float) -> Array:
         moved: _NetworkGaussianKernel = self.clone_with_theta(theta + step * unit)
