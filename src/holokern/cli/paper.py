@@ -12,6 +12,12 @@ from holokern.progress import display
 __all__ = ["paper"]
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from holokern.paper.experiments import EXPERIMENTS
+
+    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
+
+
 @click.command()
 @click.option(
     "--output",
@@ -19,36 +25,41 @@ __all__ = ["paper"]
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("holokern-paper"),
     show_default=True,
-    help="The folder for results.json and index.html.",
+    help="The folder for index.html, results.json and the figures.",
 )
-@click.option("--only", multiple=True, metavar="NAME", help="Only this experiment; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
-def paper(output: Path, only: tuple[str, ...], as_json: bool) -> None:
+@click.option(
+    "--only", multiple=True, metavar="NAME", shell_complete=_names, help="Only this experiment; may be given again."
+)
+@click.option("--bias", type=float, default=0.5, show_default=True, help="Standard deviation β of the biases.")
+@click.option("--depth", type=int, default=2, show_default=True, help="Number of hidden layers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json: bool) -> None:
     """Run the paper's experiments again and print each table with the paper's number beside ours.
+
+    Experiments: derivations, learning, path, hermite, hie, width.  Together they take about two minutes.  The output
+    folder receives one page, index.html, the numbers, results.json, and every figure as SVG and PNG.
 
     \b
     Examples:
       holokern paper
-      holokern paper --only derivations -o results
+      holokern paper --only derivations --only hermite -o results
+      holokern paper --only learning --bias 0.1 --depth 3 --json
     """  # noqa: D301
-    from holokern.files import prepare_folder, write_atomically
-    from holokern.paper.experiments import machine, run_experiments
-    from holokern.report.page import html_page
+    from holokern.files import prepare_folder
+    from holokern.paper.experiments import check_names, machine, run_experiments
+    from holokern.paper.problem import Problem
+    from holokern.report.paper_page import paper_data, paper_files, write_files
 
+    check_names(only)
+    problem = Problem(depth=depth, bias=bias)
     folder = prepare_folder(output)
     with display("running"):
-        results = run_experiments(only)
-    tables = [table for found in results.values() for table in found]
-    data = {"machine": machine(), "experiments": {name: [t.data() for t in found] for name, found in results.items()}}
-    introduction = [
-        "The experiments of Sakoda and Takayama, An Application of the Holonomic Gradient Method to the Neural "
-        "Tangent Kernel (2024), run again by holokern and set beside the paper's own numbers.",
-        f"Measured on: {machine()}.",
-    ]
-    write_atomically(folder / "results.json", json.dumps(data, indent=1))
-    write_atomically(folder / "index.html", html_page("The paper's experiments, again", introduction, tables))
+        results = run_experiments(only, problem)
+        files = paper_files(results, problem, machine())
+        write_files(folder, files)
     if as_json:
-        click.echo(json.dumps(data, indent=1))
+        click.echo(json.dumps(paper_data(results, problem, machine()), indent=1))
         return
-    click.echo("\n\n".join(table.text() for table in tables))
-    click.echo(f"\nWritten: {folder / 'index.html'} and {folder / 'results.json'}")
+    click.echo(f"Measured on: {machine()}\n")
+    click.echo("\n\n".join(found.text() for found in results.values()))
+    click.echo(f"\nWritten: {folder / 'index.html'}, results.json and {len(files) - 2} figures in the same folder")

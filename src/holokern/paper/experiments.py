@@ -1,56 +1,68 @@
-"""The experiments by name; each gives tables."""
+"""The experiments by name; each gives its findings for a problem."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 from holokern.errors import UnknownName
-from holokern.paper.table import Table
+from holokern.paper.findings import Findings
+from holokern.paper.problem import Problem
 
-__all__ = ["EXPERIMENTS", "machine", "run_experiments"]
+__all__ = ["EXPERIMENTS", "check_names", "machine", "run_experiments"]
 
-
-def _derivations() -> list[Table]:
-    from holokern.paper.derivations import derivations
-
-    return [derivations()]
+Experiment = Callable[[Problem], Findings]
 
 
-def _learning() -> list[Table]:
-    from holokern.paper.learning import learning_tables
+def _in_module(module: str, name: str) -> Experiment:
+    """An experiment whose module is imported when it runs."""
 
-    return learning_tables()
+    def run(problem: Problem) -> Findings:
+        found: Findings = getattr(import_module(f"holokern.paper.{module}"), name)(problem)
+        return found
 
-
-def _hermite() -> list[Table]:
-    from holokern.paper.hermite_coefficients import hermite_table
-
-    return [hermite_table()]
+    return run
 
 
-EXPERIMENTS: dict[str, Callable[[], list[Table]]] = {
-    "learning": _learning,
-    "derivations": _derivations,
-    "hermite": _hermite,
+#: In the order in which they run: the derivations come first, so that nothing of theirs is in memory yet.
+EXPERIMENTS: dict[str, Experiment] = {
+    "derivations": _in_module("derivations", "derivations"),
+    "learning": _in_module("learning_tables", "learning"),
+    "path": _in_module("path", "path"),
+    "hermite": _in_module("hermite_coefficients", "hermite"),
+    "hie": _in_module("hie_relu", "hie_relu"),
+    "width": _in_module("width", "width"),
 }
 
 
-def run_experiments(names: Sequence[str] = ()) -> dict[str, list[Table]]:
-    """Run the named experiments, or all of them, in the paper's order."""
+def check_names(names: Sequence[str]) -> None:
+    """Refuse unknown experiments before any work."""
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise UnknownName(f"unknown experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}")
-    return {name: run() for name, run in EXPERIMENTS.items() if not names or name in names}
+
+
+def run_experiments(names: Sequence[str] = (), problem: Problem | None = None) -> dict[str, Findings]:
+    """Run the named experiments, or all of them.
+
+    Examples
+    --------
+    >>> found = run_experiments(["hermite"])
+    >>> found["hermite"].title
+    'Hermite coefficients of ReSin'
+    """
+    check_names(names)
+    chosen = Problem() if problem is None else problem
+    return {name: run(chosen) for name, run in EXPERIMENTS.items() if not names or name in names}
 
 
 def machine() -> str:
     """The machine and the versions that the seconds belong to."""
-    from importlib.metadata import version
-
-    packages = ", ".join(f"{name} {version(name)}" for name in ("holokern", "python-flint", "numpy"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("holokern", "python-flint", "numpy", "scipy", "numba"))
     return (
         f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {packages}"
     )

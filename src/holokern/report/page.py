@@ -7,7 +7,10 @@ from html import escape
 
 from holokern.paper.table import Table, format_cell
 
-__all__ = ["html_page", "html_table"]
+__all__ = ["html_figures", "html_page", "html_section", "html_table", "page_frame"]
+
+# Nothing may be fetched: the page is one file, and a mistake shows up as an error instead of a request.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --paper: #ffffff; --soft: #f2f4f8; --line: #d4d9e2; --link: #1b5fb3; }
@@ -15,54 +18,106 @@ _STYLE = """
   :root { --ink: #e6e9ef; --paper: #14181f; --soft: #1e242e; --line: #39424f; --link: #7fb4ff; }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 72rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .5rem; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .6rem; }
+h3 { font-size: 1.08rem; line-height: 1.35; margin: 1.8rem 0 .5rem; }
 p { max-width: 46rem; margin: .4rem 0; }
 p.note { font-size: .92rem; }
+a { color: var(--link); }
+nav ul { list-style: none; margin: 1rem 0 0; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.2rem; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { padding: .45rem .75rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { background: var(--soft); vertical-align: bottom; font-weight: 600; line-height: 1.3; }
+td:first-child { white-space: nowrap; }
+td.long { min-width: 15rem; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .92em; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1.2rem;
+  margin: 1.2rem 0; }
+figure { margin: 0; max-width: 30rem; }
+svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
+_LONG = 40
 
 
-def html_table(table: Table) -> str:
-    """A table as an HTML section with its title and notes."""
+def page_frame(title: str, body: str, *, style: str = "", script: str = "") -> str:
+    """A whole page around an HTML body; ``style`` and ``script`` are put into the file, which may fetch nothing.
+
+    Examples
+    --------
+    >>> page = page_frame("T", "<p>Text</p>")
+    >>> page.startswith("<!doctype html>"), "default-src 'none'" in page
+    (True, True)
+    """
+    ending = f"<script>{script}</script>\n" if script else ""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n{ending}</body></html>\n"
+    )
+
+
+def html_table(table: Table, level: int = 2) -> str:
+    """A table as an HTML section with its title, a heading of the given level, and notes."""
     classes = [' class="number"' if right else "" for right in table.numeric()]
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, table.columns, strict=True))
     body = [
-        "<tr>"
-        + "".join(f"<td{kind}>{escape(format_cell(cell))}</td>" for kind, cell in zip(classes, row, strict=True))
-        + "</tr>"
+        "<tr>" + "".join(_cell(format_cell(cell), kind) for kind, cell in zip(classes, row, strict=True)) + "</tr>"
         for row in table.rows
     ]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     rows = "\n".join(body)
     return (
-        f'<section><h2>{escape(table.title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
+        f'<section><h{level}>{escape(table.title)}</h{level}><div class="scroll" tabindex="0" role="region" '
+        f'aria-label="{escape(table.title)}"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody></table></div>{notes}</section>"
     )
 
 
-def html_page(title: str, introduction: Sequence[str], tables: Sequence[Table]) -> str:
-    """A whole page.
+def _cell(text: str, kind: str) -> str:
+    wide = ' class="long"' if not kind and len(text) > _LONG else kind
+    return f"<td{wide}>{escape(text)}</td>"
+
+
+def html_figures(drawings: Sequence[str]) -> str:
+    """SVG elements side by side, as many as fit.
+
+    Examples
+    --------
+    >>> html_figures(["<svg></svg>"])
+    '<div class="figures"><figure><svg></svg></figure></div>'
+    """
+    return '<div class="figures">' + "".join(f"<figure>{drawing}</figure>" for drawing in drawings) + "</div>"
+
+
+def html_section(anchor: str, title: str, tables: Sequence[Table], drawings: Sequence[str] = ()) -> str:
+    """A part of a page: its heading, drawings and tables."""
+    figures = html_figures(drawings) if drawings else ""
+    return f'<section id="{escape(anchor)}"><h2>{escape(title)}</h2>\n{figures}\n' + "\n".join(
+        [*(html_table(table, 3) for table in tables), "</section>"]
+    )
+
+
+def html_page(
+    title: str, introduction: Sequence[str], tables: Sequence[Table] = (), sections: Sequence[tuple[str, str, str]] = ()
+) -> str:
+    """A whole page of tables, or of sections: triples of an anchor, a title for the contents, and the HTML.
 
     Examples
     --------
     >>> page = html_page("Ranks", ["Ours."], [Table("T", ("case", "rank"), (("ReLU", 2),))])
-    >>> page.startswith("<!doctype html>") and "<td>ReLU</td>" in page and "http" not in page
+    >>> "<td>ReLU</td>" in page and "://" not in page
     True
     """
     paragraphs = "\n".join(f"<p>{escape(text)}</p>" for text in introduction)
-    sections = "\n".join(html_table(table) for table in tables)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{paragraphs}\n{sections}\n</body></html>\n"
-    )
+    contents = "".join(f'<li><a href="#{escape(anchor)}">{escape(name)}</a></li>' for anchor, name, _ in sections)
+    parts = [paragraphs, *([f"<nav><ul>{contents}</ul></nav>"] if sections else [])]
+    parts += [html_table(table) for table in tables] + [html for _, _, html in sections]
+    return page_frame(title, "\n".join(parts))

@@ -1,0 +1,58 @@
+"""A chart as data: what the experiments hand to the page; drawing is done elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Chart", "Series"]
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve.
+
+    Attributes
+    ----------
+    label : str
+        Its entry in the legend; empty for none.
+    x, y : tuple of float
+    style : {"line", "points", "both", "reference"}
+        A line, points, points joined by a line, or a dashed line in the colour of the text.
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    style: str = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One pair of axes with curves.
+
+    Attributes
+    ----------
+    name : str
+        The file name without its ending.
+    title, x_label, y_label : str
+    series : tuple of Series
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
+    names : tuple of str
+        Words instead of the numbers x = 0, 1, 2, ….
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    log: str = ""
+    names: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """The chart as plain JSON data."""
+        return asdict(self)

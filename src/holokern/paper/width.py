@@ -1,0 +1,97 @@
+"""Convergence of the tangent kernel of finite networks to Θ, as the width grows [Arora2019, Thm 3.1].
+
+The network is f = √(c/m) Wσ(…√(c/m) Wσ(Wx + βb) + βb…) + βb with c = c_σ and all weights standard normal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holokern.activation import Activation, activation
+from holokern.network import Network
+from holokern.paper.chart import Chart, Series
+from holokern.paper.findings import Findings
+from holokern.paper.problem import ACTIVATIONS, Array, Problem
+from holokern.paper.table import Cell, Table
+from holokern.progress import report
+
+__all__ = ["empirical_kernel", "width"]
+
+_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
+_NETWORKS = 24
+_SEED = 2024
+
+
+def empirical_kernel(sigma: Activation, x: Array, size: int, problem: Problem, random: np.random.Generator) -> Array:
+    """The tangent kernel of one random network: inner products of the gradients of f in all weights and biases.
+
+    The gradient in the weights of a layer is the outer product of what flows back with what flows in, so that each
+    layer adds the product of two small matrices.
+    """
+    scale = np.sqrt(_normalisation(sigma) / size)
+    inputs, slopes, weights = [x[:, None]], [], []
+    before = x[:, None] * random.standard_normal(size) + problem.bias * random.standard_normal(size)
+    for layer in range(problem.depth):
+        inputs.append(scale * np.asarray(sigma(before)))
+        slopes.append(scale * np.asarray(sigma.derivative(before)))
+        weights.append(random.standard_normal((size, 1 if layer == problem.depth - 1 else size)))
+        if layer < problem.depth - 1:
+            before = inputs[-1] @ weights[-1] + problem.bias * random.standard_normal(size)
+    kernel = np.zeros((len(x), len(x)))
+    back = np.ones((len(x), 1))
+    for layer in range(problem.depth, -1, -1):
+        kernel += (back @ back.T) * (inputs[layer] @ inputs[layer].T + problem.bias**2)
+        if layer:
+            back = (back @ weights[layer - 1].T) * slopes[layer - 1]
+    return kernel
+
+
+def _normalisation(sigma: Activation) -> float:
+    """c_σ by a Gauss–Legendre sum over each half-line, enough for a random experiment."""
+    t, w = np.polynomial.legendre.leggauss(80)
+    z = 5 * (t + 1)
+    density = 5 * w * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    return float(1 / np.sum(density * (np.asarray(sigma(z)) ** 2 + np.asarray(sigma(-z)) ** 2)))
+
+
+def width(problem: Problem) -> Findings:
+    """Random networks of growing width beside the infinite one."""
+    series: list[Series] = []
+    rates: list[str] = []
+    columns: dict[str, list[float]] = {}
+    for label, source in ACTIVATIONS.items():
+        errors = _errors(activation(source), problem, label)
+        columns[label] = errors
+        rate = float(np.polyfit(np.log(_WIDTHS), np.log(errors), 1)[0])
+        rates.append(f"{label} {rate:.3f}")
+        series.append(Series(label, tuple(map(float, _WIDTHS)), tuple(errors), "both"))
+    rows: list[tuple[Cell, ...]] = [(size, *(columns[label][i] for label in columns)) for i, size in enumerate(_WIDTHS)]
+    # the line of the expected slope through the middle of all points
+    middle = np.exp(np.mean(np.log(list(columns.values()))) + np.mean(np.log(_WIDTHS)) / 2)
+    expected = middle / np.sqrt(_WIDTHS)
+    series.append(Series("width^(-1/2)", tuple(map(float, _WIDTHS)), tuple(expected.tolist()), "reference"))
+    table = Table(
+        "Tangent kernels of finite networks",
+        ("width", *(f"{label}: relative distance from Θ" for label in columns)),
+        tuple(rows),
+        (
+            f"Frobenius norm of the difference from Θ on the {len(problem.x)} training points, relative to that of Θ; "
+            f"root mean square of {_NETWORKS} random networks, {problem}.",
+            f"Expected: width^(-1/2). Fitted exponents: {', '.join(rates)}.",
+        ),
+    )
+    chart = Chart("width", "Finite networks against Θ", "width", "relative distance", tuple(series), log="xy")
+    return Findings("Convergence with the width", (table,), (chart,))
+
+
+def _errors(sigma: Activation, problem: Problem, label: str) -> list[float]:
+    limit = Network(sigma, problem.depth, problem.bias).ntk(problem.x[:, None])
+    random = np.random.default_rng(_SEED)
+    errors = []
+    for size in _WIDTHS:
+        report(f"random networks with {label}, width", size)
+        apart = [
+            np.linalg.norm(empirical_kernel(sigma, problem.x, size, problem, random) - limit) for _ in range(_NETWORKS)
+        ]
+        errors.append(float(np.sqrt(np.mean(np.square(apart))) / np.linalg.norm(limit)))
+    return errors

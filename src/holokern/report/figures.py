@@ -1,0 +1,138 @@
+"""Charts drawn by matplotlib: SVG to stand in a page, SVG and PNG to stand alone.
+
+In a page the ink is ``currentColor`` and the background clear, so that a chart follows the colour scheme; a file has a
+white background, because nobody knows where it will be shown.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from html import escape
+from typing import Any
+
+from holokern.paper.chart import Chart, Series
+
+__all__ = ["chart_png", "chart_svg", "inline_svg"]
+
+_INK = "#1c2330"
+# mid-tones: contrast of at least 3 with white and with the dark page
+_COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_SIZE = (4.5, 3.5)
+_DOTS_PER_INCH = 200
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def chart_svg(chart: Chart) -> str:
+    """A chart as an SVG file.
+
+    Examples
+    --------
+    >>> chart = Chart("line", "A line", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),))
+    >>> chart_svg(chart) == chart_svg(chart), "A line" in chart_svg(chart)
+    (True, True)
+    """
+    stream = io.StringIO()
+    _drawn(chart, stream, format="svg", facecolor="white", metadata={"Date": None, "Title": chart.title})
+    return stream.getvalue()
+
+
+def chart_png(chart: Chart) -> bytes:
+    """A chart as a PNG file."""
+    stream = io.BytesIO()
+    _drawn(chart, stream, format="png", facecolor="white", dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def inline_svg(chart: Chart) -> str:
+    """A chart as an SVG element for a page: no addresses, names of its own, ink in the colour of the text."""
+    stream = io.StringIO()
+    _drawn(chart, stream, format="svg", transparent=True, metadata={"Date": None})
+    text = stream.getvalue()
+    body = text[text.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
+    box = re.findall(r'viewBox="([^"]*)"', body)[0]
+    inner = body[body.index(">") + 1 :]
+    # several charts share a page, and ids are global there
+    inner = re.sub(r'\bid="([^"]+)"', rf'id="{chart.name}-\1"', inner)
+    inner = re.sub(r"url\(#([^)]+)\)", rf"url(#{chart.name}-\1)", inner)
+    inner = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{chart.name}-\1"', inner)
+    inner = inner.replace(_INK, "currentColor")
+    return f'<svg class="chart" viewBox="{box}" role="img" aria-label="{escape(chart.title)}">{inner}'
+
+
+def _drawn(chart: Chart, stream: Any, **options: Any) -> None:
+    """Draw and write; nothing of matplotlib's global state is left changed."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings: Any = {
+        "font.size": 11.5,
+        "font.family": ["DejaVu Sans"],
+        "svg.fonttype": "none",
+        "svg.hashsalt": chart.name,
+        "text.color": _INK,
+        "axes.labelcolor": _INK,
+        "axes.edgecolor": _INK,
+        "axes.titlesize": 12.5,
+        "axes.linewidth": 0.8,
+        "xtick.color": _INK,
+        "ytick.color": _INK,
+        "legend.fontsize": 11.0,
+        "legend.frameon": False,
+        "axes.unicode_minus": True,
+    }
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        _fill(axes, chart)
+        labelled = [series for series in chart.series if series.label]
+        if len(labelled) > 1:
+            figure.legend(loc="outside lower center", ncols=2, columnspacing=1.2, handlelength=1.6)
+        figure.savefig(stream, **options)
+
+
+def _fill(axes: Any, chart: Chart) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    colour = 0
+    for series in chart.series:
+        if series.style == "reference":
+            axes.plot(series.x, series.y, linestyle="--", color=_INK, linewidth=1.1, label=series.label or None)
+        else:
+            axes.plot(series.x, series.y, label=series.label or None, **_look(series, colour))
+            colour += 1
+    axes.set_title(chart.title)
+    axes.set_xlabel(chart.x_label)
+    axes.set_ylabel(chart.y_label)
+    axes.grid(color=_INK, alpha=0.15, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        if name in chart.log:
+            getattr(axes, f"set_{name}scale")("log")
+            axis.set_major_locator(LogLocator(numticks=7))
+            axis.set_major_formatter(FuncFormatter(_power))
+            axis.set_minor_formatter(NullFormatter())
+    if chart.names:
+        axes.set_xticks(range(len(chart.names)), chart.names)
+
+
+def _look(series: Series, number: int) -> dict[str, Any]:
+    look: dict[str, Any] = {"color": _COLOURS[number % len(_COLOURS)], "linewidth": 1.6}
+    if series.style in ("points", "both"):
+        look |= {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 4.5}
+    if series.style == "points":
+        look["linestyle"] = "none"
+    return look
+
+
+def _power(value: float, _: int) -> str:
+    """A power of ten without mathematical typesetting, which browsers would place by their own fonts."""
+    from math import log10
+
+    exponent = round(log10(value)) if value > 0 else 0
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
