@@ -77,7 +77,7 @@ def test_not_finite(cls, bad, points):
 def test_more_features_than_samples(solver):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8, 300)), rng.normal(size=8)
-    model = NTKRegressor("erf", depth=1, alpha=1e-9, solver=solver, tol=1e-12).fit(X, y)
+    model = NTKRegressor("relu", depth=1, alpha=1e-9, solver=solver, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
 
 

@@ -14,10 +14,13 @@ from holokern.network import Network
 
 KERNELS = [
     NTKKernel("relu", depth=2, bias=0.4, weight_variance=1.7),
-    NNGPKernel("erf", depth=3, bias=0.3, weight_variance=0.8),
+    pytest.param(NNGPKernel("erf", depth=3, bias=0.3, weight_variance=0.8), marks=pytest.mark.slow),
     NTKKernel("erf", depth=1, bias=0.2),
     NNGPKernel("relu", depth=5, bias=0.0, weight_variance=2.0),
-    NTKKernel("elu", depth=1, bias=0.5, parameter_names=("alpha",), parameter_values=(1.3,)),
+    NTKKernel("leaky_relu", depth=2, bias=0.5, parameter_names=("slope",), parameter_values=(0.3,)),
+    pytest.param(
+        NTKKernel("elu", depth=1, bias=0.5, parameter_names=("alpha",), parameter_values=(1.3,)), marks=pytest.mark.slow
+    ),
     2.0 * NTKKernel("relu", depth=1, bias=0.4) + WhiteKernel(0.1),
 ]
 
@@ -53,8 +56,8 @@ def test_gradient_in_the_weight_variance_of_a_homogeneous_network_is_exact(point
 
 
 def test_values_and_diagonal(points, others):
-    kernel = NTKKernel("erf", depth=2, bias=0.3, weight_variance=1.2)
-    network = Network("erf", 2, bias=0.3, weight_variance=1.2)
+    kernel = NTKKernel("leaky_relu", depth=2, bias=0.3, weight_variance=1.2)
+    network = Network("leaky_relu", 2, bias=0.3, weight_variance=1.2)
     np.testing.assert_array_equal(kernel(points), network.ntk(points))
     np.testing.assert_array_equal(kernel(points, others), network.ntk(points, others))
     np.testing.assert_allclose(kernel.diag(points), np.diagonal(network.ntk(points)), rtol=1e-11)

@@ -19,7 +19,6 @@ from holokern.model.kernel import Array, Kind
 from holokern.model.smooth_dual import SmoothDual, smooth_dual
 from holokern.network import Network
 from holokern.network.angles import unit_vectors
-from holokern.network.plan import LayerSpec
 
 __all__ = ["Rates", "kernel_gradient"]
 
@@ -82,7 +81,7 @@ def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rat
         dual = smooth_dual(spec.activation, float(np.min(pairs.c)), float(np.max(pairs.c)))
         if dual is None:
             return None
-        pairs, moving = _layer(dual, spec, pairs, moving, rates, kind == "ntk")
+        pairs, moving = _layer(dual, spec.weight, spec.bias, pairs, moving, rates, kind == "ntk")
     return [move.tangent if kind == "ntk" else move.sigma for move in moving]
 
 
@@ -110,7 +109,13 @@ def _joined(lost: _Lost, bias: float, rates: list[Rates]) -> tuple[_Pairs, list[
 
 
 def _layer(
-    dual: SmoothDual, spec: LayerSpec, old: _Pairs, moving: list[_Pairs], rates: list[Rates], with_tangent: bool
+    dual: SmoothDual,
+    weight: float,
+    bias: float,
+    old: _Pairs,
+    moving: list[_Pairs],
+    rates: list[Rates],
+    with_tangent: bool,
 ) -> tuple[_Pairs, list[_Pairs]]:
     norm, norm_rate = dual.radical(dual.log_norm, old.c)
     delta = np.log(old.c[:, None] / old.c)
@@ -126,12 +131,12 @@ def _layer(
         spread = move.c[:, None] - move.c
         loss = delta * (2 * spread * gap.value + delta * gap.along(move.c, np.zeros_like(spread)))
         losses.append(loss + side * move.theta * tilt * bend.value + power * bend.along(move.c, side * move.theta))
-    lost = _Lost(np.sqrt(spec.weight) * norm, delta**2 * gap.value + power * bend.value, growth, losses)
-    new, moved = _joined(lost, spec.bias, rates)
+    lost = _Lost(np.sqrt(weight) * norm, delta**2 * gap.value + power * bend.value, growth, losses)
+    new, moved = _joined(lost, bias, rates)
     if not with_tangent or dual.slope is None or dual.log_slope is None:
         return new, moved
     length, length_rate = dual.radical(dual.log_slope, old.c)
-    scale = spec.weight * side * length[:, None] * length
+    scale = weight * side * length[:, None] * length
     slope = dual.jet(dual.slope, old.c, theta)
     result = []
     for rate, before, after in zip(rates, moving, moved, strict=True):
