@@ -1,0 +1,30 @@
+"""The documentation builds without a warning, and its pages ask no other host for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+FETCHED = re.compile(r"""<(?:script|img|link|iframe)[^>]*(?:src|href)=["'](https?://[^"']+)""")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_pages_build_without_warnings(tmp_path: Path) -> None:
+    for name in ("sphinx", "furo", "myst_parser", "sphinx_gallery"):
+        pytest.importorskip(name, reason="pip install '.[docs]' to build the documentation")
+    environment = {**os.environ, "MPLBACKEND": "Agg", "HOLOKERN_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
+    done = subprocess.run(
+        [*command, str(DOCS), str(tmp_path / "html")], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    for page in (tmp_path / "html").rglob("*.html"):
+        fetched = [url for url in FETCHED.findall(page.read_text(encoding="utf-8")) if "canonical" not in url]
+        assert not fetched, f"{page.name} asks for {fetched[0]}"
