@@ -84,8 +84,9 @@ def test_against_quadrature(name: str, c1: float, c2: float, theta: float) -> No
     other = dual(name, c1, c2, theta=theta, method="quadrature")
     scale = abs(other.k) + c1 * c2
     assert error <= 1e-11 * scale
-    assert abs(k - other.k) <= 5 * (error + other.error)
-    assert abs(kdot - other.kdot) <= 5 * (kdot_error + other.kdot_error)
+    # softshrink at c = 0.02 begins at 25 deviations: k = 2e-139, which quadrature takes for 0
+    assert abs(k - other.k) <= 5 * (error + other.error) + 1e-130
+    assert abs(kdot - other.kdot) <= 5 * (kdot_error + other.kdot_error) + 1e-130
 
 
 @pytest.mark.parametrize("name", [*SHARP, *SMOOTH])
@@ -106,11 +107,39 @@ def test_step_has_its_exact_slope() -> None:
         assert kdot == pytest.approx(1 / (2 * math.pi * 1.5 * math.sin(theta)), rel=1e-12)
 
 
-def test_breaks_off_zero_near_the_ends_are_refused_and_served_with_less_tolerance() -> None:
+@pytest.mark.parametrize("text", ["hardtanh", "relu6", "Heaviside(u - 1)*sin(u)"])
+@pytest.mark.parametrize(("c1", "c2", "theta"), [(1.0, 1.0, 1.4e-6), (0.7, 1.9, 1e-3), (1.0, 1.0, math.pi - 1e-5)])
+def test_breaks_off_zero_near_the_ends(text: str, c1: float, c2: float, theta: float) -> None:
+    k, kdot, error, kdot_error = one_point(text, c1, c2, theta)
+    other = dual(text, c1, c2, theta=theta, method="quadrature")
+    assert abs(k - other.k) <= 5 * (error + other.error)
+    assert abs(kdot - other.kdot) <= 5 * (kdot_error + other.kdot_error)
+    assert error <= 1e-12
+    assert kdot_error <= 1e-12 * max(1.0, abs(kdot))
+
+
+def test_deviations_far_apart() -> None:
+    k, kdot, error, kdot_error = one_point("relu6", 1.0, 100.0, 1.4e-6)
+    other = dual("relu6", 1.0, 100.0, theta=1.4e-6, method="quadrature")
+    assert abs(k - other.k) <= 5 * (error + other.error)
+    assert abs(kdot - other.kdot) <= 5 * (kdot_error + other.kdot_error)
+    assert error <= 1e-11 * abs(k)
+
+
+def test_a_fast_wave_with_a_break() -> None:
+    """sin(20z) on a half-line near r = 1: neither the plain series nor the one in the angle gets there."""
+    k, kdot, error, kdot_error = one_point("resin", 20.0, 20.0, 1e-3)
+    other = dual("resin", 20.0, 20.0, theta=1e-3, method="quadrature")
+    assert abs(k - other.k) <= 5 * (error + other.error)
+    assert abs(kdot - other.kdot) <= 5 * (kdot_error + other.kdot_error)
+    assert error <= 1e-12
+
+
+def test_waves_too_fast_are_refused_and_served_with_less_tolerance() -> None:
     with pytest.raises(PrecisionLost, match="larger tolerance"):
-        one_point("hardtanh", 1.0, 1.0, 1e-6)
-    found = hermite(activation("hardtanh"), *(np.array([x]) for x in (1.0, 1.0, 1e-6)), 0.01)
-    other = dual("hardtanh", 1.0, 1.0, theta=1e-6, method="quadrature")
+        one_point("resin", 100.0, 100.0, 1e-6)
+    found = hermite(activation("resin"), *(np.array([x]) for x in (100.0, 100.0, 1e-6)), 0.01)
+    other = dual("resin", 100.0, 100.0, theta=1e-6, method="quadrature")
     assert abs(found[0][0] - other.k) <= 1.01 * found[2][0]
 
 
@@ -120,7 +149,8 @@ def test_many_angles_and_pairs_at_once() -> None:
     theta = np.array([0.5, 1.0, 1.0, 3.0])
     k, kdot, error, _ = hermite(activation("relu"), c1, c2, theta, 1e-12)
     expected = c1 * c2 * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
-    assert np.all(np.abs(k - expected) <= 5 * error)
+    # the formula itself is rounded
+    assert np.all(np.abs(k - expected) <= 5 * error + 1e-16)
     assert np.allclose(kdot, (np.pi - theta) / (2 * np.pi), atol=1e-14)
 
 

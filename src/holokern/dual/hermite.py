@@ -2,14 +2,16 @@
 
 k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
 after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Where that
-is slow, near r = ±1 for a σ that is not smooth, the series is rewritten in the angle.
+is slow, near r = ±1 for a σ that is not smooth, the series is rewritten in the angle (σ with its only break at 0), or
+what the breaks are to blame for is split off and added in closed form (any breaks).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from holokern.dual.angle_series import AngleSeries, angle_series
 from holokern.dual.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.moments import bits_above, piece_line, read_number, second_moment, to_ball
 from holokern.dual.registry import Method, register
+from holokern.dual.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
 
 __all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
@@ -33,6 +36,7 @@ Pair = tuple[Fraction, Fraction]
 
 _EPS = float(np.finfo(float).eps)
 _FIRST = 64
+_BEFORE_OTHERS = 512
 _MARGIN = 0.05
 _TOO_ROUGH = 10.0
 _SHORT = 4096
@@ -40,6 +44,9 @@ _LONG = 8192
 _START_BITS = 112
 _MOST_BITS = 40_000
 _TIGHT = 2.0**-90
+_SPLIT_BITS = 256
+_SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
+_ORDERS = (3, 4, 6, 8, 10, 12, 16, 20, 24)
 
 
 def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int = 128) -> list[arb]:
@@ -112,13 +119,16 @@ def hermite(
     Raises
     ------
     PrecisionLost
-        When the error stays above ten times the tolerance: near r = ±1 for a σ with breaks away from 0, where the plain
-        series is all there is, or at large deviations.
+        When the error stays above ten times the tolerance: at large deviations, where σ(cz) turns too fast for any
+        number of terms here.
 
     Notes
     -----
     The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (σ with its only break
     at 0, near r = ±1) it is the error measured at both ends, where the values are known.
+
+    Use it for few deviations and many angles, or as a check with a proved tail: each deviation costs a sequence of
+    coefficients, an angle next to nothing.
     """
     sequence = hermite_sequence(activation.tree)
     breaks = sequence.line.breaks
@@ -138,33 +148,65 @@ def hermite(
 def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float, most: int) -> tuple[Array, ...]:
     """All angles of one pair of deviations."""
     c1, c2 = pair
-    scale, slope_scale = _scales(sequence, c1, c2)
-    goals = _MARGIN * tolerance * scale, _MARGIN * tolerance * slope_scale
-    result = tuple(np.full(len(theta), np.nan) for _ in range(4))
-    todo = np.arange(len(theta))
-    length = _FIRST
-    while len(todo):
-        values = _partial_sums(sequence, c1, c2, theta[todo], length)
-        good = (values[2] <= goals[0] + 64 * _EPS * scale) & (values[3] <= goals[1] + 64 * _EPS * slope_scale)
-        done = good | (2 * length > most)
-        for mine, new in zip(result, values, strict=True):
-            mine[todo[done]] = new[done]
-        late = todo[done & ~good]
-        todo = todo[~done]
-        length *= 2
+    answers = _Answers.empty(theta, _scales(sequence, c1, c2), tolerance)
     breaks = sequence.line.breaks
-    if len(late) and breaks and all(b == 0 for b in breaks):
-        _by_angle(_angle_series(sequence.line.tree, pair, goals), theta, late, result)
-    limit = _TOO_ROUGH * tolerance
-    # a k̇ that grows without bound towards r = ±1 is measured by itself
-    rough = (result[2] > limit * scale) | (result[3] > limit * np.maximum(slope_scale, np.abs(result[1])))
-    if np.any(rough):
-        i = int(np.flatnonzero(rough)[0])
+    lengths = [_FIRST << i for i in range(most.bit_length()) if _FIRST << i <= most] or [most]
+    for length in lengths:
+        if not breaks or length <= _BEFORE_OTHERS:
+            answers.improve(partial(_partial_sums, sequence, c1, c2, length=length))
+    if breaks and all(b == 0 for b in breaks):
+        answers.improve(partial(_by_angle, sequence.line.tree, pair, goals=answers.goals))
+    if breaks:
+        answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
+        answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
+    rough = answers.above(_TOO_ROUGH / _MARGIN)
+    if len(rough):
+        k_error, slope_error = (column[rough[0]] for column in answers.columns[2:])
         raise PrecisionLost(
-            f"the Hermite series at c1 = {float(c1):.6g}, c2 = {float(c2):.6g}, θ = {theta[i]:.6g} ends with the errors"
-            f" {result[2][i]:.1e} of k and {result[3][i]:.1e} of k̇; use method='quadrature', or a larger tolerance"
+            f"the Hermite series at c1 = {float(c1):.6g}, c2 = {float(c2):.6g}, θ = {theta[rough[0]]:.6g} ends with "
+            f"the errors {k_error:.1e} of k and {slope_error:.1e} of k̇; use method='quadrature', or a larger tolerance"
         )
-    return result
+    return answers.columns
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """k, k̇ and their errors at the angles of one pair of deviations, as good as they are so far.
+
+    Attributes
+    ----------
+    scales, goals : pairs of float
+        The size of k and of k̇, and the errors that are wanted.
+    """
+
+    theta: Array
+    scales: tuple[float, float]
+    goals: tuple[float, float]
+    columns: tuple[Array, ...]
+
+    @classmethod
+    def empty(cls, theta: Array, scales: tuple[float, float], tolerance: float) -> _Answers:
+        columns = tuple(np.full(len(theta), start) for start in (np.nan, np.nan, np.inf, np.inf))
+        return cls(theta, scales, (_MARGIN * tolerance * scales[0], _MARGIN * tolerance * scales[1]), columns)
+
+    def above(self, factor: float = 1.0) -> Any:
+        """Which points miss so many times their goal by more than rounding."""
+        k_goal, slope_goal = (
+            factor * goal + 64 * _EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
+        )
+        # a k̇ that grows without bound towards r = ±1 is measured by itself
+        grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.columns[1])) / self.scales[1])
+        return np.flatnonzero((self.columns[2] > k_goal) | (self.columns[3] > grown))
+
+    def improve(self, route: Callable[[Array], tuple[Array, ...] | None]) -> None:
+        """Ask a route for the points that miss their goal, and take what is better of k and of k̇."""
+        some = self.above()
+        found = route(self.theta[some]) if len(some) else None
+        if found is not None:
+            for value, error in ((0, 2), (1, 3)):
+                better = found[error] < self.columns[error][some]
+                for column in (value, error):
+                    self.columns[column][some[better]] = found[column][better]
 
 
 @lru_cache(maxsize=64)
@@ -172,16 +214,57 @@ def _angle_series(tree: Node, pair: Pair, goals: tuple[float, float]) -> AngleSe
     return angle_series(hermite_sequence(tree), *pair, goals)
 
 
-def _by_angle(series: AngleSeries, theta: Array, late: Any, result: tuple[Array, ...]) -> None:
-    """Replace what the plain series did not reach wherever the series in the angle is better."""
-    for i in late:
-        k, slope = series(float(theta[i]))
-        error = series.error + 4 * _EPS * abs(k)
-        slope_error = series.slope_error / (np.sin(theta[i]) if series.with_cosine else 1.0) + 4 * _EPS * abs(slope)
-        if not error >= result[2][i]:
-            result[0][i], result[2][i] = k, error
-        if not slope_error >= result[3][i]:
-            result[1][i], result[3][i] = slope, slope_error
+def _by_angle(tree: Node, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
+    """The series in the angle."""
+    series = _angle_series(tree, pair, goals)
+    k, slope = np.array([series(float(t)) for t in theta]).T
+    slope_error = series.slope_error / (np.sin(theta) if series.with_cosine else 1.0)
+    return k, slope, series.error + 4 * _EPS * np.abs(k), slope_error + 4 * _EPS * np.abs(slope)
+
+
+def _by_parts(
+    sequence: HermiteSequence, pair: Pair, theta: Array, goals: tuple[float, float]
+) -> tuple[Array, ...] | None:
+    """Split off the part of σ that its breaks make slow; its dual activation is in closed form."""
+    chosen = _split(sequence.line.tree, pair, goals)
+    if chosen is None:
+        return None
+    order, length, tails = chosen
+    precision = _SPLIT_BITS
+    while True:
+        series = SplitSeries.of(sequence, *pair, order, length, precision)
+        balls = [series(float(t)) for t in theta]
+        narrow = all(value.rad() <= goal for values in balls for value, goal in zip(values, goals, strict=True))
+        if narrow or 2 * precision > _MOST_BITS:
+            break
+        precision *= 2
+    columns = []
+    for values, tail in zip(zip(*balls, strict=True), tails, strict=True):
+        middle = np.array([float(value.mid()) for value in values])
+        columns.append((middle, np.array([float(value.rad()) for value in values]) + tail + _EPS * np.abs(middle)))
+    (k, k_error), (slope, slope_error) = columns
+    return k, slope, k_error, slope_error
+
+
+@lru_cache(maxsize=64)
+def _split(tree: Node, pair: Pair, goals: tuple[float, float]) -> tuple[int, int, tuple[float, float]] | None:
+    """How many derivatives to take into s and how many terms make the tails small, and bounds of both tails."""
+    for length in _SPLIT_LENGTHS:
+        rests = [arb(_deviation(tree, c, length).rest) for c in pair]
+        for order in _ORDERS:
+            try:
+                smooth = [rest_of_smooth_part(tree, c, order, length) for c in pair]
+            except HolokernError:
+                # the derivative grows too fast, or no bound of it is known
+                break
+            if smooth[0] is None or smooth[1] is None:
+                break
+            # a_n a_n' - s_n s_n' = a_n w_n' + w_n a_n' - w_n w_n' with w = a - s
+            tail = rests[0] * smooth[1] + smooth[0] * rests[1] + smooth[0] * smooth[1]
+            slope_tail = tail * length / float(pair[0] * pair[1])
+            if tail <= goals[0] and slope_tail <= goals[1]:
+                return order, length, (float(tail.upper()), float(slope_tail.upper()))
+    return None
 
 
 # -- one deviation ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -60,8 +61,11 @@ class ChebyshevBasis:
         """Derivatives at points."""
         cheb = np.polynomial.chebyshev
         t = 2 * (np.asarray(x) - self.low) / (self.high - self.low) - 1
-        columns = [cheb.chebval(t, cheb.chebder(row, order)) for row in np.eye(self.size)]
-        return np.stack(np.broadcast_arrays(*columns), axis=-1) * (2 / (self.high - self.low)) ** order
+        if order >= self.size:
+            return np.zeros((*t.shape, self.size))
+        lower = cheb.chebder(np.eye(self.size), order)
+        values = (cheb.chebvander(t, len(lower) - 1) @ lower).reshape(*t.shape, self.size)
+        return np.asarray(values * (2 / (self.high - self.low)) ** order)
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,13 @@ class Fit:
 
 def gauss_nodes(count: int, low: float, high: float) -> tuple[Array, Array]:
     """Nodes and weights of the Gauss–Legendre rule on an interval."""
-    x, w = np.polynomial.legendre.leggauss(count)
+    x, w = _legendre(count)
     return low + (high - low) * (x + 1) / 2, w * (high - low) / 2
+
+
+@lru_cache(maxsize=64)
+def _legendre(count: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(count)
 
 
 def fit_operator(
