@@ -22,7 +22,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "gallery/*.py", "auto_gallery/*.md5", "auto_gallery/*.json"]
+exclude_patterns = ["_build", "gallery", "auto_gallery/*.md5", "auto_gallery/*.json"]
 default_role = "code"
 nitpicky = False
 
