@@ -1,8 +1,13 @@
-"""``holokern paper``: output files, JSON, early errors, nothing half-written."""
+"""``holokern paper``: output files, JSON, early errors, nothing half-written after a kill."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,49 +15,152 @@ from click.testing import CliRunner
 
 from holokern.cli import main
 from holokern.paper import experiments
+from holokern.paper.chart import Chart, Series
+from holokern.paper.findings import Findings
+from holokern.paper.problem import Problem
 from holokern.paper.table import Table
 
-SMALL = [Table("Small", ("case", "rank"), (("ReLU", 2),))]
+SMALL = Findings(
+    "Small ones",
+    (Table("Small", ("case", "rank"), (("ReLU", 2),)),),
+    (Chart("small", "Small", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),)),),
+)
+FILES = ["index.html", "results.json", "small.png", "small.svg"]
+
+# A run with one small experiment, in a process that can be killed; {extra} says how it ends.
+SCRIPT = """
+import os, signal, sys, time
+from pathlib import Path
+from holokern.cli import main
+from holokern.paper import experiments
+from holokern.paper.chart import Chart, Series
+from holokern.paper.findings import Findings
+
+chart = Chart("small", "Small", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),))
+def run(problem):
+    {extra}
+    return Findings("Small ones", (), (chart,))
+experiments.EXPERIMENTS = {{"derivations": run}}
+main(["paper", "-o", sys.argv[1]])
+"""
+WAIT = "Path(sys.argv[2]).touch(); time.sleep(60)"
+KILL_WHILE_MOVING = """
+    move, moved = Path.replace, []
+    def replace(self, target):
+        moved.append(target)
+        if len(moved) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return move(self, target)
+    Path.replace = replace
+"""
+KILL_WHILE_WRITING = """
+    write, written = Path.write_bytes, []
+    def write_bytes(self, content):
+        written.append(self)
+        if len(written) == 3:
+            write(self, content[: len(content) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return write(self, content)
+    Path.write_bytes = write_bytes
+"""
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": lambda: SMALL})
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": lambda problem: SMALL})
+
+
+def whole(path: Path) -> bool:
+    """Whether a file has its end."""
+    ends = {".html": b"</html>\n", ".svg": b"</svg>\n", ".json": b"}", ".png": b"IEND\xaeB`\x82"}
+    return path.read_bytes().endswith(ends[path.suffix])
 
 
 @pytest.mark.usefixtures("small")
-def test_writes_a_page_and_data(tmp_path: Path) -> None:
+def test_writes_a_page_data_and_figures(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "ReLU" in result.output
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["index.html", "results.json"]
+    assert "Measured on" in result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    assert all(whole(path) for path in (tmp_path / "out").iterdir())
     data = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
-    assert data["experiments"]["derivations"][0]["rows"] == [["ReLU", 2]]
-    assert "<td>ReLU</td>" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert data["experiments"]["derivations"]["tables"][0]["rows"] == [["ReLU", 2]]
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "<td>ReLU</td>" in page
+    assert '<svg class="chart"' in page
 
 
 @pytest.mark.usefixtures("small")
 def test_json(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path), "--only", "derivations", "--json"])
-    assert json.loads(result.output)["experiments"]["derivations"][0]["title"] == "Small"
+    assert json.loads(result.output)["experiments"]["derivations"]["title"] == "Small ones"
+
+
+def test_depth_and_bias_reach_the_experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Problem] = []
+
+    def run(problem: Problem) -> Findings:
+        seen.append(problem)
+        return SMALL
+
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": run})
+    result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path), "--bias", "0.1", "--depth", "3", "--json"])
+    assert (seen[0].bias, seen[0].depth) == (0.1, 3)
+    assert (json.loads(result.output)["bias"], json.loads(result.output)["depth"]) == (0.1, 3)
+
+
+@pytest.mark.parametrize("options", [["--only", "nothing"], ["--bias", "-1"], ["--depth", "0"], ["--bias", "x"]])
+def test_bad_options_are_refused_before_any_work(
+    tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(problem: Problem) -> Findings:
+        raise AssertionError("work was started")
+
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": work})
+    result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path / "out"), *options])
+    assert result.exit_code in (1, 2)
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work() -> list[Table]:
+    def work(problem: Problem) -> Findings:
         raise AssertionError("work was started")
 
     monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": work})
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path / "file" / "out")])
-    assert result.exit_code == 2
+    assert result.exit_code in (1, 2)
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("extra", [KILL_WHILE_WRITING, KILL_WHILE_MOVING], ids=["writing", "moving"])
 @pytest.mark.usefixtures("small")
-def test_an_unknown_experiment(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path), "--only", "nothing"])
-    assert result.exit_code == 2
-    assert "unknown experiment" in result.stderr
-    assert not list(tmp_path.iterdir())
+def test_a_kill_leaves_whole_files_and_the_next_run_is_clean(tmp_path: Path, extra: str) -> None:
+    run = subprocess.run([sys.executable, "-c", SCRIPT.format(extra=extra), str(tmp_path)], timeout=120, check=False)
+    assert run.returncode == -signal.SIGKILL
+    visible = [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
+    assert len(visible) == (2 if extra is KILL_WHILE_MOVING else 0)
+    assert all(whole(path) for path in visible)
+    assert CliRunner().invoke(main, ["paper", "-o", str(tmp_path)]).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", -15)])
+def test_an_interruption_at_work_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
+    out, started = tmp_path / "out", tmp_path / "started"
+    command = [sys.executable, "-c", SCRIPT.format(extra=WAIT), str(out), str(started)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while not started.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    assert not list(out.iterdir())

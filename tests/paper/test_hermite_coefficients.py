@@ -5,15 +5,18 @@ from __future__ import annotations
 from flint import ctx
 
 from holokern.dual.recurrence import hermite_recurrence
-from holokern.paper.hermite_coefficients import hermite_table, initial_values
+from holokern.paper.hermite_coefficients import hermite, initial_values
+from holokern.paper.problem import Problem
 from holokern.weyl.fractions import function_field
 
 
 def test_the_table_agrees_with_the_papers_initial_values() -> None:
-    table = hermite_table()
+    found = hermite(Problem())
+    (table,) = found.tables
     cells = {row[0]: row for row in table.rows}
-    assert all(cells[n][3] is True for n in range(6))
-    assert all(cells[n][3] is None for n in (10, 50, 99, 100))
+    assert all(row[3] is True for row in table.rows)
+    assert "101 of 101" in table.notes[-1]
+    assert all((cells[n][2] is None) == (n > 5) for n in cells)
     # the odd coefficients are ±√(π/(2e))
     assert str(cells[99][1]).lstrip("-") == str(cells[1][1])
 
@@ -31,3 +34,11 @@ def test_the_papers_recurrence_is_a_left_multiple_of_ours() -> None:
             sixth = -(k + 4) * c[k + 4] - (k + 3) * c[k + 2]
             left = sixth + 2 * (k + 3) * c[k + 4] + (k * k + 5 * k + 7) * c[k + 2] + (k + 1) * (k + 2) * c[k]
             assert left.contains(0)
+
+
+def test_the_chart_shows_the_even_part() -> None:
+    even, odd = hermite(Problem()).charts[0].series
+    assert len(even.x) == 51
+    assert 0 < len(odd.x) < 50
+    # c_0/√(2π) is the mean of ReSin
+    assert abs(even.y[0] - 0.2891) < 1e-4
