@@ -72,8 +72,9 @@ def _methods(learned: Learned, problem: Problem) -> Table:
             f"hgm and all_at_once used: {', '.join(used)} (limit: r = ±1 exactly, where the integral is "
             "one-dimensional); there is no fallback to quadrature near det Σ = 0. gauss_hermite doubles its degree "
             "from 25 to 100 until the relative change is below 1e-10.",
-            "The paper's inference errors near 0.97 cannot be mean square errors: sin² πx averages 0.475 over the 20 "
-            "points. The mean over all pairs i, j, as a slip in broadcasting would give, is of that size.",
+            "The paper's inference errors near 0.97 cannot be mean square errors: sin² πx averages "
+            f"{np.mean(problem.answers**2):.3f} over the {len(problem.tests)} points. The mean over all pairs i, j, as "
+            "a slip in broadcasting would give, is of that size.",
         ),
     )
 
