@@ -79,7 +79,7 @@ def exact_values(count: int) -> list[Exact]:
     Examples
     --------
     >>> exact_values(7)[6]
-    (9, -3, 0)
+    (5, -1, 0)
     """
     values = list(_FIRST)
     for n in range(count - 6):
