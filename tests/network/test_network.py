@@ -1,12 +1,18 @@
 """Networks against closed recursions written here, single layers against quadrature, and the laws of kernels."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from flint import ctx
 
+from holokern.activation import activation
 from holokern.dual.dual import dual
+from holokern.dual.enclose import enclose
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import Network
 from holokern.network.angles import unit_vectors
+from holokern.network.plan import LayerSpec, plan_layers
 
 
 def points(count=30, dimension=6, seed=0):
@@ -82,7 +88,10 @@ def test_the_usual_parametrisation():
         assert np.allclose(mine, exact, rtol=0, atol=5e-12)
 
 
-@pytest.mark.parametrize("name", ["relu", "gelu", "elu", "resin", "tanh", "cos", "sigmoid", "step"])
+@pytest.mark.parametrize(
+    "name",
+    ["relu", "gelu", "elu", "resin", "tanh", "cos", "sigmoid", "step", "hardtanh", "relu6", "hardswish", "hardshrink"],
+)
 def test_one_layer_on_hard_points_against_quadrature(name):
     x = hard_points()
     net = Network(name, 1, weight_variance=None)
@@ -100,14 +109,14 @@ def test_one_layer_on_hard_points_against_quadrature(name):
     sigma = net.nngp(x)
     scale = np.sqrt(np.diag(sigma)[i] * np.diag(sigma)[j]) + 1e-300
     assert np.max(np.abs(sigma[i, j] - weight * exact.k) / scale) < 1e-11
-    if name != "step":
+    if name not in {"step", "hardshrink"}:
         tangent = net.ntk(x)
         want = length[i] * length[j] * np.cos(theta) * weight * exact.kdot + weight * exact.k
         size = np.sqrt(np.diag(tangent)[i] * np.diag(tangent)[j]) + 1e-300
         assert np.max(np.abs(tangent[i, j] - want) / size) < 1e-11
 
 
-@pytest.mark.parametrize("name", ["relu", "gelu", "elu", "erf", "cos", "silu"])
+@pytest.mark.parametrize("name", ["relu", "gelu", "elu", "erf", "cos", "silu", "hardtanh", "hardswish"])
 def test_matrices_are_symmetric_to_the_bit_and_semidefinite(name):
     x = hard_points()
     for net in (Network(name, 3), Network(name, 2, bias=0.5), Network(name, 2, residual=True, weight_variance=0.8)):
@@ -117,7 +126,7 @@ def test_matrices_are_symmetric_to_the_bit_and_semidefinite(name):
             assert values[0] > -1e-13 * len(x) * values[-1]
 
 
-@pytest.mark.parametrize("name", ["relu", "gelu", "tanh"])
+@pytest.mark.parametrize("name", ["relu", "gelu", "tanh", "hardtanh", "relu6"])
 def test_near_duplicates_keep_their_digits_through_layers(name):
     """Θ of points 1e-9 apart differs from the diagonal by about 1e-9, not by the root of the rounding error."""
     x = points(3, 5)
@@ -128,6 +137,38 @@ def test_near_duplicates_keep_their_digits_through_layers(name):
         assert abs(theta[i, i + 3] - theta[i, i]) > 0 or name != "relu"
     copies = np.concatenate([x[:3], x[:3]])
     assert np.array_equal(Network(name, 4).ntk(copies)[:3, 3:], Network(name, 4).ntk(copies)[:3, :3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hardtanh", "softshrink", "hardswish", "hardshrink"])
+def test_hinges_keep_the_digits_of_small_angles(name):
+    """The root of 1 - k/(n1 n2), which is half the next chord, against balls of 30 digits."""
+    spec = LayerSpec(activation(name), 1.0, 0.0, False)
+    deviations = ["1.3", "1.3001"]
+    c = np.array([float(Fraction(d)) for d in deviations])
+    norms = [enclose(spec.activation, d, d, 1, 30).k for d in deviations]
+    plan = plan_layers((spec,), (c, c))[0]
+    for cosine in (1 - Fraction(1, 10**8), 1 - Fraction(1, 10**12)):
+        theta = np.full((2, 2), 2 * np.arcsin(np.sqrt(float(1 - cosine) / 2)))
+        lost, _ = plan.tile(theta, slice(None), slice(None))
+        for i, j in ((0, 0), (0, 1)):
+            ball = enclose(spec.activation, deviations[i], deviations[j], cosine, 30).k
+            with ctx.workprec(128):
+                exact = float(1 - ball / (norms[i] * norms[j]).sqrt())
+            assert abs(np.sqrt(lost[i, j]) - np.sqrt(exact)) < 4e-12
+
+
+def test_any_other_break_away_from_zero_by_quadrature():
+    x = points(6, 3)
+    net = Network("Heaviside(u - 1/2)*sin(u - 1/2)", 2, weight_variance=3.0)
+    sigma, tangent = net.both(x)
+    assert np.array_equal(tangent, tangent.T)
+    c = np.sqrt(np.diag(x @ x.T))
+    cosine = x @ x.T / np.outer(c, c)
+    np.fill_diagonal(cosine, 1.0)
+    first = dual(net.activations[0], c[:, None], c, cosine, method="quadrature").k * 3.0
+    assert np.allclose(net.layers(x)[0][0], first, rtol=0, atol=1e-13)
+    assert np.allclose(net.layers(x)[1][0], sigma, rtol=0, atol=1e-13)
 
 
 def test_odd_activations_at_antipodes():
@@ -204,9 +245,13 @@ def test_float32_out_and_files(tmp_path):
     assert np.array_equal(sigma, net.nngp(x))
 
 
-def test_nothing_is_left_after_a_failure(tmp_path):
-    with pytest.raises(Unsupported):
-        Network("hardtanh", 1, weight_variance=1.0).ntk(points(200), out=tmp_path / "k.npy")
+def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("holokern.network.network.fill", fail)
+    with pytest.raises(MemoryError):
+        Network("relu", 1).ntk(points(20), out=tmp_path / "k.npy")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from holokern.activation import activation as as_activation
+from holokern.dual.compiled_hinged import hinged
+from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_rule import SectorRule, settled_rule
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, tabulate
 from holokern.dual.gauss import legendre_rule
@@ -26,7 +28,7 @@ from holokern.dual.panels import Array
 from holokern.dual.profile import HALF_RANGE, profile_of
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
-__all__ = ["CompiledDual", "cannot_compile", "compile_dual", "compiled"]
+__all__ = ["CompiledDual", "breaks_away", "cannot_compile", "compile_dual", "compiled"]
 
 _TAIL = 4e-14
 _DEGREES = (12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384)
@@ -140,14 +142,22 @@ class CompiledDual:
         return np.where(folded, self.fold * k, k), np.where(folded, -self.fold * kdot, kdot)
 
 
+def breaks_away(activation: Any) -> bool:
+    """Whether σ breaks away from zero: there k is not smooth in the deviations, and tensors do not serve."""
+    return any(b != 0 for b in activation.breaks)
+
+
 def cannot_compile(activation: Any) -> str | None:
-    """Why an activation cannot be compiled, or None."""
-    off = [b for b in activation.breaks if b != 0]
-    if off:
-        return (
-            f"it breaks away from zero, at {float(off[0]):.6g}, where k is not smooth in the deviations; "
-            "use method='quadrature'"
-        )
+    """Why the method ``compiled`` does not serve an activation, or None."""
+    if breaks_away(activation):
+        try:
+            pieces_of(activation)
+        except Unsupported:
+            off = next(float(b) for b in activation.breaks if b != 0)
+            return (
+                f"it breaks away from zero, at {off:.6g}, where k is not smooth in the deviations, and is not "
+                "piecewise polynomial; use method='quadrature'"
+            )
     return None
 
 
@@ -161,7 +171,7 @@ def compile_dual(activation: Any, low: float = 0.5, high: float = 2.0) -> Compil
     Raises
     ------
     Unsupported
-        For σ with breaks away from zero.
+        For σ with breaks away from zero, which `dual` and `Network` serve in other ways.
     PrecisionLost
         If 1e-12 cannot be reached on this range.
 
@@ -182,9 +192,11 @@ def compile_dual(activation: Any, low: float = 0.5, high: float = 2.0) -> Compil
         fitting = [entry for entry in known if entry.covers(low, high)]
         if fitting:
             return min(fitting, key=lambda entry: entry.high / max(entry.low, 1e-300))
-        reason = cannot_compile(sigma)
-        if reason is not None:
-            raise Unsupported(f"{sigma} cannot be compiled: {reason}")
+        if breaks_away(sigma):
+            raise Unsupported(
+                f"{sigma} has no compiled tensors: it breaks away from zero, where k is not smooth in the deviations; "
+                "use dual or Network, which know another way"
+            )
         made = _compile(sigma, low / _MARGIN, high * _MARGIN)
         known.append(made)
         return made
@@ -193,7 +205,9 @@ def compile_dual(activation: Any, low: float = 0.5, high: float = 2.0) -> Compil
 def compiled(
     activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
-    """The method ``compiled`` of `dual`: tensors over the range of the given deviations."""
+    """The method ``compiled`` of `dual`: tensors over the range of the given deviations, or hinges in closed form."""
+    if breaks_away(activation):
+        return hinged(activation, c1, c2, theta)
     both = np.concatenate([c1, c2])
     made = compile_dual(activation, float(np.min(both)), float(np.max(both)))
     k, kdot = made(c1, c2, theta)

@@ -22,6 +22,7 @@ __all__ = ["SectorRule", "settled_rule"]
 _ANGULAR, _RADIAL = 14, 16
 _MOST_NODES = 4_000_000
 _SETTLED = 2e-14
+_ROUNDED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def settled_rule(functions: tuple[Table, ...], c: Array, reach: float, label: st
 
     rule = SectorRule(reach, levels=int(np.ceil(np.log2(max(1.0, float(c[-1]) / 2)))))
     now = values(rule)
+    last = np.inf
     while True:
         finer = [
             SectorRule(reach, rule.levels + 1, rule.splits),
@@ -100,8 +102,10 @@ def settled_rule(functions: tuple[Table, ...], c: Array, reach: float, label: st
         ]
         candidates = [values(other) for other in finer]
         moved = [float(np.max(np.abs(other - now))) for other in candidates]
-        if max(moved) <= _SETTLED:
+        # At large deviations σ(u) itself has rounding errors, of oscillations above all, that no finer rule removes.
+        if max(moved) <= _SETTLED or last / 2 < max(moved) <= _ROUNDED:
             return rule
+        last = max(moved)
         worst = int(np.argmax(moved))
         rule, now = finer[worst], candidates[worst]
         if len(rule.radial()[0]) * len(rule.angular(1.0)[0]) > _MOST_NODES:

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
+from holokern.dual.compiled_angles import ARCSINE
 from holokern.dual.panels import Array
 
 __all__ = ["ARCSINE", "unit_vectors"]
-
-
-def _arcsine() -> tuple[float, ...]:
-    """Coefficients, highest first, of asin(√w)/√w as a polynomial in y = 4w - 1 for 0 ≤ w ≤ 1/2, to rounding."""
-    y = chebyshev_nodes(23)
-    s = np.sqrt((y + 1) / 4)
-    coefficients = chebyshev_matrix(23) @ (np.arcsin(s) / s)
-    return tuple(float(a) for a in np.polynomial.chebyshev.cheb2poly(coefficients[:21])[::-1])
-
-
-ARCSINE = _arcsine()
 
 
 def unit_vectors(points: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from holokern.network.angles import ARCSINE
 
-__all__ = ["first_angles", "layer", "mirror", "write_rows"]
+__all__ = ["advance", "first_angles", "layer", "mirror", "write_rows"]
 
 _ARCSINE = ARCSINE
 _NEAR = 2e-3
@@ -180,6 +180,42 @@ def _expand(
             result[j] += part[j] * column[j]
 
 
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _advance(
+    line: Any,
+    own: Any,
+    tan: Any,
+    gap: Any,
+    slope: Any,
+    sign: Any,
+    part: Any,
+    norm: Any,
+    norms: Any,
+    deviation: Any,
+    deviations: Any,
+    bias: Any,
+    residual: Any,
+) -> None:
+    """θ, Σ and Θ of a chunk of a row from 1 - |k|/(n₁n₂), the sign of k, and k̇; ``part`` is room."""
+    square = bias * bias
+    for j in range(line.shape[0]):
+        part[j] = norm * norms[j] * (1.0 - gap[j]) * sign[j] + square
+    if residual:
+        for j in range(line.shape[0]):
+            tan[j] += tan[j] * slope[j] + part[j]
+            own[j] += part[j]
+    else:
+        for j in range(line.shape[0]):
+            tan[j] = tan[j] * slope[j] + part[j]
+            own[j] = part[j]
+    if residual or bias != 0.0:
+        _joined(gap, sign, norms, deviations, norm, bias, deviation, residual, line)
+    else:
+        for j in range(line.shape[0]):
+            angle = _angle(gap[j])
+            line[j] = math.pi - angle if sign[j] < 0.0 else angle
+
+
 _MATRIX, _CUBE, _COUNTS = "f8[:, ::1]", "f8[:, :, ::1]", "i8[::1]"
 _FACTORS = f"{_CUBE}, {_COUNTS}, {_MATRIX}, {_MATRIX}"
 
@@ -191,7 +227,7 @@ _FACTORS = f"{_CUBE}, {_COUNTS}, {_MATRIX}, {_MATRIX}"
     nogil=True,
     fastmath=_FAST,
 )
-def layer(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
+def layer(
     theta: Any,
     sigma: Any,
     tangent: Any,
@@ -233,7 +269,6 @@ def layer(  # noqa: PLR0915 (one pass over a row: splitting it would pass every 
     scratch = np.empty((6, _CHUNK))
     scale = 4.0 / math.pi if fold != 0 else 2.0 / math.pi
     turn = float(fold)
-    square = bias * bias
     for i in range(height):
         log_c, norm, slope_norm, deviation = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
         _contract(gap_core, gap_lengths, gap_rows[i], gap_line)
@@ -277,22 +312,54 @@ def layer(  # noqa: PLR0915 (one pass over a row: splitting it would pass every 
             else:
                 for j in range(size):
                     slope[j] = 0.0
-            for j in range(size):
-                part[j] = norm * norms[j] * (1.0 - gap[j]) * sign[j] + square
-            if residual:
-                for j in range(size):
-                    tan[j] += tan[j] * slope[j] + part[j]
-                    own[j] += part[j]
-            else:
-                for j in range(size):
-                    tan[j] = tan[j] * slope[j] + part[j]
-                    own[j] = part[j]
-            if residual or bias != 0.0:
-                _joined(gap, sign, norms, columns[3, start:stop], norm, bias, deviation, residual, line)
-            else:
-                for j in range(size):
-                    angle = _angle(gap[j])
-                    line[j] = math.pi - angle if sign[j] < 0.0 else angle
+            _advance(
+                line, own, tan, gap, slope, sign, part, norm, norms, deviation, columns[3, start:stop], bias, residual
+            )
+
+
+@numba.njit(
+    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, i8, f8, f8, {_MATRIX}, {_MATRIX}, {_MATRIX}, {_MATRIX})",
+    cache=True,
+    nogil=True,
+    fastmath=_FAST,
+)
+def advance(
+    theta: Any,
+    sigma: Any,
+    tangent: Any,
+    residual: Any,
+    fold: Any,
+    weight: Any,
+    bias: Any,
+    lost: Any,
+    slope: Any,
+    rows: Any,
+    columns: Any,
+) -> None:
+    """One layer of a tile, in place, from 1 - k/(n₁n₂) and k̇; the arguments are those of `layer`."""
+    width = theta.shape[1]
+    sign, part = np.empty(width), np.empty(width)
+    for i in range(theta.shape[0]):
+        line, rate = theta[i], slope[i]
+        for j in range(width):
+            far = fold != 0 and line[j] > 0.5 * math.pi
+            sign[j] = float(fold) if far else 1.0
+            rate[j] *= -weight if far and fold > 0 else weight
+        _advance(
+            line,
+            sigma[i],
+            tangent[i],
+            lost[i],
+            rate,
+            sign,
+            part,
+            rows[1, i],
+            columns[1],
+            rows[3, i],
+            columns[3],
+            bias,
+            residual,
+        )
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)

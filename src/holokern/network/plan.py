@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled import compile_dual
+from holokern.dual.compiled import breaks_away, compile_dual
 from holokern.dual.compiled_factors import Block, LocalDual, localise
+from holokern.dual.compiled_pieces import pieces_of
+from holokern.dual.compiled_wedge import wedge_sides
+from holokern.dual.pairing import Side as Deviations
+from holokern.dual.pairing import conditional
 from holokern.dual.panels import Array
-from holokern.dual.profile import germ
-from holokern.dual.quadrature import norms
+from holokern.dual.profile import profile_of
+from holokern.dual.quadrature import FINE, norms
+from holokern.errors import PrecisionLost, Unsupported
 from holokern.network.angles import unit_vectors
+from holokern.network.layer_spec import LayerSpec, Side, side_of
+from holokern.network.piecewise import DirectPlan, PairwisePlan, WedgePlan
 
-__all__ = ["LayerPlan", "LayerSpec", "Points", "Side", "plan_layers"]
+__all__ = ["LayerPlan", "LayerSpec", "Plan", "Points", "Side", "plan_layers"]
 
 _GRID = 4
 _SAMPLES = 17
 _SHARED = 1.5
 
-
-@dataclass(frozen=True)
-class LayerSpec:
-    """One hidden layer: Σ ← (Σ if residual) + weight·k + bias²."""
-
-    activation: Any
-    weight: float
-    bias: float
-    residual: bool
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -66,30 +66,17 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Side:
-    """The points of one side of the matrix at one layer: log c, √w n, √w d and c, and the functions of c.
-
-    ``zero`` marks deviations that are zero; ``means`` is √w E[σ(cz)].
-    """
-
-    numbers: Array
-    place: Array
-    zero: NDArray[np.bool_]
-    means: Array
-
-    @property
-    def after(self) -> Array:
-        """Variance that the layer hands on, without the bias."""
-        return np.asarray(self.numbers[1] ** 2)
-
-
-@dataclass(frozen=True)
 class LayerPlan:
     """One layer for all tiles."""
 
     spec: LayerSpec
     local: LocalDual
     sides: tuple[Side, Side]
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether k̇ is a function on all of [0, π]."""
+        return self.local.whole.has_slope
 
     def blocks(self, columns: slice) -> tuple[Block, Block, Block]:
         """The factors for a block of columns."""
@@ -103,9 +90,12 @@ class LayerPlan:
         return tuple(np.ascontiguousarray(f.vectors(place).T) for f in factors)  # type: ignore[return-value]
 
 
-def plan_layers(specs: tuple[LayerSpec, ...], lengths: tuple[Array, Array]) -> list[LayerPlan]:
+Plan = LayerPlan | PairwisePlan
+
+
+def plan_layers(specs: tuple[LayerSpec, ...], lengths: tuple[Array, Array]) -> list[Plan]:
     """Follow the deviations through the layers and compile each activation on the range that it meets."""
-    plans = []
+    plans: list[Plan] = []
     c = lengths
     low, high = _extent(c)
     ranges = _ranges(specs, _rounded(low, -1, 4 * _GRID), _rounded(high, 1, 4 * _GRID))
@@ -153,23 +143,48 @@ def _next(spec: LayerSpec, side: Side) -> Array:
     return np.asarray(np.sqrt(variance + side.numbers[3] ** 2 if spec.residual else variance))
 
 
-def _plan(spec: LayerSpec, c: tuple[Array, Array], wide: tuple[float, float]) -> LayerPlan:
+def _plan(spec: LayerSpec, c: tuple[Array, Array], wide: tuple[float, float]) -> Plan:
     low, high = _extent(c)
-    made = compile_dual(spec.activation, min(low, wide[0]), max(high, wide[1]))
+    if breaks_away(spec.activation):
+        return _piecewise_plan(spec, c, low)
+    try:
+        made = compile_dual(spec.activation, min(low, wide[0]), max(high, wide[1]))
+    except PrecisionLost:
+        return _direct_plan(spec, c, low)
     local = localise(made, low, high)
-    first = _side(spec, local, c[0])
-    return LayerPlan(spec, local, (first, first if c[1] is c[0] else _side(spec, local, c[1])))
+    sides = _both(c, lambda one: side_of(spec, one, low, local.place, (made.norms, made.slope_norms, made.means)))
+    return LayerPlan(spec, local, sides)
 
 
-def _side(spec: LayerSpec, local: LocalDual, c: Array) -> Side:
-    zero = c == 0
-    safe = np.where(zero, local.low, c)
-    root = np.sqrt(spec.weight)
-    norm, slope, mean = local.whole.norms(safe), local.whole.slope_norms(safe), local.whole.means(safe)
-    if np.any(zero):
-        right, left = np.asarray(germ(spec.activation).value(np.array([1.0, -1.0])))
-        norm = np.where(zero, np.sqrt((right**2 + left**2) / 2), norm)
-        mean = np.where(zero, (right + left) / 2, mean)
-        slope = np.where(zero, 0.0, slope)
-    numbers = np.ascontiguousarray(np.stack([np.log(safe), root * norm, root * slope, c]))
-    return Side(numbers, local.place(safe), zero, root * mean)
+def _both(c: tuple[Array, Array], make: Callable[[Array], T]) -> tuple[T, T]:
+    first = make(c[0])
+    return first, first if c[1] is c[0] else make(c[1])
+
+
+def _piecewise_plan(spec: LayerSpec, c: tuple[Array, Array], low: float) -> Plan:
+    """Hinges if σ is piecewise polynomial, quadrature otherwise."""
+    try:
+        pieces = pieces_of(spec.activation)
+    except Unsupported:
+        return _direct_plan(spec, c, low)
+    safe = _both(c, lambda one: np.where(one == 0, low, one))
+    wedges = wedge_sides(pieces, safe, spec.activation.jump_order == 0)
+    sides = []
+    for one, wedge in zip(c, wedges, strict=True):
+        functions = tuple((lambda _, values=values: values) for values in (*wedge.numbers[1:3], wedge.means))
+        sides.append(side_of(spec, one, low, np.zeros_like, functions))
+    return WedgePlan(spec, (sides[0], sides[1]), pieces, (wedges[0], wedges[1]))
+
+
+def _direct_plan(spec: LayerSpec, c: tuple[Array, Array], low: float) -> Plan:
+    sigma = spec.activation
+
+    def slopes(one: Array) -> Array:
+        return norms(sigma.derivative, one) if sigma.jump_order != 0 else np.ones(len(one))
+
+    def means(one: Array) -> Array:
+        there = Deviations.of(profile_of(sigma), one)
+        return conditional(there, np.zeros(len(one)), np.full(len(one), np.pi / 2), FINE)[0]
+
+    functions = (lambda one: norms(sigma, one), slopes, means)
+    return DirectPlan(spec, _both(c, lambda one: side_of(spec, one, low, np.zeros_like, functions)))

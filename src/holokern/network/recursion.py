@@ -10,13 +10,16 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from holokern import progress
 from holokern.dual.compiled_factors import Block
 from holokern.dual.panels import Array
-from holokern.network.plan import LayerPlan, LayerSpec, Points, plan_layers
+from holokern.network.layer_spec import LayerSpec
+from holokern.network.piecewise import PairwisePlan
+from holokern.network.plan import LayerPlan, Plan, Points, plan_layers
 
 __all__ = ["Diagonals", "diagonals", "fill", "layer_matrices"]
 
@@ -40,9 +43,23 @@ class _Job:
     columns: Points
     symmetric: bool
     with_tangent: bool
-    plans: list[LayerPlan]
-    row_vectors: list[tuple[Array, Array, Array]]
-    blocks: list[list[tuple[Block, Block, Block]]]
+    layers: list[_Layer]
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """One layer, with the factors of compiled tensors for the rows and for blocks of columns, if there are such."""
+
+    plan: Plan
+    row_vectors: tuple[Array, ...]
+    blocks: list[tuple[Block, ...]]
+
+    @classmethod
+    def of(cls, plan: Plan, columns: int, width: int) -> _Layer:
+        if not isinstance(plan, LayerPlan):
+            return cls(plan, (), [()] * -(-columns // width))
+        blocks = [plan.blocks(slice(start, start + width)) for start in range(0, columns, width)]
+        return cls(plan, plan.row_vectors(), blocks)  # type: ignore[arg-type]
 
 
 def fill(
@@ -57,9 +74,8 @@ def fill(
     symmetric = columns is None
     columns = rows if columns is None else columns
     plans = plan_layers(specs, (rows.length, columns.length))
-    starts = range(0, len(columns.length), _WIDTH)
-    blocks = [[plan.blocks(slice(start, start + _WIDTH)) for start in starts] for plan in plans]
-    job = _Job(rows, columns, symmetric, ntk is not None, plans, [p.row_vectors() for p in plans], blocks)
+    layers = [_Layer.of(plan, len(columns.length), _WIDTH) for plan in plans]
+    job = _Job(rows, columns, symmetric, ntk is not None, layers)
     strips = range(0, len(rows.length), _HEIGHT)
     for done, _ in enumerate(_spread(lambda start: _strip(job, start, nngp, ntk), strips, threads), start=1):
         if done % _STRIPS_A_REPORT == 0:
@@ -94,17 +110,10 @@ def layer_matrices(specs: tuple[LayerSpec, ...], points: Points) -> list[tuple[A
     result = []
     back = np.ix_(points.rank, points.rank)
     for plan in plans:
-        slopes = plan.local.whole.has_slope
+        slopes = plan.has_slope
         before, tangent = sigma.copy(), np.ones_like(sigma)
-        _layer(
-            plan,
-            plan.row_vectors(),
-            plan.blocks(slice(None)),
-            slice(None),
-            slice(None),
-            (theta, sigma, tangent),
-            slopes,
-        )
+        whole = _Layer.of(plan, len(sigma), len(sigma))
+        _apply(whole, 0, slice(None), slice(None), (theta, sigma, tangent), slopes)
         # With Θ = 1 before it, a layer leaves Σ̇ + Σ (and 1 more when residual).
         dot = tangent - sigma - (1.0 - before if plan.spec.residual else 0.0)
         result.append(
@@ -154,8 +163,8 @@ def _strip(job: _Job, start: int, nngp: Array | None, ntk: Array | None) -> None
         others = slice(left + inside.start, left + inside.stop)
         theta, sigma = _start(job.rows, job.columns, some, others)
         tangent = sigma.copy()
-        for plan, vectors, blocks in zip(job.plans, job.row_vectors, job.blocks, strict=True):
-            _layer(plan, vectors, blocks[index], some, others, (theta, sigma, tangent), job.with_tangent, inside)
+        for layer in job.layers:
+            _apply(layer, index, some, others, (theta, sigma, tangent), job.with_tangent, inside)
         sigma_panel[:, others] = sigma
         tangent_panel[:, others] = tangent
     order = job.rows.order[some]
@@ -164,32 +173,65 @@ def _strip(job: _Job, start: int, nngp: Array | None, ntk: Array | None) -> None
             write_rows(panel, first, order, job.columns.rank, out)
 
 
-def _layer(
-    plan: LayerPlan,
-    vectors: tuple[Array, Array, Array],
-    blocks: tuple[Block, Block, Block],
+def _apply(
+    layer: _Layer,
+    index: int,
     some: slice,
     others: slice,
     tile: tuple[Array, Array, Array],
     with_tangent: bool,
     inside: slice = slice(None),
 ) -> None:
-    """One layer of a tile; ``inside`` are the columns of the tile within its block."""
-    from holokern.network.kernel_tiles import layer
-
+    """One layer of a tile; ``index`` is its block of columns and ``inside`` are its columns within the block."""
+    plan = layer.plan
     rows, columns = plan.sides
-    factors: list[Array] = []
-    for block, vector in zip(blocks, vectors, strict=True):
-        factors += [block.core, block.lengths, vector[some], np.ascontiguousarray(block.columns[:, inside])]  # type: ignore[list-item]
-    spec, whole = plan.spec, plan.local.whole
     numbers = [np.ascontiguousarray(part) for part in (rows.numbers[:, some], columns.numbers[:, others])]
-    layer(*tile, with_tangent, spec.residual, whole.fold, whole.power, spec.bias, *factors, *numbers)
+    if isinstance(plan, PairwisePlan):
+        _apply_pairwise(plan, some, others, tile, with_tangent, numbers)
+    else:
+        _apply_tensors(plan, layer, index, some, tile, with_tangent, inside, numbers)
     zero = rows.zero[some], columns.zero[others]
     if np.any(zero[0]) or np.any(zero[1]):
         _zero_vectors(plan, some, others, tile)
 
 
-def _zero_vectors(plan: LayerPlan, some: slice, others: slice, tile: tuple[Array, Array, Array]) -> None:
+def _apply_tensors(
+    plan: LayerPlan,
+    layer: _Layer,
+    index: int,
+    some: slice,
+    tile: tuple[Array, Array, Array],
+    with_tangent: bool,
+    inside: slice,
+    numbers: list[Array],
+) -> None:
+    from holokern.network import kernel_tiles
+
+    factors: list[Any] = []
+    for block, vector in zip(layer.blocks[index], layer.row_vectors, strict=True):
+        factors += [block.core, block.lengths, vector[some], np.ascontiguousarray(block.columns[:, inside])]
+    spec, whole = plan.spec, plan.local.whole
+    kernel_tiles.layer(*tile, with_tangent, spec.residual, whole.fold, whole.power, spec.bias, *factors, *numbers)
+
+
+def _apply_pairwise(
+    plan: PairwisePlan,
+    some: slice,
+    others: slice,
+    tile: tuple[Array, Array, Array],
+    with_tangent: bool,
+    numbers: list[Array],
+) -> None:
+    from holokern.network import kernel_tiles
+
+    lost, slope = plan.tile(tile[0], some, others)
+    if not with_tangent:
+        slope[:] = 0.0
+    spec = plan.spec
+    kernel_tiles.advance(*tile, spec.residual, plan.fold, spec.weight, spec.bias, lost, slope, *numbers)
+
+
+def _zero_vectors(plan: Plan, some: slice, others: slice, tile: tuple[Array, Array, Array]) -> None:
     """Entries with a point of deviation zero: the limit c → 0 at the angle π/2, or 0 between two such points.
 
     There is no bias then, and Θ was zero before the layer.
