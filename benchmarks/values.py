@@ -29,8 +29,9 @@ from holokern.dual.all_at_once import run_through  # noqa: E402
 from holokern.dual.hgm_x import coordinates_x  # noqa: E402
 from holokern.dual.registry import Method, register  # noqa: E402
 from holokern.errors import HolokernError  # noqa: E402
-from holokern.paper.learning import ACTIVATIONS, Problem, kernel_error, tangent_kernel  # noqa: E402
+from holokern.paper.learning import tangent_kernel  # noqa: E402
 from holokern.paper.numbers import LEARNING  # noqa: E402
+from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error  # noqa: E402
 from holokern.paper.table import Table  # noqa: E402
 from holokern.transport.ordering import clusters, order_of  # noqa: E402
 

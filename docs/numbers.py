@@ -1,0 +1,166 @@
+"""The numbers of README.md and of these pages, from the results that the benchmarks left in benchmarks/results.
+
+A block between ``<!-- numbers: NAME -->`` and ``<!-- end -->`` belongs to this script; NAME is one of BLOCKS.
+
+    python docs/numbers.py            # write every block anew
+    python docs/numbers.py --check    # say which file is out of date, and exit with 1
+    python docs/numbers.py --list     # the names, and whether their results are there
+
+After a benchmark was run again (``python benchmarks/values.py --json benchmarks/results/values.json`` and so on), run
+this script and commit both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+BLOCK = re.compile(r"(<!-- numbers: ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+class MissingResult(Exception):
+    """A block needs a file that no benchmark has written yet."""
+
+
+def load(name: str, folder: Path) -> Any:
+    """The data of one file of results."""
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        raise MissingResult(f"{path} is missing; run the benchmark that writes it, with --json {path}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """A cell: few digits for floats, a dash for nothing.
+
+    Examples
+    --------
+    >>> number(0.012345), number(1234.5), number(3e-13), number(None), number("x"), number(7)
+    ('0.012', '1235', '3e-13', '–', 'x', '7')
+    """
+    if value is None:
+        return "–"
+    if not isinstance(value, float):
+        return str(value)
+    if value and not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.0e}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.{digits}g}"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table in markdown; the first column holds names."""
+    lines = ["| " + " | ".join(columns) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
+    lines += ["| " + " | ".join(number(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _algebra_cell(result: dict[str, Any]) -> str:
+    return number(result["seconds"]) if result["seconds"] is not None else result["note"] or "–"
+
+
+def derivations(folder: Path) -> str:
+    """CPU seconds of derivations beside Singular, Macaulay2 and the paper."""
+    data = load("algebra", folder)
+    rows = [
+        [
+            row["case"],
+            row["ours"]["rank"],
+            *(_algebra_cell(row[name]) for name in ("ours", "weyl", "singular", "macaulay2")),
+            row["paper"],
+        ]
+        for row in data["rows"]
+    ]
+    used = "; ".join(f"{name} {value}" for name, value in data["versions"].items())
+    heads = ("case", "rank", "holokern", "holokern by restriction", "Singular", "Macaulay2", "the paper")
+    return f"{table(heads, rows)}\n\nCPU seconds, without cache. {used}."
+
+
+def _values(wanted: str) -> Callable[[Path], str]:
+    """One of the tables of benchmarks/values.py, found by the beginning of its title."""
+
+    def block(folder: Path) -> str:
+        found = [item for item in load("values", folder)["tables"] if item["title"].startswith(wanted)]
+        if not found:
+            raise MissingResult(
+                f"benchmarks/results/values.json has no table {wanted!r}; run all of benchmarks/values.py"
+            )
+        item = found[0]
+        filled = [i for i, _ in enumerate(item["columns"]) if any(row[i] is not None for row in item["rows"])]
+        rows = [[row[i] for i in filled] for row in item["rows"]]
+        notes = " ".join(item["notes"])
+        return f"*{item['title']}.*\n\n{table([item['columns'][i] for i in filled], rows)}\n\n{notes}".rstrip()
+
+    return block
+
+
+#: Name of a block -> its text from the folder of results.
+BLOCKS: dict[str, Callable[[Path], str]] = {
+    "derivations": derivations,
+    "values.derivations": _values("Derivations"),
+    "values.points": _values("ReSin at the paper's"),
+    "values.solvers": _values("hgm: Taylor"),
+    "values.relu": _values("Tangent kernel of 15 points, ReLU"),
+    "values.gelu": _values("Tangent kernel of 15 points, GELU"),
+    "values.resin": _values("Tangent kernel of 15 points, ReSin"),
+}
+
+
+def rewritten(text: str, folder: Path) -> str:
+    """The text with every block made anew."""
+
+    def fill(found: re.Match[str]) -> str:
+        start, name, _, end = found.groups()
+        if name not in BLOCKS:
+            raise SystemExit(f"there is no block {name!r}; choose one of {', '.join(BLOCKS)}")
+        return f"{start}\n{BLOCKS[name](folder)}\n\n{end}"
+
+    return BLOCK.sub(fill, text)
+
+
+def pages() -> list[Path]:
+    """Every file that may hold blocks."""
+    built = {"_build", "auto_gallery"}
+    return [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if not built & set(p.parts))]
+
+
+def main() -> int:
+    """Write or check all blocks."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
+    parser.add_argument("--list", action="store_true", help="print the names of the blocks")
+    options = parser.parse_args()
+    if options.list:
+        for name, block in BLOCKS.items():
+            try:
+                block(RESULTS)
+            except MissingResult as error:
+                print(f"{name}: {error}")
+            else:
+                print(name)
+        return 0
+    old = []
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        try:
+            new = rewritten(text, RESULTS)
+        except MissingResult as error:
+            print(f"{page.relative_to(ROOT)}: {error}", file=sys.stderr)
+            return 1
+        if new != text:
+            old.append(str(page.relative_to(ROOT)))
+            if not options.check:
+                page.write_text(new, encoding="utf-8")
+    if old:
+        print(("out of date: " if options.check else "rewritten: ") + ", ".join(old))
+    return int(options.check and bool(old))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,56 @@
+"""Numbers in README.md and in the pages are those of the committed results; the script says what is missing."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "numbers.py"
+
+
+@pytest.fixture(scope="module")
+def numbers() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("numbers_of_the_docs", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_block_is_what_the_script_makes(numbers: ModuleType) -> None:
+    blocks = 0
+    for page in numbers.pages():
+        text = page.read_text(encoding="utf-8")
+        blocks += len(numbers.BLOCK.findall(text))
+        assert numbers.rewritten(text, numbers.RESULTS) == text, f"{page.name}: run python docs/numbers.py"
+    assert blocks >= 2
+
+
+def test_a_block_is_replaced_and_nothing_else(numbers: ModuleType, tmp_path: Path) -> None:
+    row = {"seconds": 0.5, "rank": 2, "note": ""}
+    lost = {"seconds": None, "rank": None, "note": "> 60 s"}
+    case = {"case": "relu", "ours": row, "weyl": lost, "singular": row, "macaulay2": lost, "paper": None}
+    (tmp_path / "algebra.json").write_text(json.dumps({"versions": {"Python": "3.11"}, "rows": [case]}))
+    text = "before\n<!-- numbers: derivations -->\nold\n<!-- end -->\nafter\n"
+    new = numbers.rewritten(text, tmp_path)
+    assert new.startswith("before\n<!-- numbers: derivations -->\n\n| case |")
+    assert "| relu | 2 | 0.5 | > 60 s | 0.5 | > 60 s | – |" in new
+    assert new.endswith("Python 3.11.\n\n<!-- end -->\nafter\n")
+    assert numbers.rewritten(new, tmp_path) == new
+
+
+def test_missing_results_and_names_are_told(numbers: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(numbers.MissingResult, match=r"algebra\.json is missing; run the benchmark"):
+        numbers.rewritten("<!-- numbers: derivations -->\n<!-- end -->", tmp_path)
+    with pytest.raises(SystemExit, match="no block 'nothing'"):
+        numbers.rewritten("<!-- numbers: nothing -->\n<!-- end -->", tmp_path)
+
+
+def test_cells(numbers: ModuleType) -> None:
+    failed, tried = doctest.testmod(numbers)
+    assert tried > 0 and failed == 0
