@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from holokern.activation import activation as as_activation
 from holokern.dual.panels import Array
 from holokern.dual.quadrature import norms
-from holokern.errors import BadInput, Unsupported
+from holokern.errors import BadInput
+from holokern.network.array_dispatch import diagonals_of_other_kind, matrices_of_other_kind
+from holokern.network.array_kernel import ArrayKernel
+from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination
 from holokern.network.plan import LayerSpec, Points
 from holokern.network.recursion import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.tangent import jumping, require_tangent
 
 __all__ = ["Network"]
 
@@ -108,7 +111,8 @@ class Network:
         Parameters
         ----------
         X, Y
-            Arrays with one row a point; float32 gives float32.
+            Arrays with one row a point; float32 gives float32. JAX, torch and dask arrays give arrays of their kind:
+            JAX and torch can differentiate, dask is lazy and blockwise. For ``jax.jit`` see `compile`.
         out
             None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
         threads
@@ -147,15 +151,40 @@ class Network:
         >>> Network("erf", depth=1).diagonals([[1.0], [2.0]]).nngp.round(6).tolist()
         [1.0, 1.500442]
         """
-        points = self._points(_matrix("X", X))
-        if not self._jumping:
-            return diagonals(self.layers_spec, points)
-        found = diagonals(self.layers_spec, points)
-        return Diagonals(found.nngp, np.full_like(found.nngp, np.inf))
+        other = diagonals_of_other_kind(self, X)
+        if other is not None:
+            return other
+        found = diagonals(self.layers_spec, self._points(_matrix("X", X)))
+        return Diagonals(found.nngp, np.full_like(found.nngp, np.inf)) if jumping(self.layers_spec) else found
 
     def layers(self, X: Any) -> list[tuple[Array, Array]]:
         """(Σʰ, Σ̇ʰ) for every hidden layer h, for inspection; Σ̇ʰ is empty where the activation jumps."""
         return layer_matrices(self.layers_spec, self._points(_matrix("X", X)))
+
+    def compile(self, low: float, high: float) -> ArrayKernel:
+        """The kernels for rows with norms in [low, high], for functions that are traced before the data are known.
+
+        Examples
+        --------
+        ``jax.jit(net.compile(0.5, 20.0).ntk)`` traces; ``jax.jit(net.ntk)`` does so only for networks whose
+        activations are all homogeneous, such as ReLU, which need no range.
+
+        >>> Network("relu", depth=2).compile(0.5, 2.0).ntk(np.eye(2)).round(6).tolist()
+        [[3.0, 0.685709], [0.685709, 3.0]]
+        """
+        return ArrayKernel(self, float(low), float(high))
+
+    def matvec(self, X: Any, v: Any, kernel: Literal["ntk", "nngp"] = "ntk", *, threads: int | None = None) -> Array:
+        """The product of the kernel matrix of X with a vector or with the columns of a matrix, tile by tile.
+
+        The matrix is never stored: the memory is that of one tile, whatever the number of points.
+
+        Examples
+        --------
+        >>> Network("relu", depth=1).matvec(np.eye(3), np.ones(3), "nngp").round(6).tolist()
+        [1.63662, 1.63662, 1.63662]
+        """
+        return matvec(self, _matrix("X", X), v, kernel, threads)
 
     def __repr__(self) -> str:
         same = len(set(self.activations)) == 1
@@ -171,10 +200,6 @@ class Network:
         )
         return f"Network({shown}, depth={self.depth}{extras})"
 
-    @cached_property
-    def _jumping(self) -> list[Any]:
-        return [sigma for sigma in dict.fromkeys(self.activations) if sigma.jump_order == 0]
-
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
         return Points.of(x, scale, self.bias)
@@ -182,15 +207,15 @@ class Network:
     def _matrices(
         self, X: Any, Y: Any, outs: tuple[Target, Target], threads: int | None, wanted: tuple[bool, bool]
     ) -> list[Any]:
+        other = matrices_of_other_kind(self, X, Y, outs, wanted)
+        if other is not None:
+            return other
         x = _matrix("X", X)
         y = x if Y is None else _matrix("Y", Y)
         if x.shape[1] != y.shape[1]:
             raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
-        if wanted[1] and self._jumping:
-            raise Unsupported(
-                f"the NTK of a network with {self._jumping[0]} does not exist: the activation jumps, so k̇ is infinite "
-                "on the diagonal; use nngp, or a continuous activation"
-            )
+        if wanted[1]:
+            require_tangent(self.layers_spec)
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads = {threads!r} is not a positive integer")
         shape, dtype = (len(x), len(y)), np.result_type(x.dtype, y.dtype)

@@ -1,0 +1,282 @@
+"""One layer of a network as plain arithmetic on arrays of any kind, so that it can be traced and differentiated.
+
+The formulas are those of `holokern.network.kernel_tiles`. Where a square root or a logarithm has no derivative, at
+points that coincide, at antipodes and at zero vectors, its argument is replaced by a harmless one and the value chosen
+by ``where``, so that no infinity reaches a derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.compiled_factors import Factors, LocalDual
+from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
+from holokern.dual.initial import hermite_moments
+from holokern.dual.panels import Array
+from holokern.dual.profile import germ
+from holokern.network.plan import LayerSpec
+
+__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "safe_root"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The points of one side of the matrix at one layer.
+
+    Attributes
+    ----------
+    c, zero
+        Standard deviations, and where they are zero (None when a bias excludes that).
+    log_c
+        log c.
+    basis
+        Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row a point.
+    norm, slope, mean, mean_slope
+        √w times n, d, E[σ(cz)] and E[σ̇(cz)].
+    """
+
+    c: Any
+    zero: Any
+    log_c: Any
+    basis: Any
+    norm: Any
+    slope: Any
+    mean: Any
+    mean_slope: Any
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """θ, Σ and Θ of all pairs of points."""
+
+    theta: Any
+    sigma: Any
+    tangent: Any
+
+
+@dataclass(frozen=True)
+class Series:
+    """Σ core[m, p, q] b_p(c1) b_q(c2) T_m(x), the b by their Chebyshev coefficients in log c."""
+
+    core: Array
+    functions: Array
+
+    @classmethod
+    def of(cls, factors: Factors, dropped: float) -> Series:
+        """Without the last terms in x if they are all below ``dropped``."""
+        heavy = np.nonzero(np.max(np.abs(factors.core), axis=(0, 1)) > dropped)[0]
+        return cls(np.moveaxis(factors.core, 2, 0)[: int(np.max(heavy, initial=0)) + 1], factors.functions)
+
+    def __call__(self, xp: Any, rows: Side, columns: Side, x: Any) -> Any:
+        """The sum for all pairs."""
+        first, second = self._functions(xp, rows), self._functions(xp, columns)
+        return _clenshaw(xp, first[None, :, :] @ _constant(xp, self.core, x), second.T, x)
+
+    def _functions(self, xp: Any, side: Side) -> Any:
+        functions = _constant(xp, self.functions, side.basis)
+        # A homogeneous activation has but a constant, the same for all points.
+        return functions if len(self.functions) == 1 else side.basis @ functions
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayLayer:
+    """A layer with all the numbers that its formulas need.
+
+    Attributes
+    ----------
+    spec, local
+        The layer, and its compiled dual activation on the deviations that the layer meets.
+    gap, bend, slope
+        The tensors W, H and K; K is not used when σ jumps.
+    radicals
+        Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ̇(cz)]/d, one row each.
+    at_zero
+        n, d, E[σ] and E[σ̇] at deviation zero.
+    """
+
+    spec: LayerSpec
+    local: LocalDual
+    gap: Series
+    bend: Series
+    slope: Series
+    radicals: Array
+    at_zero: tuple[float, float, float, float]
+
+    @classmethod
+    def of(cls, spec: LayerSpec, local: LocalDual, dropped: float) -> ArrayLayer:
+        """From a compiled dual activation, without the terms below ``dropped``."""
+        gap, bend, slope = (Series.of(factors, dropped) for factors in (local.gap, local.bend, local.slope))
+        sigma = spec.activation
+        return cls(spec, local, gap, bend, slope, _radicals(sigma, local), _limits(sigma, local))
+
+    def side(self, xp: Any, c: Any) -> Side:
+        """What the layer needs to know of points with these deviations; NaN for those outside its range."""
+        local, root = self.local, float(np.sqrt(self.spec.weight))
+        zero = None if self.spec.bias else c == 0
+        log_c = xp.log(c if zero is None else xp.where(zero, float(np.sqrt(local.low * local.high)), c))
+        degree = local.whole.homogeneity
+        if degree is None and local.low < local.high:
+            middle, half = np.log(local.low * local.high) / 2, np.log(local.high / local.low) / 2
+            place = (log_c - float(middle)) / float(half)
+            place = xp.where(xp.abs(place) <= 1 + 1e-6, place, float("nan"))
+        else:
+            place = 0.0 * log_c
+        basis = _chebyshev(xp, place, self.radicals.shape[1])
+        log_norm, log_slope, mean, mean_slope = (basis @ _constant(xp, row, c) for row in self.radicals)
+        if degree is not None:
+            log_norm, log_slope = log_norm + degree * log_c, log_slope + (degree - 1) * log_c
+        norm, slope = xp.exp(log_norm), xp.exp(log_slope)
+        parts = [norm, slope, mean * norm, mean_slope * slope]
+        if zero is not None:
+            parts = [xp.where(zero, limit, part) for limit, part in zip(self.at_zero, parts, strict=True)]
+        return Side(c, zero, log_c, basis, *(root * part for part in parts))
+
+    def next_variances(self, side: Side) -> Any:
+        """Variances after the layer."""
+        variance = side.norm**2 + self.spec.bias**2
+        return variance + side.c**2 if self.spec.residual else variance
+
+    def __call__(self, xp: Any, rows: Side, columns: Side, pairs: Pairs) -> Pairs:
+        """θ, Σ and Θ after the layer; Θ is meaningless when σ jumps."""
+        spec, whole = self.spec, self.local.whole
+        far = pairs.theta > np.pi / 2
+        folded = xp.where(far, np.pi - pairs.theta, pairs.theta) if whole.fold else pairs.theta
+        x = (4 / np.pi if whole.fold else 2 / np.pi) * folded - 1.0
+        apart = rows.log_c[:, None] - columns.log_c[None, :]
+        gap = apart**2 * self.gap(xp, rows, columns, x) + folded**whole.power * self.bend(xp, rows, columns, x)
+        value = rows.norm[:, None] * columns.norm[None, :] * (1.0 - gap)
+        flipped = far if whole.fold < 0 else None
+        value = value if flipped is None else xp.where(flipped, -value, value)
+        slope = 0.0 * x
+        if whole.has_slope:
+            slope = rows.slope[:, None] * columns.slope[None, :] * self.slope(xp, rows, columns, x)
+            slope = xp.where(far, -slope, slope) if whole.fold > 0 else slope
+        if spec.bias or spec.residual:
+            theta = self._joined(
+                xp, rows, columns, gap if flipped is None else xp.where(flipped, 2.0 - gap, gap), pairs
+            )
+        else:
+            theta = angle_of_gap(xp, gap)
+            theta = theta if flipped is None else xp.where(flipped, np.pi - theta, theta)
+        if rows.zero is not None:
+            value, slope, theta = self._at_zero_vectors(xp, rows, columns, pairs, (value, slope, theta))
+        value = value + spec.bias**2
+        tangent = pairs.tangent * slope + value
+        if spec.residual:
+            return Pairs(theta, pairs.sigma + value, pairs.tangent + tangent)
+        return Pairs(theta, value, tangent)
+
+    def _joined(self, xp: Any, rows: Side, columns: Side, gap: Any, pairs: Pairs) -> Any:
+        """The angle between points of several parts: the formula of `holokern.network.kernel_tiles.layer`."""
+        bias = self.spec.bias
+        n, m = rows.norm[:, None], columns.norm[None, :]
+        c, d = (rows.c[:, None], columns.c[None, :]) if self.spec.residual else (0.0, 0.0)
+        square = (n * n + bias**2 + c * c) * (m * m + bias**2 + d * d)
+        root = xp.sqrt(xp.where(square > 0, square, 1.0))
+        crossed = (bias * (n - m)) ** 2 + (bias * (c - d)) ** 2 + (n * d - c * m) ** 2
+        lost = n * m * gap + crossed / (root + n * m + bias**2 + c * d)
+        if self.spec.residual:
+            lost = lost + c * d * 2.0 * xp.sin(0.5 * pairs.theta) ** 2
+        return xp.where(square > 0, angle_of_gap(xp, lost / root), np.pi / 2)
+
+    def _at_zero_vectors(
+        self, xp: Any, rows: Side, columns: Side, pairs: Pairs, otherwise: tuple[Any, Any, Any]
+    ) -> tuple[Any, Any, Any]:
+        """Value, slope and angle where a deviation is zero: the limit c → 0, to first order in the covariance.
+
+        E[σ(u)σ(v)] ≈ σ(0) E[σ(v)] + Σ12 σ̇(0) E[σ̇(v)]; the second term is zero but has a derivative.
+        """
+        both = rows.zero[:, None] & columns.zero[None, :]
+        either = rows.zero[:, None] | columns.zero[None, :]
+        slope = rows.mean_slope[:, None] * columns.mean_slope[None, :]
+        value = xp.where(both, rows.norm[:, None] * columns.norm[None, :], rows.mean[:, None] * columns.mean[None, :])
+        value = value + xp.where(either, pairs.sigma, 0.0) * slope
+        variances = [self.next_variances(side) for side in (rows, columns)]
+        square = variances[0][:, None] * variances[1][None, :]
+        ratio = value / xp.sqrt(xp.where(square > 0, square, 1.0))
+        theta = angle_of_gap(xp, xp.where(either & ~both, 1.0 - ratio, 0.0))
+        value, slope, theta = (
+            xp.where(either, new, old) for new, old in zip((value, slope, theta), otherwise, strict=True)
+        )
+        return value, slope, theta
+
+
+def safe_root(xp: Any, square: Any) -> Any:
+    """The square root, with derivative zero where the square is not positive."""
+    positive = square > 0
+    return xp.where(positive, xp.sqrt(xp.where(positive, square, 1.0)), 0.0)
+
+
+def angle_of_gap(xp: Any, gap: Any) -> Any:
+    """The angle θ from 1 - cos θ by half-angle chords; its derivative counts as zero at θ = 0 and θ = π.
+
+    That is right for functions that are smooth in the points, and the middle of the derivatives in all directions
+    for those with a tip there.
+    """
+    return 2.0 * xp.atan2(safe_root(xp, gap), safe_root(xp, 2.0 - gap))
+
+
+def _radicals(activation: Any, local: LocalDual) -> Array:
+    count = local.gap.functions.shape[0]
+    c = np.sqrt(local.low * local.high) * (local.high / local.low) ** (chebyshev_nodes(count) / 2)
+    norm, slope = local.whole.norms(c), local.whole.slope_norms(c)
+    mean, mean_slope = hermite_moments(activation, c, 2).values.T
+    rows = [np.log(norm), np.log(slope), mean / norm, mean_slope / (c * slope)]
+    degree = local.whole.homogeneity
+    if degree is not None:
+        rows[0], rows[1] = rows[0] - degree * np.log(c), rows[1] - (degree - 1) * np.log(c)
+    return np.stack(rows) @ chebyshev_matrix(count).T
+
+
+def _limits(activation: Any, local: LocalDual) -> tuple[float, float, float, float]:
+    limit = germ(activation)
+    ends = np.array([1.0, -1.0])
+    right, left = (float(v) for v in limit.value(ends))
+    tilts = np.asarray(limit.slope(ends), dtype=float)
+    # A jump has no slope; a slope that is infinite at zero leaves the limit without its first-order term.
+    tilts = tilts if local.whole.has_slope and np.all(np.isfinite(tilts)) else np.zeros(2)
+    return (
+        float(np.sqrt((right**2 + left**2) / 2)),
+        float(np.sqrt(np.mean(tilts**2))),
+        (right + left) / 2,
+        float(np.mean(tilts)),
+    )
+
+
+def _chebyshev(xp: Any, x: Any, count: int) -> Any:
+    """T_0(x), …, one column each, by T_{n+m} = 2 T_n T_m - T_{n-m}: twice as many columns with every step."""
+    found = xp.stack([0.0 * x + 1.0, x], axis=1)
+    while found.shape[1] < count:
+        last = found[:, -1:]
+        found = xp.concat([found, 2.0 * last * found[:, 1:] - xp.flip(found, axis=1)[:, 1:]], axis=1)
+    return found[:, :count]
+
+
+def _clenshaw(xp: Any, left: Any, right: Any, x: Any) -> Any:
+    """Σ_m (left[m] @ right) T_m(x); a loop of XLA in JAX, which compiles a written-out one for minutes."""
+    from array_api_compat import is_jax_namespace
+
+    def step(state: tuple[Any, Any], part: Any) -> tuple[tuple[Any, Any], None]:
+        now, before = state
+        return (part @ right + 2.0 * x * now - before, now), None
+
+    if left.shape[0] == 1:
+        return left[0] @ right + 0.0 * x
+    state = (0.0 * x, 0.0 * x)
+    if is_jax_namespace(xp):
+        from jax import lax
+
+        state, _ = lax.scan(step, state, left[1:], reverse=True)
+    else:
+        for m in range(left.shape[0] - 1, 0, -1):
+            state, _ = step(state, left[m])
+    return left[0] @ right + x * state[0] - state[1]
+
+
+def _constant(xp: Any, array: Array, like: Any) -> Any:
+    from array_api_compat import device
+
+    return xp.asarray(array, dtype=like.dtype, device=device(like))

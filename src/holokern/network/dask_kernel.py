@@ -1,0 +1,128 @@
+"""Kernels of dask arrays: lazy, block by block with the numpy engine, for matrices beyond one machine."""
+
+from __future__ import annotations
+
+import pickle
+from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holokern.dual.panels import Array
+from holokern.errors import BadInput
+from holokern.network.recursion import Diagonals
+from holokern.network.tangent import require_tangent
+
+if TYPE_CHECKING:
+    from holokern.network.network import Network
+
+__all__ = ["dask_diagonals", "dask_matrices"]
+
+_TALLEST = 4096
+
+
+def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -> list[Any]:
+    """[NNGP or None, NTK or None] as dask arrays; without Y every block below the diagonal mirrors one above.
+
+    Rows keep the chunks of the points, cut to at most 4096. The smallest and the largest norm are found first, so that
+    each worker compiles the activations once, for all its blocks.
+    """
+    from dask.base import tokenize
+
+    if wanted[1]:
+        require_tangent(network.layers_spec)
+    x = _rows("X", X)
+    y = x if Y is None else _rows("Y", Y)
+    if x.shape[1] != y.shape[1]:
+        raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
+    dtype = np.result_type(x.dtype, y.dtype)
+    token = tokenize(pickle.dumps(network), x.name, y.name, wanted)
+    extent, blocks = f"norms-{token}", f"kernels-{token}"
+    inputs = [(array.name, i, 0) for array in ([x] if y is x else [x, y]) for i in range(array.numblocks[0])]
+    tasks: dict[Any, Any] = {(extent, i): (_extent, key) for i, key in enumerate(inputs)}
+    tasks[extent] = (_union, [(extent, i) for i in range(len(inputs))])
+    names = [f"{kind}-{token}" for kind in ("nngp", "ntk")]
+    for i in range(x.numblocks[0]):
+        for j in range(y.numblocks[0]):
+            if y is x and i > j:
+                tasks.update({(name, i, j): (np.transpose, (name, j, i)) for name in names})
+                continue
+            other = None if y is x and i == j else (y.name, j, 0)
+            tasks[blocks, i, j] = (_block, network, wanted, extent, (x.name, i, 0), other)
+            tasks.update({(name, i, j): (getitem, (blocks, i, j), part) for part, name in enumerate(names)})
+    chunks = (x.chunks[0], y.chunks[0])
+    return [
+        _array(name, tasks, chunks, dtype, [x, y]) if want else None for name, want in zip(names, wanted, strict=True)
+    ]
+
+
+def dask_diagonals(network: Network, X: Any) -> Diagonals:
+    """Σ and Θ of every point with itself, as dask arrays of one dimension."""
+    x = _rows("X", X)
+    return Diagonals(
+        *(
+            x.map_blocks(_diagonal, network, kind, drop_axis=1, dtype=float, meta=np.empty(0))
+            for kind in ("nngp", "ntk")
+        )
+    )
+
+
+def _rows(name: str, points: Any) -> Any:
+    """A dask array of floats whose chunks are whole rows."""
+    import dask.array
+
+    da: Any = dask.array
+    array = points if isinstance(points, da.Array) else da.from_array(np.asarray(points))
+    if array.ndim != 2:
+        raise BadInput(f"{name} has shape {array.shape}; pass one row for each point, for one feature x[:, None]")
+    if array.dtype.kind not in "fiub":
+        raise BadInput(f"{name} is not an array of real numbers; pass one row for each point")
+    if any(np.isnan(size) for size in array.shape):
+        raise BadInput(f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first")
+    heights = [part for size in array.chunks[0] for part in _cut(size)]
+    array = array.rechunk((tuple(heights), -1))
+    return array if array.dtype in (np.float32, np.float64) else array.astype(float)
+
+
+def _cut(size: int) -> list[int]:
+    """A chunk cut into nearly equal parts that are not too tall."""
+    parts = max(1, -(-size // _TALLEST))
+    return [size * (i + 1) // parts - size * i // parts for i in range(parts)]
+
+
+def _array(name: str, tasks: dict[Any, Any], chunks: Any, dtype: Any, inputs: list[Any]) -> Any:
+    import dask.array
+    from dask.highlevelgraph import HighLevelGraph
+
+    da: Any = dask.array
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=inputs)
+    return da.Array(graph, name, chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+
+
+def _extent(points: Array) -> tuple[float, float]:
+    """The smallest positive and the largest norm of the rows."""
+    lengths = np.linalg.norm(np.asarray(points, dtype=float), axis=1)
+    return float(np.min(lengths[lengths > 0], initial=np.inf)), float(np.max(lengths, initial=0.0))
+
+
+def _union(parts: list[tuple[float, float]]) -> tuple[float, float]:
+    return min(low for low, _ in parts), max(high for _, high in parts)
+
+
+def _block(
+    network: Network, wanted: tuple[bool, bool], extent: tuple[float, float], x: Array, y: Array | None
+) -> list[Array | None]:
+    """One block by one thread; dask has threads or processes of its own."""
+    if 0 < extent[0] <= extent[1] < np.inf and x.shape[1]:
+        ends = np.zeros((2, x.shape[1]))
+        ends[:, 0] = extent
+        network.diagonals(ends)
+    if all(wanted):
+        return list(network.both(x, y, threads=1))
+    if wanted[0]:
+        return [network.nngp(x, y, threads=1), None]
+    return [None, network.ntk(x, y, threads=1)]
+
+
+def _diagonal(points: Array, network: Network, kind: str) -> Array:
+    return np.asarray(getattr(network.diagonals(points), kind))
