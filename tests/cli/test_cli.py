@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,8 +26,8 @@ def run(monkeypatch, tmp_path):
     return invoke
 
 
-def _one_line_of_error(result, *words):
-    assert result.exit_code == 2, result.output
+def _one_line_of_error(result, *words, code=1):
+    assert result.exit_code == code, result.output
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert line.startswith("holokern: error: ")
@@ -38,9 +39,9 @@ def test_help_and_version(run):
     help_text = run("--help")
     assert help_text.exit_code == 0
     assert "holokern derive relu" in help_text.stdout
-    for command in ("derive", "activations"):
+    for command in main.commands:
         shown = run(command, "-h").stdout
-        assert f"\n    holokern {command} " in shown, "examples keep their lines"
+        assert f"\n    holokern {command}" in shown, "examples keep their lines"
     assert run("--version").stdout.startswith("holokern, version ")
 
 
@@ -127,20 +128,30 @@ def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
         (["--operator", "u*D", "-p", "alpha=1"], ["parameters"]),
         (["relu", "--basis", "1, q"], ["q"]),
         (["relu", "--basis", "1, a"], ["odd"]),
-        (["relu", "--coordinates", "theta"], ["theta"]),
-        (["relu", "--nonsense"], ["--nonsense"]),
-        (["relu", "extra"], ["extra"]),
         (["relu", "--no-cache", "--cache-dir", "x"], ["not both"]),
         (["relu", "--cache-dir", "/dev/null/below"], ["/dev/null/below"]),
     ],
     ids=lambda value: " ".join(value)[:40],
 )
-def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
+def test_bad_input_is_one_line_and_exit_code_1(run, arguments, words):
     _one_line_of_error(run("derive", *arguments), *words)
 
 
-def test_an_unknown_command_is_one_line(run):
-    _one_line_of_error(run("deriv"), "deriv")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["derive", "relu", "--coordinates", "theta"],
+        ["derive", "relu", "--nonsense"],
+        ["derive", "relu", "extra"],
+        ["dual", "relu", "--c1", "1", "--r", "0"],
+        ["report"],
+        ["report", "relu", "-o", "."],
+        ["deriv"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(run, arguments):
+    _one_line_of_error(run(*arguments), code=2)
 
 
 def test_activations_are_listed(run):
@@ -182,6 +193,34 @@ def test_control_c_in_a_real_process_leaves_nothing_behind(tmp_path):
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
     assert signal.SIGINT == 2
+
+
+def _completions(words, monkeypatch):
+    """What the shell would be offered for the last word."""
+    monkeypatch.setenv("_HOLOKERN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    result = CliRunner().invoke(main, [], prog_name="holokern")
+    assert result.exit_code == 0, result.output
+    return [line.split(",", 1)[1] for line in result.stdout.splitlines()]
+
+
+def test_completion_knows_commands_activations_parameters_and_methods(monkeypatch):
+    assert _completions(["holokern", "re"], monkeypatch) == ["report"]
+    assert {"relu", "relu6", "resin"} <= set(_completions(["holokern", "derive", "re"], monkeypatch))
+    assert _completions(["holokern", "report", "elu", "-p", "a"], monkeypatch) == ["alpha="]
+    assert _completions(["holokern", "dual", "relu", "--method", "h"], monkeypatch) == ["hermite", "hgm", "hie"]
+    assert _completions(["holokern", "dual", "u^2+", "--method", "au"], monkeypatch) == ["auto"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_is_printed(shell, monkeypatch):
+    if shell == "bash" and shutil.which("bash") is None:
+        pytest.skip("click asks bash for its version")
+    monkeypatch.setenv("_HOLOKERN_COMPLETE", f"{shell}_source")
+    result = CliRunner().invoke(main, [], prog_name="holokern")
+    assert result.exit_code == 0
+    assert f"_HOLOKERN_COMPLETE={shell}_complete" in result.output
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

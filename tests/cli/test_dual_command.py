@@ -66,6 +66,6 @@ def test_plain_text() -> None:
 )
 def test_bad_input_is_one_line(arguments: list[str]) -> None:
     result = CliRunner().invoke(main, ["dual", *arguments])
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1

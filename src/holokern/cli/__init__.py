@@ -16,16 +16,22 @@ from holokern.cli.derive import derive
 from holokern.cli.dual import dual
 from holokern.cli.kernel import kernel
 from holokern.cli.paper import paper
+from holokern.cli.report import report
 from holokern.errors import HolokernError
 
 __all__ = ["main"]
 
-_BAD_INPUT = 2
+_FAILED = 1
+_USAGE = 2
 _INTERRUPTED = 130
 
 
 class OneLineErrors(click.Group):
-    """A group that answers bad input with one line on stderr and exit code 2, and Ctrl-C with 130."""
+    """A group that answers every error on purpose with one line on stderr.
+
+    The exit code is 1 for an error of holokern (an expression that cannot be read, digits lost, a file that cannot be
+    written), 2 for options and arguments that click refuses, and 130 after Ctrl-C.
+    """
 
     def main(
         self,
@@ -47,17 +53,17 @@ class OneLineErrors(click.Group):
             code = run()
         except click.exceptions.NoArgsIsHelpError as help_text:
             click.echo(help_text.format_message())
-            code = _BAD_INPUT
+            code = _USAGE
         except click.ClickException as error:
             code = _fail(error.format_message(), error.exit_code)
         except HolokernError as error:
-            code = _fail(str(error), _BAD_INPUT)
+            code = _fail(str(error), _FAILED)
         except (click.Abort, KeyboardInterrupt):
             code = _INTERRUPTED
         except BrokenPipeError:
             # the reader (head, less) has seen enough; keep Python from complaining at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 1
+            code = _FAILED
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -83,8 +89,18 @@ def main() -> None:
       holokern derive relu
       holokern derive "Heaviside(u)*sin(u)" --latex
       holokern dual gelu --c1 1 --c2 2 --r 0.9
+      holokern kernel points.npy --activation gelu --depth 3 -o K.npy
+      holokern report gelu -o gelu.html
       holokern activations
       holokern paper
+
+    \b
+    Completion of commands, options, activations and methods by the tab key, in bash:
+      eval "$(_HOLOKERN_COMPLETE=bash_source holokern)"
+    and with zsh_source or fish_source in the other shells.
+
+    \b
+    Exit codes: 0 done; 1 an error, said in one line; 2 wrong usage; 130 interrupted.
     """  # noqa: D301 (click reads the backspace)
 
 
@@ -93,3 +109,4 @@ main.add_command(derive)
 main.add_command(kernel)
 main.add_command(dual)
 main.add_command(paper)
+main.add_command(report)

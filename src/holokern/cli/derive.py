@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from holokern.cli.completion import complete_expression, complete_parameter
 from holokern.errors import BadInput
 from holokern.progress import display
 
@@ -14,11 +15,27 @@ __all__ = ["derive", "read_parameters"]
 
 
 @click.command()
-@click.argument("expression", required=False, metavar="[EXPR]")
-@click.option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of a named EXPR.")
+@click.argument("expression", required=False, metavar="[EXPR]", shell_complete=complete_expression)
+@click.option(
+    "--param",
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="A parameter of a named EXPR.",
+)
 @click.option("--operator", multiple=True, metavar="P", help="An operator in u and D instead of EXPR; repeatable.")
-@click.option("--other", metavar="EXPR", help="A second activation, for E[σ1(u)σ2(v)].")
-@click.option("--other-param", multiple=True, metavar="NAME=VALUE", help="A parameter of a named --other.")
+@click.option(
+    "--other", metavar="EXPR", shell_complete=complete_expression, help="A second activation, for E[σ1(u)σ2(v)]."
+)
+@click.option(
+    "--other-param",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="A parameter of a named --other.",
+)
 @click.option("--other-operator", multiple=True, metavar="P", help="Operators of the second activation; repeatable.")
 @click.option(
     "--coordinates",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from holokern.cli.completion import complete_expression, complete_method, complete_parameter
 from holokern.cli.derive import read_parameters
 from holokern.errors import BadInput
 from holokern.progress import display
@@ -15,13 +16,28 @@ __all__ = ["dual"]
 
 
 @click.command()
-@click.argument("expression", metavar="EXPR")
-@click.option("--param", "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of a named EXPR.")
+@click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
+@click.option(
+    "--param",
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="A parameter of a named EXPR.",
+)
 @click.option("--c1", required=True, metavar="NUMBER", help="Standard deviation of u.")
 @click.option("--c2", required=True, metavar="NUMBER", help="Standard deviation of v.")
 @click.option("--r", "r", metavar="NUMBER", help="Correlation, between -1 and 1.")
 @click.option("--theta", metavar="NUMBER", help="The angle arccos r instead of r; near r = 1 it carries more.")
-@click.option("--method", default="auto", show_default=True, metavar="NAME", help="How to compute; see the examples.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_method,
+    help="How to compute; see above.",
+)
 @click.option("--tolerance", default=1e-12, show_default=True, help="Wanted relative error.")
 @click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
 @click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
@@ -43,7 +59,8 @@ def dual(
     """Compute k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] of EXPR, with an estimate of the error.
 
     EXPR is a name (see "holokern activations") or an expression in u.  Numbers are read exactly: 1/3 and 0.1 are what
-    they say.
+    they say.  Methods: auto (closed where it serves, else quadrature), closed, quadrature, hgm, all_at_once, taylor,
+    hie, hermite, compiled, and gauss_hermite for contrast.
 
     \b
     Examples:

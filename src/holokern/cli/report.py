@@ -1,0 +1,72 @@
+"""``holokern report``: everything about one activation on one page."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import click
+
+from holokern.cli.completion import complete_expression, complete_parameter
+from holokern.cli.derive import read_parameters
+from holokern.progress import display
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
+@click.option(
+    "--param",
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="A parameter of a named EXPR.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The HTML file; by default the name of the activation with .html.",
+)
+@click.option("--no-timings", is_flag=True, help="Leave out the time of every method, which takes longest.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def report(expression: str, parameters: tuple[str, ...], output: Path | None, no_timings: bool, as_json: bool) -> None:
+    """Write a page about EXPR: what it is, its algebra, its kernels, its depth.
+
+    EXPR is a name (see "holokern activations") or an expression in u.  The page is one file that needs no network; its
+    sliders for c1, c2, the depth, the weights and the biases redraw the curves.
+
+    \b
+    Examples:
+      holokern report gelu
+      holokern report elu --param alpha=1.5 -o elu.html
+      holokern report "Heaviside(u)*sin(u)" -o resin.html
+    """  # noqa: D301 (click reads the backspace)
+    from holokern.activation import activation
+    from holokern.files import prepare_folder, write_atomically
+
+    sigma = activation(expression, **read_parameters(parameters))
+    path = Path(f"{_file_name(expression)}.html") if output is None else output
+    prepare_folder(path.parent)
+    start = time.perf_counter()
+    with display("looking at the activation"):
+        from holokern.report.activation_page import activation_page
+
+        page = activation_page(sigma, timings=not no_timings)
+    write_atomically(path, page.html)
+    seconds = time.perf_counter() - start
+    if as_json:
+        record = {"file": str(path), "title": page.title, "bytes": path.stat().st_size, "seconds": round(seconds, 3)}
+        click.echo(json.dumps(record, ensure_ascii=False))
+    else:
+        click.echo(f"{page.title}: {path} ({seconds:.1f} s)")
+
+
+def _file_name(expression: str) -> str:
+    """A name made of what files may be called; unknown signs become one dash."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", expression).strip("-.")[:60] or "activation"

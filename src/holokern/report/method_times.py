@@ -1,0 +1,113 @@
+"""The time of every method for one activation, measured in a process of its own that can be stopped.
+
+Some methods take minutes for some activations, and nothing but the end of the process stops them.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+import time
+from typing import IO, Any
+
+import numpy as np
+
+from holokern.dual import dual
+from holokern.dual.panels import Array
+from holokern.errors import HolokernError
+from holokern.paper.table import Cell, Table
+from holokern.progress import report
+
+__all__ = ["method_times"]
+
+# quick ones first
+_METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm", "taylor", "all_at_once", "hie")
+_ANGLES = 19
+_PATIENCE = 6.0
+_START = 30.0
+_WORKER = "from holokern.report.method_times import work; work()"
+
+
+def method_times(activation: Any, *, patience: float = _PATIENCE) -> Table:
+    """A table with the time of every method at 19 correlations and c1 = c2 = 1: the first call, a second, the error.
+
+    Parameters
+    ----------
+    activation
+        The activation.
+    patience
+        Seconds for one method.
+    """
+    found: dict[str, tuple[Cell, ...]] = {}
+    while missing := [name for name in _METHODS if name not in found]:
+        found |= _measure(activation, missing, patience)
+    rows = tuple((name, *found[name]) for name in _METHODS)
+    notes = (
+        f"Seconds for k and k̇ at {_ANGLES} correlations from −0.9 to 0.9 and c₁ = c₂ = 1, on this machine: the first "
+        "call in a new process, derivation or compilation included, and a second one. The difference is the largest "
+        "one of k from the value of the automatic choice, relative to E[σ(z)²].",
+    )
+    return Table("Time per method", ("method", "first call", "again", "difference", "remark"), rows, notes)
+
+
+def _measure(activation: Any, methods: list[str], patience: float) -> dict[str, tuple[Cell, ...]]:
+    """Results of one process, until it is done or a method takes too long."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None and process.stdout is not None
+    lines: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
+    found: dict[str, tuple[Cell, ...]] = {}
+    try:
+        with process.stdin as stream:
+            stream.write(pickle.dumps((activation, methods)))
+        lines.get(timeout=_START)
+        for name in methods:
+            report(f"timing {name}")
+            line = lines.get(timeout=patience)
+            if not line:
+                break
+            found[name] = tuple(json.loads(line))
+    except (queue.Empty, BrokenPipeError):
+        pass
+    finally:
+        process.kill()
+        process.wait()
+    rest = [name for name in methods if name not in found]
+    if rest:
+        found[rest[0]] = (None, None, None, f"stopped after {patience:g} s")
+    return found
+
+
+def _forward(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    with stream:
+        for line in stream:
+            lines.put(line)
+    lines.put(b"")
+
+
+def work() -> None:
+    """The other process: read an activation and methods, write a line of JSON for each."""
+    activation, methods = pickle.loads(sys.stdin.buffer.read())
+    theta = np.arccos(np.linspace(-0.9, 0.9, _ANGLES))
+    truth, scale = np.asarray(dual(activation, 1, 1, theta=theta).k), float(np.asarray(dual(activation, 1, 1, 1.0).k))
+    print("ready", flush=True)
+    for name in methods:
+        print(json.dumps(_timed(activation, name, theta, truth, scale)), flush=True)
+
+
+def _timed(activation: Any, method: str, theta: Array, truth: Array, scale: float) -> tuple[Cell, ...]:
+    times = []
+    try:
+        for _ in range(2):
+            start = time.perf_counter()
+            value = dual(activation, 1, 1, theta=theta, method=method)
+            times.append(time.perf_counter() - start)
+    except HolokernError as error:
+        return None, None, None, str(error)
+    return times[0], times[1], float(np.max(np.abs(value.k - truth))) / scale, None

@@ -1,0 +1,115 @@
+"""Hermite coefficients in floating point for any activation, and quick values of k and k̇ from them.
+
+With γ_n(c) = E[He_n(z) σ(cz)]/√n!,  k = Σ γ_n(c1) γ_n(c2) r^n  and  c1 c2 k̇ = Σ n γ_n(c1) γ_n(c2) r^(n-1)
+[Daniely2016].  Where σ breaks, the terms of the slower series decay like n^(-3/2) (that of k̇ when σ̇ jumps, that of k
+when σ jumps); such a tail is f(N log 1/|r|) times its value at r = ±1, which a one-dimensional integral gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import erfc
+from typing import Any
+
+import numpy as np
+
+from holokern.activation import activation as as_activation
+from holokern.dual import dual
+from holokern.dual.gauss import legendre_rule
+from holokern.dual.pairing import Side
+from holokern.dual.panels import Array
+from holokern.dual.profile import HALF_RANGE, profile_of
+
+__all__ = ["series_values", "spectrum"]
+
+Spectra = Callable[[float], Array]
+
+TERMS = 2048
+"""How many coefficients are computed."""
+
+_NODES = 16
+_WIDTH = 0.2
+_NEGLIGIBLE = 1e-18
+
+
+def spectrum(activation: Any, c: float = 1.0) -> Array:
+    """The coefficients γ_n(c) for n < 2048.
+
+    Examples
+    --------
+    >>> spectrum("relu")[:3].round(6).tolist()
+    [0.398942, 0.5, 0.282095]
+    """
+    sigma = as_activation(activation)
+    side = Side.of(profile_of(sigma), np.array([float(c)]))
+    reach = HALF_RANGE + float(max(side.left[0], side.right[0]))
+    breaks = side.breaks[0][np.abs(side.breaks[0]) < reach]
+    z, weights = _panels(np.concatenate([[-reach], np.sort(breaks), [reach]]), min(_WIDTH, 2 * _WIDTH / c))
+    root = np.exp(-(z**2) / 4)
+    weighted = weights * np.asarray(sigma(c * z)) * root / np.sqrt(2 * np.pi)
+    # the Hermite functions are bounded, so nodes of no weight can go
+    kept = np.abs(weighted) > _NEGLIGIBLE * np.max(np.abs(weighted))
+    z, root, weighted = z[kept], root[kept], weighted[kept]
+    gamma = np.empty(TERMS)
+    before, now = np.zeros_like(z), root
+    for n in range(TERMS):
+        gamma[n] = weighted @ now
+        before, now = now, (z * now - np.sqrt(n) * before) / np.sqrt(n + 1)
+    return gamma
+
+
+def series_values(activation: Any, spectra: Spectra, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+    """Values k and k̇ at every angle for every pair of deviations, one row a pair; 0 < θ < π."""
+    jumps = activation.jump_order == 0
+    r, n = np.cos(theta), np.arange(TERMS)
+    powers = np.power(r, n[:, None])
+    product = np.stack([spectra(float(a)) * spectra(float(b)) for a, b in zip(c1, c2, strict=True)])
+    slope_product = n * product / (c1 * c2)[:, None]
+    k, kdot = product @ powers, slope_product[:, 1:] @ powers[:-1]
+    aligned, opposite = (dual(activation, c1, c2, theta=angle) for angle in (0.0, np.pi))
+    alternating = (-1.0) ** n
+    near = np.asarray(aligned.k) - product.sum(axis=1), np.asarray(opposite.k) - product @ alternating
+    k = k + _sided(*near, r) * _fading(r)
+    if jumps:
+        # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k̇
+        size = _sided(*near, r) * np.sqrt(TERMS) / 2 / (c1 * c2)[:, None]
+        return k, kdot + size * np.where(r < 0, -1.0, 1.0) * _diverging(r)
+    near = (
+        np.asarray(aligned.kdot) - slope_product.sum(axis=1),
+        np.asarray(opposite.kdot) + slope_product @ alternating,
+    )
+    return k, kdot + _sided(*near, r) * _fading(r)
+
+
+def _sided(positive: Array, negative: Array, r: Array) -> Array:
+    """What is missing at r = 1 for r ≥ 0, and at r = -1 for r < 0."""
+    return np.asarray(np.where(r >= 0, positive[:, None], negative[:, None]))
+
+
+def _fading(r: Array) -> Array:
+    """Σ n^(-3/2) |r|^n over n ≥ N, divided by its value at 1."""
+    x = -TERMS * np.log(np.abs(r) + 1e-300)
+    return np.asarray(np.exp(-x) - np.sqrt(np.pi * x) * _erfc(np.sqrt(x)))
+
+
+def _diverging(r: Array) -> Array:
+    """Σ n^(-1/2) |r|^n over n ≥ N."""
+    rate = -np.log(np.abs(r) + 1e-300)
+    return np.asarray(np.sqrt(np.pi / rate) * _erfc(np.sqrt(TERMS * rate)))
+
+
+def _erfc(x: Array) -> Array:
+    return np.array([erfc(float(value)) for value in x])
+
+
+def _panels(ends: Array, width: float) -> tuple[Array, Array]:
+    """Gauss–Legendre nodes and weights on panels no wider than ``width`` between the ends."""
+    t, w = legendre_rule(_NODES)
+    nodes, weights = [], []
+    for low, high in pairwise(ends):
+        count = max(1, int(np.ceil((high - low) / width)))
+        step = (high - low) / count
+        nodes.append((low + step * (np.arange(count)[:, None] + t)).ravel())
+        weights.append(np.tile(step * w, count))
+    return np.concatenate(nodes), np.concatenate(weights)
