@@ -2,8 +2,8 @@
 
 k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
 after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Where that
-is slow, near r = ±1 for a σ that is not smooth, the series is rewritten in the angle (σ with its only break at 0), or
-what the breaks are to blame for is split off and added in closed form (any breaks).
+is slow, near r = ±1 for a σ that is not smooth, what the breaks are to blame for is split off and added in closed form,
+or the series is rewritten in the angle (σ with its only break at 0).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ _START_BITS = 112
 _MOST_BITS = 40_000
 _TIGHT = 2.0**-90
 _SPLIT_BITS = 256
+_MOST_PRODUCT = 400
 _SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
 _ORDERS = (3, 4, 6, 8, 10, 12, 16, 20, 24)
 
@@ -124,8 +125,8 @@ def hermite(
 
     Notes
     -----
-    The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (σ with its only break
-    at 0, near r = ±1) it is the error measured at both ends, where the values are known.
+    The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (used for
+    few σ with their only break at 0) it is the error measured at both ends, where the values are known.
 
     Use it for few deviations and many angles, or as a check with a proved tail: each deviation costs a sequence of
     coefficients, an angle next to nothing.
@@ -154,10 +155,11 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
     for length in lengths:
         if not breaks or length <= _BEFORE_OTHERS:
             answers.improve(partial(_partial_sums, sequence, c1, c2, length=length))
-    if breaks and all(b == 0 for b in breaks):
-        answers.improve(partial(_by_angle, sequence.line.tree, pair, goals=answers.goals))
     if breaks:
         answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
+        # waves make the terms in the angle as large as exp(c1c2) before they fall
+        if all(b == 0 for b in breaks) and c1 * c2 <= _MOST_PRODUCT:
+            answers.improve(partial(_by_angle, sequence.line.tree, pair, goals=answers.goals))
         answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
     rough = answers.above(_TOO_ROUGH / _MARGIN)
     if len(rough):

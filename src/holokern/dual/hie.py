@@ -120,13 +120,14 @@ def _maker(basis: Any) -> MakeBasis:
 
 @dataclass(frozen=True)
 class _Problem:
-    """One track: the equation, what is known at its ends, and whether the equation is singular at θ = π/2."""
+    """One track: the equation, what is known at its ends, whether it is singular at θ = π/2, and c1c2k̇ there."""
 
     system: NearEnd
     states: Any
     known: dict[int, float]
     constraints: list[Constraint]
     singular: bool
+    slope: float
 
     @classmethod
     def of(cls, start: Start, tracks: Tracks, track: int, known: dict[int, float]) -> _Problem:
@@ -142,7 +143,8 @@ class _Problem:
             values = start.states(c1, c2, np.array([at]), side)[0, :, 0]
             constraints += [Constraint(at, float(value), 0, i) for i, value in enumerate(values)]
         constraints += [Constraint(0.0, value, 0, i) for i, value in known.items()]
-        return cls(system, states, known, constraints, singular)
+        slope = start.moments.independent(c1, c2, [(1, 1)])[0]
+        return cls(system, states, known, constraints, singular, float(slope[0, 0]))
 
     def fit(self, basis: Basis, count: int, mu: float | None) -> Fit:
         """Least squares on the whole interval."""
@@ -181,7 +183,11 @@ class _Problem:
         if np.all(direct):
             return np.asarray(quotient[count:])
         series = np.polynomial.chebyshev.Chebyshev.fit(
-            nodes, quotient[:count], fit.basis.size - 1, domain=[0.0, np.pi / 2], w=size[:count]
+            np.append(nodes, np.pi / 2),
+            np.append(quotient[:count], self.slope),
+            fit.basis.size - 1,
+            domain=[0.0, np.pi / 2],
+            w=np.append(size[:count], 1.0),
         )
         return np.where(direct, quotient[count:], series(distance))
 
