@@ -36,7 +36,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str
 def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json: bool) -> None:
     """Run the paper's experiments again and print each table with the paper's number beside ours.
 
-    Experiments: derivations, learning, path, hermite, hie, width.  Together they take about two minutes.  The output
+    Experiments: learning, path, hermite, derivations, hie, width.  Together they take about two minutes.  The output
     folder receives one page, index.html, the numbers, results.json, and every figure as SVG and PNG.
 
     \b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -22,6 +23,7 @@ def learning(problem: Problem) -> Findings:
     """Learn sin πx with ReLU, GELU and ReSin by every method."""
     learned = [learn(label, problem) for label in ACTIVATIONS]
     tables = [_methods(one, problem) for one in learned]
+    tables[0] = _explained(tables[0], problem)
     tables += [_pairs(learned), _speed(learned)]
     charts = [_curves(one, problem) for one in learned] + [_times(learned)]
     return Findings("Learning sin πx", tuple(tables), tuple(charts))
@@ -64,19 +66,26 @@ def _methods(learned: Learned, problem: Problem) -> Table:
         tuple(rows),
         (
             f"{problem} (the paper does not state β), λ = {RIDGE}, {len(problem.x)} training and "
-            f"{len(problem.tests)} test points. Kernel error: Frobenius norm of the difference divided by the number "
-            f"of elements, as in the paper; the truth is {TRUTH} at full accuracy.",
-            "Training is the kernel matrix, inference the rectangular kernel and the predictions; best of up to 20 "
-            "runs. The first training contains what is done once for an activation: deriving its system, or compiling "
-            "its kernel.",
+            f"{len(problem.tests)} test points; the truth is {TRUTH} at full accuracy.",
             f"hgm and all_at_once used: {', '.join(used)} (limit: r = ±1 exactly, where the integral is "
-            "one-dimensional); there is no fallback to quadrature near det Σ = 0. gauss_hermite doubles its degree "
-            "from 25 to 100 until the relative change is below 1e-10.",
-            "The paper's inference errors near 0.97 cannot be mean square errors: sin² πx averages "
-            f"{np.mean(problem.answers**2):.3f} over the {len(problem.tests)} points. The mean over all pairs i, j, as "
-            "a slip in broadcasting would give, is of that size.",
+            "one-dimensional); there is no fallback to quadrature near det Σ = 0.",
         ),
     )
+
+
+def _explained(table: Table, problem: Problem) -> Table:
+    """The first table with what holds for all of them."""
+    notes = (
+        "Kernel error: Frobenius norm of the difference divided by the number of elements, as in the paper. "
+        "gauss_hermite doubles its degree from 25 to 100 until the relative change is below 1e-10.",
+        "Training is the kernel matrix, inference the rectangular kernel and the predictions; best of up to 20 runs. "
+        "The first training contains what is done once for an activation: deriving its system, or compiling its "
+        "kernel.",
+        "The paper's inference errors near 0.97 cannot be mean square errors: sin² πx averages "
+        f"{np.mean(problem.answers**2):.3f} over the {len(problem.tests)} points. The mean over all pairs i, j, as a "
+        "slip in broadcasting would give, is of that size.",
+    )
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def _pairs(learned: list[Learned]) -> Table:

@@ -19,7 +19,9 @@ _INK = "#1c2330"
 # mid-tones: contrast of at least 3 with white and with the dark page
 _COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_SIZE = (4.7, 3.7)  # in 72 points an inch: about as wide as a phone, so that text keeps its size
+_WIDTH = 4.7  # in 72 points an inch: about as wide as a phone, so that text keeps its size
+_HEIGHT, _LEGEND_ROW = 3.3, 0.25
+_LEGEND_COLUMNS = 2
 _DOTS_PER_INCH = 200
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -86,13 +88,14 @@ def _drawn(chart: Chart, stream: Any, **options: Any) -> None:
         "axes.unicode_minus": True,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+        labelled = [series for series in chart.series if series.label]
+        rows = -(-len(labelled) // _LEGEND_COLUMNS) if len(labelled) > 1 else 0
+        figure = Figure(figsize=(_WIDTH, _HEIGHT + _LEGEND_ROW * rows), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         _fill(axes, chart)
-        labelled = [series for series in chart.series if series.label]
-        if len(labelled) > 1:
-            figure.legend(loc="outside lower center", ncols=2, columnspacing=1.2, handlelength=1.6)
+        if rows:
+            figure.legend(loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.2, handlelength=1.6)
         figure.savefig(stream, **options)
 
 

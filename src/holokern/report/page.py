@@ -31,7 +31,8 @@ nav ul { list-style: none; margin: 1rem 0 0; padding: 0; display: flex; flex-wra
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { padding: .45rem .75rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th { background: var(--soft); vertical-align: bottom; font-weight: 600; line-height: 1.3; }
+th { background: var(--soft); vertical-align: bottom; font-weight: 600; line-height: 1.3;
+  min-width: 6rem; }
 td:first-child { white-space: nowrap; }
 td.long { min-width: 15rem; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
