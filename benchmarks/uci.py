@@ -1,18 +1,22 @@
-"""The protocol of Arora et al. (2020) on the 90 small UCI sets: NTK of 1–5 layers, some of them fixed, and an SVM.
+"""The protocol of Arora et al. (2020) on the 90 small UCI sets: an SVM with the NTK of several depths.
 
 The depth, the number of fixed layers and C are chosen on one split; the mean accuracy over four folds is reported.
 Every finished pair (set, activation) is one line of the results file, so an interrupted run goes on where it stopped.
 With several activations, the one that did best on the split for choosing is the "chosen" one.
 
-    python benchmarks/uci.py FOLDER --results uci.jsonl [--inputs sphere] [--activations relu gelu erf] [--jobs 2]
+    python benchmarks/uci.py FOLDER --results uci.jsonl [--protocol sphere] [--activations relu gelu erf] [--jobs 2]
         [--only iris wine] [--baselines baselines.txt] [--output FOLDER]
 
 FOLDER holds one folder a set (``uci/data`` of the archive). ``--output`` receives ``NAME.md``, ``NAME.json`` and, when
 matplotlib is at hand, ``NAME.svg``, where NAME is that of the results file.
 
-Inputs: ``raw`` takes the standardised features as they are, as published for ReLU. ``sphere`` takes
-(x/√d, 1) divided by its length, which keeps all of x: then every layer of every activation has the deviation 1, and
-activations differ in nothing but their dual activation on [-1, 1].
+Protocols:
+
+- ``arora``: the kernels behind the published number. ReLU, 0 to 4 hidden layers (their depths 1 to 5), any number of
+  the first layers fixed, weights of variance one. Without a hidden layer the kernel is linear.
+- ``normalised``: 1 to 5 hidden layers, normalised by c_σ, the last hidden layer always trained.
+- ``sphere``: the same on (x/√d, 1) divided by its length, which keeps all of x. Every layer of every activation has the
+  deviation 1 then, and activations differ in nothing but their dual activation on [-1, 1].
 """
 
 from __future__ import annotations
@@ -80,14 +84,22 @@ def on_sphere(x: np.ndarray) -> np.ndarray:
     return extended / np.linalg.norm(extended, axis=1, keepdims=True)
 
 
-def kernels(x: np.ndarray, activation: str) -> Iterator[tuple[int, int, np.ndarray]]:
+def kernels(x: np.ndarray, activation: str, protocol: str) -> Iterator[tuple[int, int, np.ndarray]]:
     """(depth, fixed, Θ): the first ``fixed`` layers are not trained, so Θ starts after them."""
+    x = on_sphere(x) if protocol == "sphere" else x
     started: dict[int, np.ndarray] = {0: x @ x.T}
-    for depth, (sigma, dot) in enumerate(Network(activation, DEPTHS).layers(x), start=1):
+    published = protocol == "arora"
+    if published:
+        yield 0, 0, started[0]
+    network = Network(activation, DEPTHS - published)
+    # ReLU is homogeneous, so weights of variance one divide the kernels by a power of c_σ.
+    shrink = 1 / network.layers_spec[0].weight if published else 1.0
+    for depth, (sigma, dot) in enumerate(network.layers(x), start=1):
         started = {fixed: theta * dot + sigma for fixed, theta in started.items()}
-        for fixed, theta in started.items():
-            yield depth, fixed, theta
-        started[depth] = sigma
+        ended = started | {depth: sigma} if published else started
+        for fixed, theta in ended.items():
+            yield depth, fixed, theta * shrink**depth
+        started = started | {depth: sigma}
 
 
 def accuracy(theta: np.ndarray, y: np.ndarray, split: Split, cost: float) -> tuple[float, bool]:
@@ -101,7 +113,7 @@ def accuracy(theta: np.ndarray, y: np.ndarray, split: Split, cost: float) -> tup
     return score, bool(machine.fit_status_)
 
 
-def run(folder: Path, activation: str, inputs: str) -> Row:
+def run(folder: Path, activation: str, protocol: str) -> Row:
     """Choose on the one split, then test on the four folds; ties keep the first choice."""
     start = time.perf_counter()
     x, y = read_set(folder)
@@ -109,7 +121,7 @@ def run(folder: Path, activation: str, inputs: str) -> Row:
     folds = read_splits(folder / "conxuntos_kfold.dat")
     best: tuple[float, tuple[int, int, float], np.ndarray] | None = None
     capped = 0
-    for depth, fixed, theta in kernels(on_sphere(x) if inputs == "sphere" else x, activation):
+    for depth, fixed, theta in kernels(x, activation, protocol):
         for cost in COSTS:
             score, stopped = accuracy(theta, y, choice, cost)
             capped += stopped
@@ -121,7 +133,7 @@ def run(folder: Path, activation: str, inputs: str) -> Row:
     return {
         "set": folder.name,
         "activation": activation,
-        "inputs": inputs,
+        "protocol": protocol,
         "samples": len(y),
         "features": x.shape[1],
         "classes": len(np.unique(y)),
@@ -136,16 +148,16 @@ def run(folder: Path, activation: str, inputs: str) -> Row:
     }
 
 
-def attempt(folder: Path, activation: str, inputs: str) -> Row:
+def attempt(folder: Path, activation: str, protocol: str) -> Row:
     """The result, or the error as a result, so that every set is accounted for."""
     try:
-        return run(folder, activation, inputs)
+        return run(folder, activation, protocol)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        return {"set": folder.name, "activation": activation, "inputs": inputs, "error": reason}
+        return {"set": folder.name, "activation": activation, "protocol": protocol, "error": reason}
 
 
-def read_results(path: Path, inputs: str) -> dict[tuple[str, str], Row]:
+def read_results(path: Path, protocol: str) -> dict[tuple[str, str], Row]:
     """Finished pairs (set, activation); failures and a last line cut off by an interruption are tried again."""
     done: dict[tuple[str, str], Row] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
@@ -153,15 +165,15 @@ def read_results(path: Path, inputs: str) -> dict[tuple[str, str], Row]:
             row = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if row["inputs"] == inputs and "error" not in row:
+        if row["protocol"] == protocol and "error" not in row:
             done[row["set"], row["activation"]] = row
     return done
 
 
-def work(todo: list[tuple[Path, str]], inputs: str, results: Path, jobs: int) -> Iterator[Row]:
+def work(todo: list[tuple[Path, str]], protocol: str, results: Path, jobs: int) -> Iterator[Row]:
     """Rows as they are finished, each of them written down at once."""
     rows: Iterable[Row] = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(attempt)(folder, activation, inputs) for folder, activation in todo
+        delayed(attempt)(folder, activation, protocol) for folder, activation in todo
     )
     with results.open("a", encoding="utf-8") as stream, progress.display("UCI"):
         if results.stat().st_size and not results.read_bytes().endswith(b"\n"):
@@ -179,7 +191,7 @@ def work(todo: list[tuple[Path, str]], inputs: str, results: Path, jobs: int) ->
 
 
 def summarise(
-    names: list[str], activations: list[str], inputs: str, rows: dict[tuple[str, str], Row], baselines: Any
+    names: list[str], activations: list[str], protocol: str, rows: dict[tuple[str, str], Row], baselines: Any
 ) -> Row:
     """What the table, the figure and the JSON file say. "chosen" is on sets where every activation is finished."""
     first = activations[0]
@@ -197,7 +209,7 @@ def summarise(
         sets.append(entry)
     whole = [entry for entry in sets if "chosen" in entry]
     summary: Row = {
-        "inputs": inputs,
+        "protocol": protocol,
         "published": PUBLISHED,
         "means": {a: _mean([e["results"][a]["accuracy"] for e in sets if a in e["results"]]) for a in activations},
         "baselines": {
@@ -227,7 +239,7 @@ def _shown(mean: Row) -> str:
 def markdown(summary: Row, failed: list[Row]) -> str:
     """The means, then one line a set."""
     activations = list(summary["means"])
-    lines = [f"# UCI, {summary['inputs']} inputs", "", "| | mean accuracy over sets |", "|---|---|"]
+    lines = [f"# UCI, protocol {summary['protocol']}", "", "| | mean accuracy over sets |", "|---|---|"]
     for name in activations:
         capped = f"libsvm stopped at {MOST_STEPS} steps at least once on {summary['capped_sets'][name]}"
         lines.append(f"| NTK, {name} | {_shown(summary['means'][name])}; {capped} |")
@@ -297,12 +309,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--results", type=Path, default=Path("uci.jsonl"))
     parser.add_argument("--activations", nargs="+", default=["relu"])
-    parser.add_argument("--inputs", choices=["raw", "sphere"], default="raw")
+    parser.add_argument("--protocol", choices=["arora", "normalised", "sphere"], default="arora")
     parser.add_argument("--only", nargs="+", help="names of sets")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--baselines", type=Path, help="published accuracies (baselines.txt)")
     parser.add_argument("--output", type=Path, help="folder for the table, the figure and the summary")
     options = parser.parse_args()
+    if options.protocol == "arora" and options.activations != ["relu"]:
+        parser.error("the published protocol is for relu; other activations need --protocol normalised or sphere")
     baselines = read_baselines(options.baselines)
     # A set is known by its own description file; small sets come first.
     folders = sorted(
@@ -317,18 +331,18 @@ def main() -> None:
         parser.error(f"no data sets in {options.folder}; give the folder that holds one folder a set")
     if options.output:
         prepare_folder(options.output)
-    done = read_results(options.results, options.inputs)
+    done = read_results(options.results, options.protocol)
     todo = [(f, a) for f in folders for a in options.activations if (f.name, a) not in done]
     total = len(folders) * len(options.activations)
     print(f"{len(folders)} sets, {total} pairs with activations, {total - len(todo)} already done", file=sys.stderr)
     failed = []
-    for row in work(todo, options.inputs, options.results, options.jobs):
+    for row in work(todo, options.protocol, options.results, options.jobs):
         if "error" in row:
             failed.append(row)
         else:
             done[row["set"], row["activation"]] = row
     names = sorted(f.name for f in folders)
-    summary = summarise(names, options.activations, options.inputs, done, baselines)
+    summary = summarise(names, options.activations, options.protocol, done, baselines)
     table = markdown(summary, failed)
     print(table)
     if options.output:
