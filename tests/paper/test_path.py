@@ -41,3 +41,9 @@ def test_tables_and_charts_of_three_training_points(monkeypatch: pytest.MonkeyPa
     assert short_way[1] <= sorted_way[1]
     assert polar[5] < 1e-12
     assert [chart.name for chart in found.charts] == ["path-step-1", "path-step-2", "path-short", "path-timing"]
+
+
+def test_a_bias_without_points_is_said() -> None:
+    found = path(Problem(bias=0.02))
+    assert found.tables[0].rows == ()
+    assert "no pairs" in found.text()

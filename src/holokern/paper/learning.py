@@ -82,31 +82,30 @@ def tangent_kernel(
         names.update(value.method.split(" + "))
         return np.asarray(value.k), np.asarray(value.kdot)
 
-    def second_moments(c: Array) -> Array:
-        return both(c, c, np.ones_like(c))[0]
-
     same = x[:, None] == y[None, :]
     variances = [x * x + problem.bias**2, y * y + problem.bias**2]
     sigma_h = x[:, None] * y[None, :] + problem.bias**2
-    normal = 1 / second_moments(np.ones(1))[0]
+    normal = 1 / both(np.ones(1), np.ones(1), np.ones(1))[0][0]
     theta = sigma_h
     for _ in range(problem.depth):
         c1, c2 = (np.sqrt(v) for v in variances)
         r = np.where(same, 1.0, np.clip(sigma_h / (c1[:, None] * c2[None, :]), -1, 1))
-        k, kdot = _distinct(both, *np.broadcast_arrays(c1[:, None], c2[None, :], r))
-        sigma_h = normal * k + problem.bias**2
-        variances = [normal * second_moments(c) + problem.bias**2 for c in (c1, c2)]
-        theta = theta * (normal * kdot) + sigma_h
+        # the pairs, then each point with itself
+        first = np.concatenate([np.repeat(c1, len(c2)), c1, c2])
+        second = np.concatenate([np.tile(c2, len(c1)), c1, c2])
+        k, kdot = _distinct(both, first, second, np.append(r.ravel(), np.ones(len(c1) + len(c2))))
+        pairs, *alone = np.split(normal * k + problem.bias**2, [r.size, r.size + len(c1)])
+        sigma_h, variances = pairs.reshape(r.shape), alone
+        theta = theta * (normal * kdot[: r.size].reshape(r.shape)) + sigma_h
     return np.asarray(theta)
 
 
 def _distinct(both: Callable[..., tuple[Array, Array]], first: Array, second: Array, r: Array) -> tuple[Array, Array]:
     """Both expectations for all pairs (c1, c2, r); a pair and its mirror image are one."""
-    keys = np.stack([np.minimum(first, second).ravel(), np.maximum(first, second).ravel(), r.ravel()], axis=1)
+    keys = np.stack([np.minimum(first, second), np.maximum(first, second), r], axis=1)
     points, where = np.unique(keys, axis=0, return_inverse=True)
     k, kdot = both(*points.T)
-    where = where.reshape(r.shape)
-    return k[where], kdot[where]
+    return k[where.ravel()], kdot[where.ravel()]
 
 
 def predict(kernel: Array, cross: Array, problem: Problem) -> Array:
