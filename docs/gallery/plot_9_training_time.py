@@ -16,7 +16,7 @@ import holokern as hk
 
 x = np.array([-1.5, -1.0, -0.2, 0.4, 1.0, 1.6])[:, None]
 y = np.sin(2 * x[:, 0])
-wide = np.linspace(-2.5, 2.5, 200)[:, None]
+wide = np.linspace(-2.2, 2.2, 200)[:, None]
 model = hk.GradientDescentEnsemble("relu", depth=2, bias=0.3, learning_rate=1.0).fit(x, y)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharey=True)
 for axis, time in zip(axes, (0.0, 20.0, np.inf), strict=True):
@@ -24,7 +24,7 @@ for axis, time in zip(axes, (0.0, 20.0, np.inf), strict=True):
     axis.fill_between(wide[:, 0], mean - 2 * deviation, mean + 2 * deviation, alpha=0.3)
     axis.plot(wide[:, 0], mean)
     axis.plot(x[:, 0], y, "k.")
-    axis.set(title=f"time {time:g}")
+    axis.set(title=f"time {time:g}", ylim=(-3, 3))
 plt.show()
 
 # %%
