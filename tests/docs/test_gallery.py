@@ -20,8 +20,9 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_the_example_runs(path: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the gallery draws with matplotlib")
-    environment = {**os.environ, "MPLBACKEND": "Agg", "HOLOKERN_CACHE_DIR": str(tmp_path)}
+    # the matrices are small: threads of the linear algebra would only wait for each other
+    settings = {"MPLBACKEND": "Agg", "HOLOKERN_CACHE_DIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, **settings}
     command = [sys.executable, "-W", "error::UserWarning", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
