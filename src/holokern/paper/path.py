@@ -106,8 +106,8 @@ def _steps(ways: dict[int, Array]) -> tuple[Table, dict[str, dict[int, float]]]:
             "as in the paper; every step-th point is kept and the polygon divided equally. Errors are relative, the "
             "largest of all points, against quadrature.",
             "scipy is solve_ivp (RK45, rtol 1e-10, atol 1e-13 of the largest component) on our system of rank 5; the "
-            f"paper needs {PATH_SCIPY} s with scipy for step 1, with an atol that it does not tell. Errors multiply on the "
-            "way from point to point: hence more than 1e-10.",
+            f"paper needs {PATH_SCIPY} s with scipy for step 1, with an atol that it does not tell. Errors multiply on "
+            "the way from point to point: hence more than 1e-10.",
         ),
     )
     return table, seconds
