@@ -95,7 +95,11 @@ def activation_page(source: Any, *, timings: bool = True, **parameters: Any) -> 
         sections.append(html_table(method_times(activation)) + f'<p class="note">{escape(machine())}</p>')
     embedded = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     body = "\n".join(
-        ['<svg id="seed" hidden></svg>', *sections, f'<script type="application/json" id="data">{embedded}</script>']
+        [
+            '<svg id="seed" style="display: none"></svg>',
+            *sections,
+            f'<script type="application/json" id="data">{embedded}</script>',
+        ]
     )
     title = f"The activation {_name(activation)}"
     return ActivationPage(title, page_frame(title, body, style=_asset("css"), script=_asset("js")))

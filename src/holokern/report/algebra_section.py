@@ -13,7 +13,7 @@ from holokern.report.mathml import mathml
 __all__ = ["algebra_section", "closed_form_section", "formula", "refusal"]
 
 _OPEN = 2500
-_MOST = 400_000
+_MOST = 60_000
 
 
 def formula(source: str) -> str:
@@ -63,7 +63,7 @@ def _matrices(system: Any) -> str:
     source = system.latex()
     if len(source) > _MOST:
         return refusal(
-            f"The matrices take {len(source)} characters, too many for a page; print them with “holokern derive”."
+            f"The matrices take {len(source)} characters of LaTeX, too many for a page; “holokern derive” prints them."
         )
     state = " open" if len(source) <= _OPEN else ""
     return f"<details{state}><summary>The system of rank {system.rank}</summary>{formula(source)}</details>"

@@ -28,6 +28,7 @@ _FUNCTIONS = frozenset(
 _SPACES = {",": "0.167em", ":": "0.222em", ";": "0.278em", " ": "0.25em", "quad": "1em", "qquad": "2em", "!": "0"}
 _FENCES = {"(": "(", ")": ")", "[": "[", "]": "]", "|": "|", r"\{": "{", r"\}": "}", ".": "", r"\lvert": "|"}
 _ACCENTS = {"dot": "˙", "bar": "¯", "hat": "^", "tilde": "~", "overline": "¯"}
+_TALL = ("<mfrac", "<mtable", "<msqrt", "<mroot")
 _TABLES = {"pmatrix": "()", "bmatrix": "[]", "matrix": "", "array": "", "aligned": "", "cases": "{"}
 
 
@@ -137,7 +138,7 @@ class _Parser:
         if name in _SPACES:
             return f'<mspace width="{_SPACES[name]}"/>'
         if name in _ACCENTS:
-            return f'<mover accent="true">{self.atom()}<mo>{_ACCENTS[name]}</mo></mover>'
+            return f'<mover accent="true">{self.atom()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>'
         match name:
             case "frac":
                 return f"<mfrac>{self.atom()}{self.atom()}</mfrac>"
@@ -165,7 +166,8 @@ class _Parser:
         opening = self.fence()
         inner = "".join(self.row(lambda token: token == r"\right"))
         self.expect(r"\right")
-        return f"<mrow>{_bracket(opening)}{inner}{_bracket(self.fence())}</mrow>"
+        tall = any(tag in inner for tag in _TALL)
+        return f"<mrow>{_bracket(opening, tall)}{inner}{_bracket(self.fence(), tall)}</mrow>"
 
     def fence(self) -> str:
         token = self.take()
@@ -199,5 +201,6 @@ class _Parser:
         return f"<mrow>{_bracket(fences[0])}{shown}{_bracket(fences[1:])}</mrow>"
 
 
-def _bracket(sign: str) -> str:
-    return f'<mo stretchy="true" fence="true">{escape(sign)}</mo>' if sign else ""
+def _bracket(sign: str, tall: bool = True) -> str:
+    """A bracket; one that may stretch is wider even where it need not."""
+    return f'<mo stretchy="{str(tall).lower()}">{escape(sign)}</mo>' if sign else ""

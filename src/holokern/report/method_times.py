@@ -63,24 +63,24 @@ def _measure(activation: Any, methods: list[str], patience: float) -> dict[str, 
     lines: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
     found: dict[str, tuple[Cell, ...]] = {}
+    remark = ""
     try:
         with process.stdin as stream:
             stream.write(pickle.dumps((activation, methods)))
-        lines.get(timeout=_START)
+        json.loads(lines.get(timeout=_START))
         for name in methods:
             report(f"timing {name}")
-            line = lines.get(timeout=patience)
-            if not line:
-                break
-            found[name] = tuple(json.loads(line))
-    except (queue.Empty, BrokenPipeError):
-        pass
+            found[name] = tuple(json.loads(lines.get(timeout=patience)))
+    except queue.Empty:
+        remark = f"stopped after {patience:g} s"
+    except (BrokenPipeError, json.JSONDecodeError):
+        remark = "its process ended without a result"
     finally:
         process.kill()
         process.wait()
-    rest = [name for name in methods if name not in found]
-    if rest:
-        found[rest[0]] = (None, None, None, f"stopped after {patience:g} s")
+    # another process goes on after the method that took too long or took the process down
+    for name in [name for name in methods if name not in found][:1]:
+        found[name] = (None, None, None, remark)
     return found
 
 
@@ -96,7 +96,7 @@ def work() -> None:
     activation, methods = pickle.loads(sys.stdin.buffer.read())
     theta = np.arccos(np.linspace(-0.9, 0.9, _ANGLES))
     truth, scale = np.asarray(dual(activation, 1, 1, theta=theta).k), float(np.asarray(dual(activation, 1, 1, 1.0).k))
-    print("ready", flush=True)
+    print(json.dumps("ready"), flush=True)
     for name in methods:
         print(json.dumps(_timed(activation, name, theta, truth, scale)), flush=True)
 

@@ -1,8 +1,8 @@
 """Hermite coefficients in floating point for any activation, and quick values of k and k̇ from them.
 
 With γ_n(c) = E[He_n(z) σ(cz)]/√n!,  k = Σ γ_n(c1) γ_n(c2) r^n  and  c1 c2 k̇ = Σ n γ_n(c1) γ_n(c2) r^(n-1)
-[Daniely2016].  Where σ breaks, the terms of the slower series decay like n^(-3/2) (that of k̇ when σ̇ jumps, that of k
-when σ jumps); such a tail is f(N log 1/|r|) times its value at r = ±1, which a one-dimensional integral gives.
+[Daniely2016].  Where σ̇ jumps, the terms decay like n^(-5/2) and n^(-3/2), where σ jumps like n^(-3/2) and n^(-1/2).
+The tail after N terms is then a known function of N log 1/|r| times its value at r = ±1, a one-dimensional integral.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def spectrum(activation: Any, c: float = 1.0) -> Array:
     """
     sigma = as_activation(activation)
     side = Side.of(profile_of(sigma), np.array([float(c)]))
-    reach = HALF_RANGE + float(max(side.left[0], side.right[0]))
+    # the weight is the root of the density, which reaches √2 times as far
+    reach = np.sqrt(2) * HALF_RANGE + float(max(side.left[0], side.right[0]))
     breaks = side.breaks[0][np.abs(side.breaks[0]) < reach]
     z, weights = _panels(np.concatenate([[-reach], np.sort(breaks), [reach]]), min(_WIDTH, 2 * _WIDTH / c))
     root = np.exp(-(z**2) / 4)
@@ -70,16 +71,18 @@ def series_values(activation: Any, spectra: Spectra, c1: Array, c2: Array, theta
     aligned, opposite = (dual(activation, c1, c2, theta=angle) for angle in (0.0, np.pi))
     alternating = (-1.0) ** n
     near = np.asarray(aligned.k) - product.sum(axis=1), np.asarray(opposite.k) - product @ alternating
-    k = k + _sided(*near, r) * _fading(r)
+    fading, faster = _fading(r)
     if jumps:
+        k = k + _sided(*near, r) * fading
         # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k̇
         size = _sided(*near, r) * np.sqrt(TERMS) / 2 / (c1 * c2)[:, None]
         return k, kdot + size * np.where(r < 0, -1.0, 1.0) * _diverging(r)
+    k = k + _sided(*near, r) * faster
     near = (
         np.asarray(aligned.kdot) - slope_product.sum(axis=1),
         np.asarray(opposite.kdot) + slope_product @ alternating,
     )
-    return k, kdot + _sided(*near, r) * _fading(r)
+    return k, kdot + _sided(*near, r) * fading
 
 
 def _sided(positive: Array, negative: Array, r: Array) -> Array:
@@ -87,10 +90,11 @@ def _sided(positive: Array, negative: Array, r: Array) -> Array:
     return np.asarray(np.where(r >= 0, positive[:, None], negative[:, None]))
 
 
-def _fading(r: Array) -> Array:
-    """Σ n^(-3/2) |r|^n over n ≥ N, divided by its value at 1."""
+def _fading(r: Array) -> tuple[Array, Array]:
+    """Σ n^(-3/2) |r|^n over n ≥ N, divided by its value at 1, and the same for n^(-5/2)."""
     x = -TERMS * np.log(np.abs(r) + 1e-300)
-    return np.asarray(np.exp(-x) - np.sqrt(np.pi * x) * _erfc(np.sqrt(x)))
+    slow = np.exp(-x) - np.sqrt(np.pi * x) * _erfc(np.sqrt(x))
+    return slow, np.exp(-x) - 2 * x * slow
 
 
 def _diverging(r: Array) -> Array:

@@ -1,0 +1,144 @@
+"""The page about an activation: what it says, and what it does in a browser."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from holokern import Network, activation, dual
+from holokern.report import method_times as timing
+from holokern.report.activation_page import activation_page
+from holokern.report.algebra_section import algebra_section, closed_form_section, formula
+from holokern.report.method_times import method_times
+
+SLIDERS = {"c1": ("plot-k", "plot-kdot"), "c2": ("plot-k", "plot-kdot"), "depth": ("plot-circle", "plot-length")}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Files for ELU (large matrices, Φ₂ in its closed form) and for the step (no NTK)."""
+    folder = tmp_path_factory.mktemp("pages")
+    for name in ("elu", "step"):
+        (folder / f"{name}.html").write_text(activation_page(name, timings=False).html, encoding="utf-8")
+    return folder
+
+
+def test_the_page_is_one_file_with_every_part(pages) -> None:
+    for name in ("elu", "step"):
+        page = (pages / f"{name}.html").read_text(encoding="utf-8")
+        assert "://" not in page
+        assert len(page) < 400_000
+        for anchor in ("algebra", "closed", "dual", "spectrum", "network"):
+            assert f'<section id="{anchor}">' in page
+        assert not re.search(r"\b(NaN|Infinity)\b", page.split('id="data">')[1].split("</script>")[0])
+
+
+def test_a_jump_has_no_ntk_and_no_edge(pages) -> None:
+    page = (pages / "step.html").read_text(encoding="utf-8")
+    assert "the NTK does not exist" in page
+    assert "there is no edge" in page
+    assert "the NTK does not exist" not in (pages / "elu.html").read_text(encoding="utf-8")
+
+
+def test_activations_without_algebra_or_closed_form_say_why() -> None:
+    assert "infinitely many complex poles" in algebra_section(activation("tanh"))
+    assert "no closed form" in closed_form_section(activation("tanh"))
+    assert "no closed form" in closed_form_section(activation("resin"))
+    assert "<math" in algebra_section(activation("resin"))
+
+
+def test_text_is_escaped() -> None:
+    assert formula(r"\unknown{<b>}") == ('<div class="formula" tabindex="0"><code>\\unknown{&lt;b&gt;}</code></div>')
+    page = activation_page("Piecewise((u, u > 0), (0, u <= 0))", timings=False).html
+    assert "<h1>The activation Piecewise((u, u &gt; 0)" in page
+
+
+def test_methods_are_timed_or_say_why_not(monkeypatch) -> None:
+    monkeypatch.setattr(timing, "_METHODS", ("closed", "quadrature"))
+    table = method_times(activation("tanh"), patience=60)
+    (closed, quadrature) = table.rows
+    assert closed[1] is None
+    assert "not holonomic" in str(closed[4])
+    assert quadrature[1] > 0
+    assert quadrature[2] > 0
+    assert quadrature[3] < 1e-12
+
+
+def test_a_method_that_takes_too_long_is_stopped(monkeypatch) -> None:
+    monkeypatch.setattr(timing, "_METHODS", ("closed", "hgm"))
+    monkeypatch.setattr(timing, "_WORKER", "import time; print(0, flush=True); time.sleep(60)")
+    table = method_times(activation("relu"), patience=0.2)
+    assert [row[-1] for row in table.rows] == ["stopped after 0.2 s"] * 2
+
+
+def test_a_process_that_dies_leaves_a_remark(monkeypatch) -> None:
+    monkeypatch.setattr(timing, "_METHODS", ("closed",))
+    monkeypatch.setattr(timing, "_WORKER", "raise SystemExit(1)")
+    ((_, *numbers, remark),) = method_times(activation("relu"), patience=5).rows
+    assert numbers == [None] * 3
+    assert remark == "its process ended without a result"
+
+
+# -- in Chromium -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_legible_and_quiet(pages, chromium, legibility_problems, width: int, dark: bool) -> None:
+    for name in ("elu", "step"):
+        path = pages / f"{name}.html"
+        tab = chromium.open(path, width, dark)
+        assert tab.complaints == []
+        assert tab.requests == [path.resolve().as_uri()]
+        assert legibility_problems(tab) == []
+        background = tab.run("getComputedStyle(document.body).backgroundColor")
+        assert (max(map(int, re.findall(r"\d+", background))) < 64) is dark
+        # every chart is there, inside its column
+        assert tab.run("document.querySelectorAll('.plot svg').length") == len(
+            re.findall('class="plot"', path.read_text(encoding="utf-8"))
+        )
+        tab.close()
+
+
+def test_sliders_redraw_the_curves(pages, chromium) -> None:
+    tab = chromium.open(pages / "elu.html")
+
+    def curves(chart: str) -> list[str]:
+        found = tab.run(f"[...document.querySelectorAll('#{chart} path.curve')].map((p) => p.getAttribute('d'))")
+        assert found
+        assert all(len(path) > 30 and "NaN" not in path for path in found)
+        return found
+
+    for slider, charts in SLIDERS.items():
+        before = [curves(chart) for chart in charts]
+        shown = tab.run(f"document.getElementById('{slider}-value').textContent")
+        tab.run(f"(() => {{ const s = document.getElementById('{slider}'); s.value = s.max; "
+                "s.dispatchEvent(new Event('input')); })()")  # fmt: skip
+        assert tab.run(f"document.getElementById('{slider}-value').textContent") != shown
+        for chart, old in zip(charts, before, strict=True):
+            assert curves(chart) != old
+    assert tab.complaints == []
+    tab.close()
+
+
+def test_the_browser_computes_what_holokern_computes(pages, chromium) -> None:
+    tab = chromium.open(pages / "elu.html")
+    thetas = [0.1, 0.9, 1.6, 2.8]
+    found = tab.run(f"holokern.curves(0.7, 2.3, {thetas})")
+    truth = dual("elu", 0.7, 2.3, theta=thetas)
+    assert found["k"] == pytest.approx(truth.k, rel=1e-4)
+    assert found["kdot"] == pytest.approx(truth.kdot, rel=1e-4)
+
+    angles = [0.0, 0.3, 1.0, 2.0, math.pi]
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    # the page starts from Σ⁰ = cos φ + σ_b², and so does a network on the circle of radius (2/w)^(1/2)
+    weight, bias, depth = 1.7, 0.4, 4
+    (*_, last) = tab.run(f"holokern.network({weight}, {bias}, {depth}, {angles})")
+    net = Network("elu", depth, bias=bias, weight_variance=weight)
+    scaled = points * math.sqrt(2 / weight)
+    assert last["sigma"] == pytest.approx(net.nngp(scaled[:1], scaled)[0], rel=1e-3)
+    assert last["tangent"] == pytest.approx(net.ntk(scaled[:1], scaled)[0], rel=1e-3)
+    tab.close()

@@ -1,0 +1,81 @@
+"""Floating-point Hermite coefficients against balls, and the tables of a page against `dual`."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from holokern import activation, dual
+from holokern.dual.hermite import hermite_coefficients
+from holokern.errors import BadInput
+from holokern.report.edge import edge_of_chaos
+from holokern.report.spectrum import series_values, spectrum
+from holokern.report.value_tables import read_sigma, value_tables
+
+
+@pytest.mark.parametrize(("name", "c"), [("relu", "1"), ("gelu", "1/2"), ("hardtanh", "2"), ("exp", "3")])
+def test_coefficients_are_those_of_difference_hgm(name: str, c: str) -> None:
+    count = 40
+    exact = [
+        float(value) / math.sqrt(math.factorial(n)) for n, value in enumerate(hermite_coefficients(name, count, c))
+    ]
+    number = float(np.divide(*map(float, c.split("/")))) if "/" in c else float(c)
+    scale = np.linalg.norm(exact)
+    # exp(3z) is as large as 1e8 where its coefficients come from
+    assert np.max(np.abs(spectrum(name, number)[:count] - exact)) < (1e-12 if name == "exp" else 2e-14) * scale
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"),
+    # measured: 5e-7, 2e-16, 7e-5, 6e-5; the worst is that of k̇ where the modelled tail begins
+    [("relu", 2e-6), ("tanh", 1e-14), ("step", 2e-4), ("softshrink", 2e-4)],
+)
+def test_the_series_holds_at_all_angles(name: str, bound: float) -> None:
+    sigma = activation(name)
+    theta = np.array([1e-3, 0.02, 0.1, 0.5, 1.7, 3.0, np.pi - 0.01])
+    c1, c2 = np.array([1.0, 0.7]), np.array([1.0, 1.9])
+    k, kdot = series_values(sigma, lambda c: spectrum(sigma, c), c1, c2, theta)
+    truth = dual(sigma, c1[:, None], c2[:, None], theta=theta)
+    assert np.max(np.abs(k - truth.k)) < bound
+    assert np.max(np.abs(kdot - truth.kdot) / (1 + np.abs(truth.kdot))) < bound
+
+
+@pytest.mark.parametrize("name", ["step", "elu"])
+def test_tables_know_their_error(name: str) -> None:
+    sigma = read_sigma(activation(name))
+    tables = value_tables(sigma)
+    assert tables.error < 3e-5
+    assert tables.wide == (0.125, 8.0)
+    data = json.loads(json.dumps(tables.data(), allow_nan=False))
+    assert len(data["pair"]) == len(data["pair"][0]) == len(tables.pair)
+    # a point that neither the tables nor their measurement saw
+    c, theta = 1.3, 0.77
+    series = np.polynomial.chebyshev.chebval(np.log(c) / np.log(8), np.array(data["diagonal"]))
+    rho = np.polynomial.chebyshev.chebval(2 * theta / np.pi - 1, series)
+    norm = np.exp(np.polynomial.chebyshev.chebval(np.log(c) / np.log(8), data["logNorm"]))
+    assert rho * norm**2 == pytest.approx(dual(name, c, c, theta=theta).k, rel=1e-4)
+
+
+@pytest.mark.parametrize("text", ["0", "3"])
+def test_constants_are_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="constant"):
+        read_sigma(activation(text))
+
+
+def test_the_edge_of_chaos_by_its_definition() -> None:
+    parts = edge_of_chaos(read_sigma(activation("tanh")), (0.125, 8.0))
+    assert [part.stable for part in parts] == [True]
+    weight, bias = parts[0].weight[100], parts[0].bias[100]
+    fixed = np.geomspace(0.125, 8.0, 400)[100]
+    assert weight**2 * dual("tanh", fixed, fixed, 1.0).k + bias**2 == pytest.approx(fixed**2, rel=1e-12)
+    assert weight**2 * dual("tanh", fixed, fixed, 1.0).kdot == pytest.approx(1, rel=1e-12)
+
+
+def test_the_edge_of_homogeneous_and_jumping_activations() -> None:
+    (part,) = edge_of_chaos(read_sigma(activation("relu")), (0.125, 8.0))
+    assert part.weight == pytest.approx([math.sqrt(2)], rel=1e-12)
+    assert part.bias == pytest.approx([0], abs=1e-9)
+    assert edge_of_chaos(read_sigma(activation("step")), (0.125, 8.0)) == []
