@@ -42,7 +42,7 @@ def number(value: Any, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> number(0.012345), number(1234.5), number(3e-13), number(None), number("x"), number(7)
+    >>> number(0.012345), number(1234.6), number(3e-13), number(None), number("x"), number(7)
     ('0.012', '1235', '3e-13', '–', 'x', '7')
     """
     if value is None:
@@ -62,7 +62,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _algebra_cell(result: dict[str, Any]) -> str:
-    return number(result["seconds"]) if result["seconds"] is not None else result["note"] or "–"
+    return number(result["seconds"]) if result["seconds"] is not None else result["note"].replace("-", "–")
 
 
 def derivations(folder: Path) -> str:
@@ -79,7 +79,8 @@ def derivations(folder: Path) -> str:
     ]
     used = "; ".join(f"{name} {value}" for name, value in data["versions"].items())
     heads = ("case", "rank", "holokern", "holokern by restriction", "Singular", "Macaulay2", "the paper")
-    return f"{table(heads, rows)}\n\nCPU seconds, without cache. {used}."
+    notes = f"CPU seconds, without cache; > means stopped after so long by the clock. {used}."
+    return f"{table(heads, rows)}\n\n{notes}"
 
 
 def _values(wanted: str) -> Callable[[Path], str]:
@@ -100,8 +101,97 @@ def _values(wanted: str) -> Callable[[Path], str]:
     return block
 
 
+def ensemble(folder: Path) -> str:
+    """Gradient-descent ensembles against neural-tangents."""
+    data = load("ensemble", folder)
+    heads = ("activation", "layers trained", "time", "largest difference of means", "of covariances")
+    rows = [[row[name] for name in ("activation", "trained", "time", "mean", "cov")] for row in data["rows"]]
+    setting = f"Depth {data['depth']}, bias {data['bias']}, weight variance {data['variance']}, rate {data['rate']}"
+    return f"{table(heads, rows)}\n\n{setting}; largest difference {number(data['largest'])}."
+
+
+def wide_network(folder: Path) -> str:
+    """Trained networks of finite width within the predicted band."""
+    data = load("wide_network", folder)
+    rows = [[f"{n}", f"{100 * data[f'within_{n}_std']:.1f} %", normal] for n, normal in ((1, "68.3 %"), (2, "95.4 %"))]
+    setting = f"{data['seeds']} networks of width {data['width']}, {data['steps']} steps of gradient descent"
+    return f"{table(('deviations', 'outputs inside the band', 'of a normal law'), rows)}\n\n{setting}."
+
+
+def kernels(folder: Path) -> str:
+    """CPU seconds of kernel matrices beside a closed form in numpy and neural-tangents."""
+    data = load("kernel", folder)
+    reference = {row["N"]: row["seconds"] for row in data["numpy"]}
+    peers = {(row["activation"], row["N"]): row["seconds"] for row in data["peer"]}
+    rows = []
+    for row in data["ours"]:
+        peer = peers.get((row["activation"], row["N"]))
+        ratios = reference[row["N"]] / row["seconds"], peer and peer / row["seconds"]
+        rows.append([row["activation"], row["N"], row["first"], row["seconds"], *ratios, row["error"]])
+    heads = ("activation", "N", "first s", "CPU s", "numpy's ReLU / ours", "neural-tangents / ours", "relative error")
+    largest = max(row["N"] for row in data["ours"])
+    memory = ", ".join(f"{number(used['ratio'])} for {name}" for name, used in data.get("memory", {}).items())
+    notes = (
+        f"Three hidden layers, NNGP and NTK together, one core. Peak memory over results and input at N = {largest}: "
+    )
+    return f"{table(heads, rows)}\n\n{notes}{memory or 'not measured'}."
+
+
+def _accuracy(mean: dict[str, Any]) -> str:
+    return f"{mean['mean']:.2f} ± {mean['std']:.2f}" if mean["sets"] else "–"
+
+
+def uci(folder: Path) -> str:
+    """Mean accuracies over the UCI sets, one line a run and activation, beside the published ones."""
+    runs = {path.stem: load(path.stem, folder) for path in sorted(folder.glob("uci*.json"))}
+    if not runs:
+        raise MissingResult(f"{folder} has no uci*.json; run benchmarks/uci.py with --output {folder}")
+    rows: list[list[Any]] = []
+    for name, data in runs.items():
+        rows += [[f"{name}: NTK, {a}", mean["sets"], _accuracy(mean)] for a, mean in data["means"].items()]
+        if "chosen" in data:
+            chosen = data["chosen"]
+            rows.append([f"{name}: NTK, activation chosen by validation", chosen["sets"], _accuracy(chosen)])
+    published = next(iter(runs.values()))["published"]
+    rows += [[f"published: {name}", 90, mean] for name, mean in published.items()]
+    return table(("classifier", "sets", "mean accuracy"), rows)
+
+
+def _method_row(folder: Path, title: str, method: str) -> dict[str, Any]:
+    """One row of a table of benchmarks/values.py, by the names of its columns."""
+    found = next(item for item in load("values", folder)["tables"] if item["title"].endswith(title))
+    row = next(row for row in found["rows"] if row[0] == method)
+    return dict(zip(found["columns"], row, strict=True))
+
+
+def highlights(folder: Path) -> str:
+    """What a reader of README.md may want to know first, in a few lines."""
+    derived = {row["case"]: row for row in load("algebra", folder)["rows"]}
+    lines = []
+    for label, whole, paper in (
+        ("ReSin", "resin", "paper's ReSin operator"),
+        ("GELU", "gelu", "paper's GELU operator"),
+    ):
+        ours, same = derived[whole]["ours"], derived[paper]
+        lines.append(
+            f"- the holonomic system of {label}: {number(ours['seconds'])} s (rank {ours['rank']}); from the paper's "
+            f"own operator {number(same['ours']['seconds'])} s (rank {same['ours']['rank']}), where the paper reports "
+            f"{number(same['paper'])} s;"
+        )
+    for label in ("GELU", "ReSin"):
+        row = _method_row(folder, label, "compiled")
+        paper = _method_row(folder, label, "hgm, solve_ivp as in the paper")["paper s"]
+        lines.append(
+            f"- the tangent kernel of the paper's 15 points for {label}: {number(row['CPU s'])} s compiled (first use "
+            f"{number(row['first s'])} s), error {number(row['largest error'])}; "
+            f"the paper's HGM took {number(paper)} s;"
+        )
+    return "\n".join(lines).removesuffix(";") + ".\n\nCPU seconds on one core of the machine of `benchmarks/results`."
+
+
 #: Name of a block -> its text from the folder of results.
 BLOCKS: dict[str, Callable[[Path], str]] = {
+    "highlights": highlights,
     "derivations": derivations,
     "values.derivations": _values("Derivations"),
     "values.points": _values("ReSin at the paper's"),
@@ -109,6 +199,10 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "values.relu": _values("Tangent kernel of 15 points, ReLU"),
     "values.gelu": _values("Tangent kernel of 15 points, GELU"),
     "values.resin": _values("Tangent kernel of 15 points, ReSin"),
+    "ensemble": ensemble,
+    "wide_network": wide_network,
+    "kernels": kernels,
+    "uci": uci,
 }
 
 
