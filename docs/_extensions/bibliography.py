@@ -42,7 +42,8 @@ class Bibliography(Directive):
         found = nodes.definition_list()
         for key, body in entries:
             fields = {name.lower(): _plain(value) for name, value in _FIELD.findall(body)}
-            line = nodes.paragraph("", "", nodes.Text(f"{_authors(fields['author'])}. "))
+            people = _authors(fields["author"]) if "author" in fields else f"{_authors(fields['editor'])} (ed.)"
+            line = nodes.paragraph("", "", nodes.Text(f"{people}. "))
             line += nodes.emphasis("", fields["title"])
             line += nodes.Text(". " + ", ".join(fields[name] for name in _ARTICLE if name in fields) + ".")
             term = nodes.term("", key)
