@@ -13,7 +13,7 @@ from holokern.dual.compiled import compile_dual
 from holokern.dual.compiled_factors import localise
 from holokern.dual.quadrature import norms
 from holokern.errors import BadInput, Unsupported
-from holokern.network.array_layer import ArrayLayer, Pairs, safe_root
+from holokern.network.array_layer import ArrayLayer, Pairs, limits_at_zero, safe_root
 from holokern.network.plan import LayerSpec
 from holokern.network.recursion import Diagonals
 from holokern.network.tangent import jumping, require_tangent
@@ -129,11 +129,16 @@ class ArrayKernel:
 def _layers(specs: tuple[LayerSpec, ...], low: float, high: float, dropped: float) -> tuple[ArrayLayer, ...]:
     """The layers for deviations in [low, high] before the first; equal layers share one object."""
     c = np.geomspace(low, high, _SAMPLES)
+    # A zero vector leaves zero at the first layer with σ(0) ≠ 0; a bias is part of the deviations from the start.
+    origin = 0.0 if specs[0].bias == 0 else None
     ranges: dict[LayerSpec, tuple[float, float]] = {}
     for spec in specs:
         before = ranges.get(spec, (np.inf, 0.0))
         ranges[spec] = min(before[0], float(np.min(c)) / _MARGIN), max(before[1], float(np.max(c)) * _MARGIN)
         c = np.sqrt(spec.weight * norms(spec.activation, c) ** 2 + spec.bias**2 + (c**2 if spec.residual else 0.0))
+        if origin == 0.0:
+            origin = float(np.sqrt(spec.weight)) * limits_at_zero(spec.activation)[0]
+            c = np.append(c, origin) if origin else c
     made = {}
     for spec, ends in ranges.items():
         try:

@@ -19,7 +19,7 @@ from holokern.dual.panels import Array
 from holokern.dual.profile import germ
 from holokern.network.plan import LayerSpec
 
-__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "safe_root"]
+__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "limits_at_zero", "safe_root"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ArrayLayer:
         """From a compiled dual activation, without the terms below ``dropped``."""
         gap, bend, slope = (Series.of(factors, dropped) for factors in (local.gap, local.bend, local.slope))
         sigma = spec.activation
-        return cls(spec, local, gap, bend, slope, _radicals(sigma, local), _limits(sigma, local))
+        return cls(spec, local, gap, bend, slope, _radicals(sigma, local), limits_at_zero(sigma))
 
     def side(self, xp: Any, c: Any) -> Side:
         """What the layer needs to know of points with these deviations; NaN for those outside its range."""
@@ -231,13 +231,21 @@ def _radicals(activation: Any, local: LocalDual) -> Array:
     return np.stack(rows) @ chebyshev_matrix(count).T
 
 
-def _limits(activation: Any, local: LocalDual) -> tuple[float, float, float, float]:
+def limits_at_zero(activation: Any) -> tuple[float, float, float, float]:
+    """The limits of n, d, E[σ(cz)] and E[σ̇(cz)] as c → 0.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> limits_at_zero(activation("sigmoid"))
+    (0.5, 0.25, 0.5, 0.25)
+    """
     limit = germ(activation)
     ends = np.array([1.0, -1.0])
     right, left = (float(v) for v in limit.value(ends))
     tilts = np.asarray(limit.slope(ends), dtype=float)
     # A jump has no slope; a slope that is infinite at zero leaves the limit without its first-order term.
-    tilts = tilts if local.whole.has_slope and np.all(np.isfinite(tilts)) else np.zeros(2)
+    tilts = tilts if activation.jump_order != 0 and np.all(np.isfinite(tilts)) else np.zeros(2)
     return (
         float(np.sqrt((right**2 + left**2) / 2)),
         float(np.sqrt(np.mean(tilts**2))),
