@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from holokern.dual import dual
+from holokern.activation import activation
+from holokern.dual import dual, enclose
+from holokern.dual.unbounded import infinite_slope_sign
+from holokern.errors import BadInput, Unsupported
 
 SMOOTH_AND_KINKED = ["relu", "gelu", "tanh", "elu", "hardtanh", "relu6", "resin", "cos", "softsign", "leaky_relu"]
 
@@ -79,3 +82,43 @@ def test_jump_at_zero_with_a_slope_as_c_vanishes():
     assert dual("Heaviside(u)*(1 + u)", 0, 1, 0.2).kdot == np.inf
     assert dual("Heaviside(u) - 5*u", 0, 1, 0.2).kdot == -np.inf
     assert dual("Heaviside(u - 1)", 0, 1, 0.2).kdot == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "plus", "minus"),
+    [
+        ("Abs(u)^(1/2)", np.inf, -np.inf),
+        ("Abs(u)^(1/4)", np.inf, -np.inf),
+        ("Heaviside(u)*sqrt(u)", np.inf, 0.0),
+        ("log(Abs(u))", np.inf, -np.inf),
+        ("u*Abs(u)^(-1/2)", np.inf, np.inf),
+    ],
+)
+def test_slopes_that_are_not_square_integrable(text, plus, minus):
+    """E[σ̇²] is infinite, so k̇ is at r = 1 and, where both singular sides meet, at r = -1."""
+    v = dual(text, [1, 2, 1], [1, 0.5, 1], [1, 1, -1])
+    assert v.kdot.tolist() == [plus, plus, minus]
+    assert np.all(np.isfinite(v.k))
+    # k̇ grows towards that
+    near = dual(text, 1, 1, theta=np.array([1e-2, 1e-3]), method="hgm").kdot
+    assert near[1] > near[0] > 0
+
+
+def test_steep_slopes_that_are_square_integrable_or_do_not_meet():
+    assert np.isfinite(dual("Abs(u)^(3/4)", 1, 1, 1).kdot)
+    # E[(3/4)²|z|^(-1/2)]
+    assert dual("Abs(u)^(3/4)", 1, 1, 1).kdot == pytest.approx(9 / 16 * 1.7200799746, rel=1e-9)
+    points = np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 1.0]), np.array([1.0, 1.0, -1.0])
+    assert infinite_slope_sign(activation("Abs(u - 1)^(1/2)"), *points).tolist() == [1, 0, 0]
+    assert infinite_slope_sign(activation("sqrt(Abs(u^2 - 1))"), *points).tolist() == [1, 0, -1]
+
+
+def test_an_activation_that_is_not_square_integrable_is_refused():
+    for method in ("auto", "quadrature"):
+        with pytest.raises(BadInput, match="square-integrable"):
+            dual("Abs(u)^(-3/4)", 1, 1, 0.5, method=method)
+
+
+def test_enclose_refuses_unbounded_slopes_at_once():
+    with pytest.raises(Unsupported, match="unbounded"):
+        enclose("Abs(u)^(3/4)", 1, 1, "1/2")

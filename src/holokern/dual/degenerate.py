@@ -9,6 +9,8 @@ For σ with jumps J_b at b, k̇ has the terms
   pairs; pairs that do not meet give nothing, and neither do pairs whose sum cancels;
 - δσ̇: J_b φ(b/c1)/c1 times σ̇ at the matching point ±c2 b/c1, the mean of both sides if σ̇ breaks there.
 
+Where σ̇ is unbounded at breaks that meet, k̇ at r = ±1 may be infinite as well: see :mod:`holokern.dual.unbounded`.
+
 As c → 0 a jump at zero makes k̇ infinite, jumps elsewhere disappear.
 """
 
@@ -23,6 +25,7 @@ from holokern.dual.pairing import Moments, Resolution, Side, conditional, diagon
 from holokern.dual.panels import Array
 from holokern.dual.profile import Profile, germ, profile_of
 from holokern.dual.quadrature import FINE, Estimate, joint_density, refine
+from holokern.dual.unbounded import infinite_slope_sign
 
 __all__ = ["is_degenerate", "limits"]
 
@@ -86,8 +89,11 @@ def _aligned(activation: Any, small: Array, large: Array, theta: Array, toleranc
     profile = profile_of(activation)
     f, g = Side.of(profile, large), Side.of(profile, small)
     result = _integrals(f, g, theta, tolerance, with_deltas_of_g=False)
+    sign = np.where(theta <= 0, 1.0, -1.0)
+    infinite = infinite_slope_sign(activation, large, small, sign)
+    result.kdot[:] = np.where(infinite == 0, result.kdot, np.copysign(np.inf, infinite))
+    result.kdot_error[infinite != 0] = 0.0
     if np.any(profile.jumps):
-        sign = np.where(theta <= 0, 1.0, -1.0)
         finite, meeting = _aligned_deltas(f, g, sign)
         result.kdot[:] = np.where(meeting == 0, result.kdot + finite, np.copysign(np.inf, meeting))
         result.kdot_error[:] = np.where(meeting == 0, result.kdot_error + 1e-15 * np.abs(finite), 0.0)

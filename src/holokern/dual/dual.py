@@ -13,6 +13,7 @@ from holokern.dual.inputs import Covariances, covariances
 from holokern.dual.panels import Array
 from holokern.dual.quadrature import Estimate, norms
 from holokern.dual.registry import method_named, methods
+from holokern.dual.unbounded import not_square_integrable
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, NotHolonomic, PrecisionLost, TooLarge, Unsupported
 
@@ -119,7 +120,7 @@ def _check_range(sigma: Any, points: Covariances, k: Array) -> None:
 
 
 def _check_defined(sigma: Any) -> None:
-    """Refuse σ that is not a real number somewhere between its breaks, or has a pole that the algebra sees."""
+    """Refuse σ that is not a real number somewhere between its breaks, or not square-integrable as the algebra sees."""
     if not sigma.is_holonomic:
         with suppress(NotHolonomic, Unsupported, TooLarge):
             _ = sigma.annihilator
@@ -129,6 +130,9 @@ def _check_defined(sigma: Any) -> None:
         unreal = u[np.isnan(sigma(u))]
     if len(unreal):
         raise BadInput(f"{sigma} is not a real number at u = {unreal[0]:g}; use Abs or cases to make it real")
+    reason = not_square_integrable(sigma)
+    if reason is not None:
+        raise BadInput(f"E[σ²] of {sigma} is infinite: {reason}; dual activations need a square-integrable σ")
 
 
 def _names(sigma: Any, method: str, options: dict[str, Any]) -> tuple[str, ...]:

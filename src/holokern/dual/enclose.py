@@ -18,6 +18,7 @@ from holokern.dual.conditional import mixed_moment, mixed_slope
 from holokern.dual.enclose_limits import aligned, with_zero_deviation
 from holokern.dual.moments import Number, bits_above, hermite_moment, piece_line, read_number, second_moment, to_ball
 from holokern.dual.series import hermite_series, terms_needed
+from holokern.dual.unbounded import growing_breaks
 from holokern.errors import (
     BadInput,
     CheckFailed,
@@ -133,6 +134,12 @@ def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, meth
     sigma = as_activation(activation)
     first, second, correlation = read_number("c1", c1), read_number("c2", c2), read_number("r", r)
     _check(first, second, correlation, digits, method)
+    steep = growing_breaks(sigma)
+    if steep:
+        raise Unsupported(
+            f"the derivative of {sigma} is unbounded at u = {steep[0].point:g}, where rigorous integrals do not "
+            "converge; use hk.dual, which estimates its error"
+        )
     bits = ceil(digits * log2(10)) + _GUARD_BITS
     routes = _routes(sigma, (first, second, correlation), bits, method)
     with ctx.workprec(_ROUGH_BITS):
