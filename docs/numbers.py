@@ -102,12 +102,16 @@ def _values(wanted: str) -> Callable[[Path], str]:
 
 
 def ensemble(folder: Path) -> str:
-    """Gradient-descent ensembles against neural-tangents."""
+    """Gradient-descent ensembles against neural-tangents: the largest differences over all times."""
     data = load("ensemble", folder)
-    heads = ("activation", "layers trained", "time", "largest difference of means", "of covariances")
-    rows = [[row[name] for name in ("activation", "trained", "time", "mean", "cov")] for row in data["rows"]]
+    worst: dict[tuple[str, str], list[float]] = {}
+    for row in data["rows"]:
+        mean, cov = worst.get((row["activation"], row["trained"]), [0.0, 0.0])
+        worst[row["activation"], row["trained"]] = [max(mean, row["mean"]), max(cov, row["cov"])]
+    times = ", ".join(dict.fromkeys(row["time"] for row in data["rows"]))
+    heads = ("activation", "layers trained", "largest difference of means", "of covariances")
     setting = f"Depth {data['depth']}, bias {data['bias']}, weight variance {data['variance']}, rate {data['rate']}"
-    return f"{table(heads, rows)}\n\n{setting}; largest difference {number(data['largest'])}."
+    return f"{table(heads, [[*key, *gaps] for key, gaps in worst.items()])}\n\n{setting}; at the times {times}."
 
 
 def wide_network(folder: Path) -> str:
