@@ -77,7 +77,8 @@ def width(problem: Problem) -> Findings:
         (
             f"Frobenius norm of the difference from Θ on the {len(problem.x)} training points, relative to that of Θ; "
             f"root mean square of {_NETWORKS} random networks, {problem}.",
-            f"Expected: width^(-1/2). Fitted exponents: {', '.join(rates)}.",
+            "The theorem of Arora et al. says that the distance tends to zero; independent terms let expect the "
+            f"rate width^(-1/2). Fitted exponents: {', '.join(rates)}.",
         ),
     )
     chart = Chart("width", "Finite networks against Θ", "width", "relative distance", tuple(series), log="xy")
