@@ -17,13 +17,10 @@ def differences():
     """Central differences of Σ weights·kernel(x, y) in every coordinate of x, y being held."""
 
     def of(kernel, weights, x, y, step=1e-5):
-        result = np.zeros_like(x)
-        for i in range(len(x)):
-            for j in range(x.shape[1]):
-                moved = np.stack([x[i], x[i]])
-                moved[:, j] += step, -step
-                ahead, back = kernel(moved, y)
-                result[i, j] = weights[i] @ (ahead - back) / (2 * step)
-        return result
+        moves = step * np.concatenate([np.eye(x.shape[1]), -np.eye(x.shape[1])])
+        # All moved points in one matrix: one row of the result for each point, sign and coordinate.
+        moved = kernel((x[:, None, :] + moves).reshape(-1, x.shape[1]), y)
+        ahead, back = np.moveaxis(moved.reshape(len(x), 2, x.shape[1], len(y)), 1, 0)
+        return np.einsum("ij,idj->id", weights[: len(x)], ahead - back) / (2 * step)
 
     return of
