@@ -57,7 +57,7 @@ def number(value: Any, digits: int = 2) -> str:
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table in markdown; the first column holds names."""
     lines = ["| " + " | ".join(columns) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
-    lines += ["| " + " | ".join(number(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(number(cell).strip().replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
@@ -180,7 +180,7 @@ def highlights(folder: Path) -> str:
         lines.append(
             f"- the holonomic system of {label}: {number(ours['seconds'])} s (rank {ours['rank']}); from the paper's "
             f"own operator {number(same['ours']['seconds'])} s (rank {same['ours']['rank']}), where the paper reports "
-            f"{number(same['paper'])} s;"
+            f"{number(same['paper'], 3)} s;"
         )
     for label in ("GELU", "ReSin"):
         row = _method_row(folder, label, "compiled")
@@ -188,7 +188,7 @@ def highlights(folder: Path) -> str:
         lines.append(
             f"- the tangent kernel of the paper's 15 points for {label}: {number(row['CPU s'])} s compiled (first use "
             f"{number(row['first s'])} s), error {number(row['largest error'])}; "
-            f"the paper's HGM took {number(paper)} s;"
+            f"the paper's HGM took {number(paper, 3)} s;"
         )
     return "\n".join(lines).removesuffix(";") + ".\n\nCPU seconds on one core of the machine of `benchmarks/results`."
 
