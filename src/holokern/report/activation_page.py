@@ -199,12 +199,13 @@ def _slider(name: str, symbol: str, limits: tuple[float, float], start: float, l
 def _introduction(sigma: Sigma) -> str:
     activation = sigma.activation
     norm = float(sigma.norms(np.ones(1))[0])
+    mean = float(sigma.spectrum(1.0)[0])
     facts = [
         ("breaks", ", ".join(map(str, activation.breaks)) or "none"),
         ("smoothness", _smoothness(activation)),
         ("symmetry", activation.parity or "neither even nor odd"),
         ("holonomic", "yes" if activation.is_holonomic else "no"),
-        ("E[σ(z)]", f"{float(sigma.spectrum(1.0)[0]):.10g}"),
+        ("E[σ(z)]", f"{mean if abs(mean) > 1e-14 * norm else 0.0:.10g}"),
         ("E[σ(z)²]", f"{norm**2:.10g}"),
         (_C, f"{norm**-2:.10g}, the reciprocal: the weight variance that keeps the variance 1"),
     ]
@@ -284,7 +285,7 @@ def _network_section(
         f"<p>A layer takes the variance c² to {_W}² E[σ(cz)²] + {_B}². The sliders start at {_W}² = {_C}, which keeps "
         f'c = 1 without biases.</p><div class="controls">{controls}</div>'
         f"{_plots('plot-length', 'plot-correlation')}<h3>Edge of chaos</h3><p>{_edge_text(sigma, tables, edge)}</p>"
-        f'{_plots("plot-edge")}<p id="edge-reading" aria-live="polite"></p>'
+        f'{"" if sigma.jumps else _plots("plot-edge")}<p id="edge-reading" aria-live="polite"></p>'
         f"<h3>NNGP and NTK on the circle</h3><p>For points of the unit circle at the angle φ, Σ⁰ = cos φ + {_B}², and "
         f"so on through all hidden layers.</p>{_ntk_refusal(sigma)}{_plots('plot-circle')}"
         '<p id="circle-reading" aria-live="polite"></p></section>'

@@ -138,7 +138,8 @@ class _Parser:
         if name in _SPACES:
             return f'<mspace width="{_SPACES[name]}"/>'
         if name in _ACCENTS:
-            return f'<mover accent="true">{self.atom()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>'
+            # not as an accent, which would touch the stem of k
+            return f'<mover>{self.atom()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>'
         match name:
             case "frac":
                 return f"<mfrac>{self.atom()}{self.atom()}</mfrac>"
