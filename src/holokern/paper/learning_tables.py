@@ -80,7 +80,7 @@ def _explained(table: Table, problem: Problem) -> Table:
         "gauss_hermite doubles its degree from 25 to 100 until the relative change is below 1e-10.",
         "Training is the kernel matrix, inference the rectangular kernel and the predictions; best of up to 20 runs. "
         "The first training contains what is done once for an activation: deriving its system, or compiling its "
-        "kernel.",
+        "kernel, and once after an installation numba's compilation of the code.",
         "The paper's inference errors near 0.97 cannot be mean square errors: sin² πx averages "
         f"{np.mean(problem.answers**2):.3f} over the {len(problem.tests)} points. The mean over all pairs i, j, as a "
         "slip in broadcasting would give, is of that size.",
