@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -41,6 +42,14 @@ def test_ridge_is_chosen_by_leave_one_out(points):
     model = NTKClassifier("relu", depth=1, alpha=[1e-3, 1e-1, 1e1]).fit(points, labels)
     assert model.alpha_ in {1e-3, 1e-1, 1e1}
     assert model.loo_errors_.shape == (3,)
+
+
+def test_probabilities_come_from_scikit_learns_calibration(points):
+    labels = np.where(points[:, 0] > 0, "right", "left")
+    model = CalibratedClassifierCV(NTKClassifier("relu", depth=1, alpha=0.1), cv=3).fit(points, labels)
+    probabilities = model.predict_proba(points)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert np.mean(model.predict(points) == labels) > 0.8
 
 
 def test_digits():

@@ -36,6 +36,23 @@ def test_one_sample(solver):
     np.testing.assert_allclose(std, 0.0, atol=1e-6)
 
 
+def test_one_sample_for_the_others():
+    mean, std = GradientDescentEnsemble("relu", depth=1).fit([[3.0, 4.0]], [2.0]).predict([[6.0, 8.0]], return_std=True)
+    np.testing.assert_allclose(mean, 4.0, rtol=1e-12)
+    np.testing.assert_allclose(std, 0.0, atol=1e-6)
+    np.testing.assert_allclose(NTKTransformer("relu", depth=1).fit_transform([[3.0, 4.0]]) ** 2, 50.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
+def test_no_sample_and_targets_that_do_not_fit(cls, points):
+    with pytest.raises(ValueError, match="minimum of 1"):
+        cls().fit(np.empty((0, 4)), [])
+    with pytest.raises(ValueError, match="inconsistent"):
+        cls().fit(points, [0, 1])
+    with pytest.raises(ValueError, match="NaN"):
+        cls().fit(points, np.full(len(points), np.nan))
+
+
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_one_class(cls):
     with pytest.raises(BadInput, match="one class"):
@@ -97,6 +114,13 @@ def test_tiny_features_count_as_zero(cls, activation, points, targets):
     # only the bias is left, so all points look alike
     np.testing.assert_allclose(made - made[0], 0.0, atol=1e-6)
     assert np.all(np.isfinite(NTKRegressor(activation).fit(points * 1e-300, targets).predict(points * 1e-300)))
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_tiny_features_of_a_classifier_leave_the_frequent_class(cls, points):
+    labels = np.where(np.arange(len(points)) % 3 == 0, "rare", "frequent")
+    made = cls("relu", bias=0.5).fit(points * 1e-300, labels).predict(points * 1e-300)
+    assert set(made) == {"frequent"}
 
 
 def test_a_scaled_relu_problem_is_the_same_problem(points, targets):

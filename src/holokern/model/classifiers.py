@@ -74,7 +74,9 @@ def _flat(decisions: Array) -> Array:
 class NTKClassifier(_NetworkClassifier):
     """Classification by kernel ridge regression with the neural tangent kernel.
 
-    The parameters are those of :class:`~holokern.model.NTKRegressor`.
+    The parameters are those of :class:`~holokern.model.NTKRegressor`. There are decision values and no probabilities,
+    as in :class:`sklearn.linear_model.RidgeClassifier`; wrap the estimator in
+    :class:`sklearn.calibration.CalibratedClassifierCV` for ``predict_proba``.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ class NTKClassifier(_NetworkClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from holokern.model import NTKClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> bool(NTKClassifier("gelu", depth=2).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9)
+    >>> bool(NTKClassifier("relu", depth=2).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9)
     True
     """
 

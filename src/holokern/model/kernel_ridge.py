@@ -122,6 +122,15 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         -------
         RidgePath
             With the attributes ``alphas``, ``coefficients``, ``left_out``, ``errors`` and ``best``.
+
+        Examples
+        --------
+        >>> from holokern.model import NTKRegressor
+        >>> X = np.linspace(-1, 1, 9)[:, None]
+        >>> model = NTKRegressor("relu", depth=1, bias=0.5).fit(X, X[:, 0] ** 2)
+        >>> path = model.ridge_path([1e-4, 1e-2, 1.0])
+        >>> path.errors.shape, path.best
+        ((3,), 0.0001)
         """
         check_is_fitted(self)
         solution = self.solution_
