@@ -54,3 +54,33 @@ def test_missing_results_and_names_are_told(numbers: ModuleType, tmp_path: Path)
 def test_cells(numbers: ModuleType) -> None:
     failed, tried = doctest.testmod(numbers)
     assert tried > 0 and failed == 0
+
+
+def test_kernels_beside_their_peers(numbers: ModuleType, tmp_path: Path) -> None:
+    ours = [
+        {"activation": "relu", "N": 1000, "first": 1.5, "seconds": 0.02, "error": 3e-13},
+        {"activation": "elu", "N": 1000, "first": 2.0, "seconds": 0.1, "error": 2e-12},
+    ]
+    record = {
+        "ours": ours,
+        "numpy": [{"N": 1000, "seconds": 0.06}],
+        "peer": [{"activation": "relu", "N": 1000, "seconds": 0.08, "first": 1.0}],
+        "memory": {"relu": {"ratio": 1.1}},
+    }
+    (tmp_path / "kernel.json").write_text(json.dumps(record))
+    text = numbers.kernels(tmp_path)
+    assert "| relu | 1000 | 1.5 | 0.02 | 3 | 4 | 3e-13 |" in text
+    assert "| elu | 1000 | 2 | 0.1 | 0.6 | – | 2e-12 |" in text
+    assert text.endswith("at N = 1000: 1.1 for relu.")
+
+
+def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(numbers.MissingResult, match=r"no uci\*\.json"):
+        numbers.uci(tmp_path)
+    mean = {"sets": 90, "mean": 81.5, "std": 14.0}
+    record = {"means": {"relu": mean}, "published": {"random forest": "81.56"}, "chosen": {**mean, "sets": 3}}
+    (tmp_path / "uci_relu.json").write_text(json.dumps(record))
+    text = numbers.uci(tmp_path)
+    assert "| uci_relu: NTK, relu | 90 | 81.50 ± 14.00 |" in text
+    assert "| uci_relu: NTK, activation chosen by validation | 3 |" in text
+    assert text.endswith("| published: random forest | 90 | 81.56 |")
