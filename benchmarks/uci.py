@@ -276,6 +276,8 @@ def draw(summary: Row, path: Path) -> None:
         print("matplotlib is not installed; no figure", file=sys.stderr)
         return
     mpl.use("Agg")
+    # text stays text and names do not depend on the run: small files that compare well
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "holokern"})
     from matplotlib import pyplot as plt
 
     first = next(iter(summary["means"]))

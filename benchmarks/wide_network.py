@@ -96,6 +96,8 @@ def draw(outputs: np.ndarray, mean: np.ndarray, std: np.ndarray, width: int, pat
         print("matplotlib is not installed; no figure", file=sys.stderr)
         return
     mpl.use("Agg")
+    # text stays text and names do not depend on the run: small files that compare well
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "holokern"})
     from matplotlib import pyplot as plt
 
     x, y, z, truth = toy_problem()
