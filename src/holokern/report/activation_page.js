@@ -46,7 +46,7 @@
   }
 
   const atAngle = (series, theta) => cheb(series, 2 * theta / Math.PI - 1);
-  const unSine = (theta) => (tables.jumps ? 1 / Math.sin(theta) : 1);
+  const unSine = (theta) => (tables.steep ? 1 / Math.sin(theta) : 1);
 
   function curves(c1, c2, thetas) {
     const value = alongPair(tables.pair, c1, c2), rate = alongPair(tables.pairSlope, c1, c2);
@@ -224,7 +224,7 @@
     draw("plot-sigma", {
       title: "the activation and its derivative", x: "u", lines: [
         { x: s.u, y: s.value, kind: "one", label: "σ(u)" },
-        { x: s.u, y: s.slope, kind: "two", label: tables.jumps ? "σ̇(u) without the deltas" : "σ̇(u)" },
+        { x: s.u, y: s.slope, kind: "two", label: s.jumps ? "σ̇(u) without the deltas" : "σ̇(u)" },
       ],
     });
     const g = data.gauss;
@@ -247,7 +247,7 @@
     const c1 = 2 ** setting("c1"), c2 = 2 ** setting("c2");
     byId("c1-value").textContent = shown(c1, 3);
     byId("c2-value").textContent = shown(c2, 3);
-    const thetas = steps(tables.jumps ? 0.02 : 0, tables.jumps ? Math.PI - 0.02 : Math.PI, 160);
+    const thetas = steps(tables.steep ? 0.02 : 0, tables.steep ? Math.PI - 0.02 : Math.PI, 160);
     const r = thetas.map(Math.cos), found = curves(c1, c2, thetas);
     draw("plot-k", { title: "k against r", x: "r", xRange: [-1, 1], zero: true,
       lines: [{ x: r, y: found.k, kind: "one", label: "k = E[σ(u)σ(v)]" }] });
@@ -273,10 +273,10 @@
     const angles = steps(-Math.PI, Math.PI, 180), all = network(w, b, depth, angles);
     const last = all[all.length - 1], whole = all.length === depth + 1, middle = 90;
     const lines = [{ x: angles, y: last.sigma.map((v) => v / last.sigma[middle]), kind: "one", label: "NNGP Σ(φ)/Σ(0)" }];
-    if (!tables.jumps) lines.push({ x: angles, y: last.tangent.map((v) => v / last.tangent[middle]), kind: "two", label: "NTK Θ(φ)/Θ(0)" });
+    if (!tables.steep) lines.push({ x: angles, y: last.tangent.map((v) => v / last.tangent[middle]), kind: "two", label: "NTK Θ(φ)/Θ(0)" });
     draw("plot-circle", { title: "NNGP and NTK on the circle", x: "angle φ between two points of the circle", xRange: [-Math.PI, Math.PI], zero: true, lines });
     byId("circle-reading").textContent = whole
-      ? `At φ = 0: Σ = ${shown(last.sigma[middle], 6)}` + (tables.jumps ? "." : `, Θ = ${shown(last.tangent[middle], 6)}.`)
+      ? `At φ = 0: Σ = ${shown(last.sigma[middle], 6)}` + (tables.steep ? "." : `, Θ = ${shown(last.tangent[middle], 6)}.`)
       : `The deviation left the table, [${tables.wide.map((c) => shown(c, 3)).join(", ")}], after layer ${all.length - 1}; the curves show that layer.`;
   }
 
@@ -292,7 +292,7 @@
     draw("plot-edge", { title: "edge of chaos", x: "σ_w across, σ_b upwards", silent: true, lines,
       xRange: [0, limits[0]], yRange: [-0.05 * limits[1], limits[1]] });
     const reading = byId("edge-reading"), fixed = fixedPoint(w, b);
-    if (tables.jumps) reading.textContent = fixed ? `Fixed point c = ${shown(fixed.c)}.` : "No fixed point within the table.";
+    if (tables.steep) reading.textContent = fixed ? `Fixed point c = ${shown(fixed.c)}.` : "No fixed point within the table.";
     else if (!fixed) reading.textContent = "The deviation settles nowhere within the table.";
     else {
       const phase = Math.abs(fixed.chi - 1) < 2e-3 ? "on the edge" : fixed.chi < 1 ? "ordered: correlations go to 1" : "chaotic: nearby points move apart";

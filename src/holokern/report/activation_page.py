@@ -134,7 +134,8 @@ def _graph(activation: Any) -> dict[str, Any]:
         values[0] = np.asarray(activation(u), dtype=float)
     if (activation.jump_order or 2) > 1:
         values[1] = np.asarray(activation.derivative(u), dtype=float)
-    return {"u": _digits(u), "value": _digits(values[0]), "slope": _digits(values[1])}
+    jumps = activation.jump_order == 0
+    return {"u": _digits(u), "value": _digits(values[0]), "slope": _digits(values[1]), "jumps": jumps}
 
 
 def _gauss_data(sigma: Sigma) -> dict[str, Any]:
@@ -229,9 +230,7 @@ def _dual_section(sigma: Sigma, tables: ValueTables) -> str:
         _slider(name, symbol, (low, high), 0.0, f"standard deviation {symbol}, logarithmic")
         for name, symbol in (("c1", "c₁"), ("c2", "c₂"))
     )
-    warning = (
-        refusal("σ jumps: k̇ is that of the distribution σ̇, and grows without bound as r → ±1.") if sigma.jumps else ""
-    )
+    warning = refusal(f"{_why_steep(sigma)}: k̇ grows without bound as r → ±1.") if sigma.steep else ""
     rows = []
     for c1, c2 in _PAIRS:
         theta = np.linspace(0.01, np.pi - 0.01, 61)
@@ -285,22 +284,28 @@ def _network_section(
         f"<p>A layer takes the variance c² to {_W}² E[σ(cz)²] + {_B}². The sliders start at {_W}² = {_C}, which keeps "
         f'c = 1 without biases.</p><div class="controls">{controls}</div>'
         f"{_plots('plot-length', 'plot-correlation')}<h3>Edge of chaos</h3><p>{_edge_text(sigma, tables, edge)}</p>"
-        f'{"" if sigma.jumps else _plots("plot-edge")}<p id="edge-reading" aria-live="polite"></p>'
+        f'{"" if sigma.steep else _plots("plot-edge")}<p id="edge-reading" aria-live="polite"></p>'
         f"<h3>NNGP and NTK on the circle</h3><p>For points of the unit circle at the angle φ, Σ⁰ = cos φ + {_B}², and "
         f"so on through all hidden layers.</p>{_ntk_refusal(sigma)}{_plots('plot-circle')}"
         '<p id="circle-reading" aria-live="polite"></p></section>'
     )
 
 
+def _why_steep(sigma: Sigma) -> str:
+    return "σ jumps" if sigma.activation.jump_order == 0 else "σ̇ is not square integrable"
+
+
 def _ntk_refusal(sigma: Sigma) -> str:
-    if not sigma.jumps:
+    if not sigma.steep:
         return ""
-    return refusal("σ jumps, so k̇ is infinite on the diagonal and the NTK does not exist; the NNGP kernel does.")
+    return refusal(
+        f"{_why_steep(sigma)}, so k̇ is infinite on the diagonal and the NTK does not exist; the NNGP kernel does."
+    )
 
 
 def _edge_text(sigma: Sigma, tables: ValueTables, edge: list[EdgePart]) -> str:
-    if sigma.jumps:
-        return "σ jumps, so χ is infinite: every network is chaotic, and there is no edge."
+    if sigma.steep:
+        return f"{_why_steep(sigma)}, so χ is infinite: every network is chaotic, and there is no edge."
     what = f"On the edge χ = {_W}² E[σ̇(cz)²] = 1 at the fixed point c, and correlations change slowest with depth."
     if not edge:
         return f"{what} No network with a fixed point in [{tables.wide[0]:g}, {tables.wide[1]:g}] is on it."

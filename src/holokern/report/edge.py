@@ -37,7 +37,7 @@ class EdgePart:
 
 
 def edge_of_chaos(sigma: Sigma, limits: tuple[float, float]) -> list[EdgePart]:
-    """The parts of the edge whose fixed points lie in ``limits``; none when σ jumps, since then χ is infinite.
+    """The parts of the edge whose fixed points lie in ``limits``; none where χ is infinite, as for σ with jumps.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def edge_of_chaos(sigma: Sigma, limits: tuple[float, float]) -> list[EdgePart]:
     >>> part.weight.round(6).tolist(), part.bias.round(6).tolist()
     ([1.414214], [0.0])
     """
-    if sigma.jumps:
+    if sigma.steep:
         return []
     c = np.geomspace(*limits, _POINTS)
     square, slope_square = sigma.norms(c) ** 2, sigma.slope_norms(c) ** 2

@@ -60,9 +60,13 @@ def spectrum(activation: Any, c: float = 1.0) -> Array:
     return gamma
 
 
-def series_values(activation: Any, spectra: Spectra, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-    """Values k and k̇ at every angle for every pair of deviations, one row a pair; 0 < θ < π."""
-    jumps = activation.jump_order == 0
+def series_values(
+    activation: Any, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
+) -> tuple[Array, Array]:
+    """Values k and k̇ at every angle for every pair of deviations, one row a pair; 0 < θ < π.
+
+    ``steep`` says that k̇ is infinite at r = ±1.
+    """
     r, n = np.cos(theta), np.arange(TERMS)
     powers = np.power(r, n[:, None])
     product = np.stack([spectra(float(a)) * spectra(float(b)) for a, b in zip(c1, c2, strict=True)])
@@ -72,7 +76,7 @@ def series_values(activation: Any, spectra: Spectra, c1: Array, c2: Array, theta
     alternating = (-1.0) ** n
     near = np.asarray(aligned.k) - product.sum(axis=1), np.asarray(opposite.k) - product @ alternating
     fading, faster = _fading(r)
-    if jumps:
+    if steep:
         k = k + _sided(*near, r) * fading
         # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k̇
         size = _sided(*near, r) * np.sqrt(TERMS) / 2 / (c1 * c2)[:, None]

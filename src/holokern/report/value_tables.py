@@ -4,7 +4,7 @@ With ℓ = log c, n(c) = E[σ(cz)²]^(1/2) and a scale s(c) of k̇, the tables h
 
     ρ = k/(n1 n2),    τ = k̇/(s1 s2)    in (ℓ1, ℓ2, θ), and again for c1 = c2 over a wider range of ℓ.
 
-s is E[σ̇(cz)²]^(1/2), or n/c when σ jumps; k̇ is infinite at r = ±1 then, and the table holds τ sin θ.
+s is E[σ̇(cz)²]^(1/2). Where that is infinite, as for σ with jumps, s is n/c and the table holds τ sin θ.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Sigma:
     ----------
     activation
         The activation.
-    jumps
-        Whether it jumps, so that the NTK does not exist.
+    steep
+        Whether E[σ̇(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist.
     """
 
     activation: Any
-    jumps: bool
+    steep: bool
     _spectra: dict[float, Array] = field(default_factory=dict)
 
     def spectrum(self, c: float) -> Array:
@@ -62,11 +62,13 @@ class Sigma:
 
     def slope_norms(self, c: Array) -> Array:
         """The scale s(c) of k̇."""
-        return self.norms(c) / c if self.jumps else norms(self.activation.derivative, c)
+        return self.norms(c) / c if self.steep else norms(self.activation.derivative, c)
 
     def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         """The functions ρ and τ of every pair of deviations (rows) at every angle."""
-        return self._normalised(*series_values(self.activation, self.spectrum, c1, c2, theta), c1, c2, theta)
+        return self._normalised(
+            *series_values(self.activation, self.spectrum, c1, c2, theta, self.steep), c1, c2, theta
+        )
 
     def truth(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         """The functions ρ and τ at single points, by `dual`."""
@@ -77,7 +79,7 @@ class Sigma:
 
     def _normalised(self, k: Array, kdot: Array, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         rho = k / (self.norms(c1) * self.norms(c2))[:, None]
-        tau = kdot / (self.slope_norms(c1) * self.slope_norms(c2))[:, None] * (np.sin(theta) if self.jumps else 1.0)
+        tau = kdot / (self.slope_norms(c1) * self.slope_norms(c2))[:, None] * (np.sin(theta) if self.steep else 1.0)
         if not np.all(np.isfinite(rho)) or not np.all(np.isfinite(tau)):
             raise PrecisionLost(f"k of {self.activation} leaves the floating-point range")
         return rho, tau
@@ -91,11 +93,11 @@ def read_sigma(activation: Any) -> Sigma:
     BadInput
         For a constant σ, whose kernels are constant, too.
     """
-    jumps = activation.jump_order == 0
+    steep = not np.isfinite(dual(activation, 1, 1, 1.0).kdot)
     one = np.ones(1)
-    if not norms(activation, one)[0] > 0 or not (jumps or norms(activation.derivative, one)[0] > 0):
+    if not norms(activation, one)[0] > 0 or not (steep or norms(activation.derivative, one)[0] > 0):
         raise BadInput(f"{activation} is constant, and so are its kernels; give an activation that depends on u")
-    return Sigma(activation, jumps)
+    return Sigma(activation, steep)
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class ValueTables:
         ρ and τ for c1 = c2 on ``wide``: axes ℓ, θ.
     pair, pair_slope
         ρ and τ on ``range``: axes ℓ1, ℓ2, θ.
-    jumps
+    steep
         Whether τ was multiplied by sin θ.
     error
         The largest error of ρ, and of τ up to the factor sin θ, at points on which the tables were not built.
@@ -128,7 +130,7 @@ class ValueTables:
     diagonal_slope: Array
     pair: Array
     pair_slope: Array
-    jumps: bool
+    steep: bool
     error: float
 
     def data(self) -> dict[str, Any]:
@@ -136,7 +138,7 @@ class ValueTables:
         return {
             "wide": self.wide,
             "range": self.range,
-            "jumps": self.jumps,
+            "steep": self.steep,
             "logNorm": _short(self.log_norm, 12),
             "logSlope": _short(self.log_slope, 12),
             "diagonal": _short(self.diagonal),
@@ -160,7 +162,7 @@ def value_tables(sigma: Sigma) -> ValueTables:
     log_norm = chebyshev_matrix(_RADICALS) @ np.log(sigma.norms(c))
     log_slope = chebyshev_matrix(_RADICALS) @ np.log(sigma.slope_norms(c))
     worst = max(error, pair_error)
-    return ValueTables(wide, near, log_norm, log_slope, *diagonals, *pairs, jumps=sigma.jumps, error=worst)
+    return ValueTables(wide, near, log_norm, log_slope, *diagonals, *pairs, steep=sigma.steep, error=worst)
 
 
 Tables = tuple[Array, Array]
