@@ -151,11 +151,12 @@ def uci(folder: Path) -> str:
     if not runs:
         raise MissingResult(f"{folder} has no uci*.json; run benchmarks/uci.py with --output {folder}")
     rows: list[list[Any]] = []
-    for name, data in runs.items():
-        rows += [[f"{name}: NTK, {a}", mean["sets"], _accuracy(mean)] for a, mean in data["means"].items()]
+    for data in runs.values():
+        way = f"NTK, layers {data['protocol']}" if data["protocol"] == "normalised" else f"NTK, {data['protocol']}"
+        rows += [[f"{way}, {a}", mean["sets"], _accuracy(mean)] for a, mean in data["means"].items()]
         if "chosen" in data:
             chosen = data["chosen"]
-            rows.append([f"{name}: NTK, activation chosen by validation", chosen["sets"], _accuracy(chosen)])
+            rows.append([f"{way}, activation chosen by validation", chosen["sets"], _accuracy(chosen)])
     published = next(iter(runs.values()))["published"]
     rows += [[f"published: {name}", 90, mean] for name, mean in published.items()]
     return table(("classifier", "sets", "mean accuracy"), rows)

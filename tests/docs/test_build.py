@@ -23,6 +23,7 @@ def test_the_pages_build_without_warnings(tmp_path: Path) -> None:
     # the gallery writes beside its sources, so those are copied
     source = tmp_path / "docs"
     shutil.copytree(ROOT / "docs", source, ignore=shutil.ignore_patterns("_build", "auto_gallery", "__pycache__"))
+    shutil.copytree(ROOT / "benchmarks" / "results", tmp_path / "benchmarks" / "results")
     for name in ("CHANGELOG.md", "references.bib"):
         shutil.copy(ROOT / name, tmp_path)
     environment = {**os.environ, "MPLBACKEND": "Agg", "HOLOKERN_CACHE_DIR": str(tmp_path / "cache")}

@@ -78,9 +78,14 @@ def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(numbers.MissingResult, match=r"no uci\*\.json"):
         numbers.uci(tmp_path)
     mean = {"sets": 90, "mean": 81.5, "std": 14.0}
-    record = {"means": {"relu": mean}, "published": {"random forest": "81.56"}, "chosen": {**mean, "sets": 3}}
+    record = {
+        "protocol": "sphere",
+        "means": {"relu": mean},
+        "published": {"random forest": "81.56"},
+        "chosen": {**mean, "sets": 3},
+    }
     (tmp_path / "uci_relu.json").write_text(json.dumps(record))
     text = numbers.uci(tmp_path)
-    assert "| uci_relu: NTK, relu | 90 | 81.50 ± 14.00 |" in text
-    assert "| uci_relu: NTK, activation chosen by validation | 3 |" in text
+    assert "| NTK, sphere, relu | 90 | 81.50 ± 14.00 |" in text
+    assert "| NTK, sphere, activation chosen by validation | 3 |" in text
     assert text.endswith("| published: random forest | 90 | 81.56 |")
