@@ -13,6 +13,7 @@ import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel
 from holokern.model.nystrom import Landmarks
+from holokern.network.matvec import TILE, matvec
 from holokern.progress import report
 
 __all__ = ["CgResult", "NystromPreconditioner", "TiledKernel", "conjugate_gradients"]
@@ -24,25 +25,14 @@ class TiledKernel:
 
     kernel: NetworkKernel
     points: Array
-    tile: int = 4096
+    tile: int = TILE
+
+    def __post_init__(self) -> None:
+        # Refuses points whose kernel overflows: no entry is larger than the diagonal.
+        self.kernel.diagonal(self.points)
 
     def __matmul__(self, vectors: Array) -> Array:
-        result = np.zeros_like(vectors)
-        starts = range(0, len(self.points), self.tile)
-        total, done = len(starts) * (len(starts) + 1) // 2, 0
-        for i in starts:
-            rows = slice(i, i + self.tile)
-            for j in starts[i // self.tile :]:
-                columns = slice(j, j + self.tile)
-                if i == j:
-                    result[rows] += self.kernel(self.points[rows]) @ vectors[rows]
-                else:
-                    block = self.kernel(self.points[rows], self.points[columns])
-                    result[rows] += block @ vectors[columns]
-                    result[columns] += block.T @ vectors[rows]
-                done += 1
-                report("kernel tiles", done, total)
-        return result
+        return matvec(self.kernel.network, self.points, vectors, self.kernel.kind, tile=self.tile)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,16 @@ import numpy as np
 
 from holokern.dual.panels import Array
 from holokern.errors import BadInput
+from holokern.network.angles import unit_vectors
 from holokern.progress import report
 
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["matvec"]
+__all__ = ["TILE", "matvec"]
 
-_TILE = 2048
+TILE = 2048
+"""Rows and columns of a tile: 32 MB, so that planning a tile costs little beside it."""
 
 
 def matvec(
@@ -25,7 +27,7 @@ def matvec(
     v: Any,
     kernel: Literal["ntk", "nngp"] = "ntk",
     threads: int | None = None,
-    tile: int = _TILE,
+    tile: int = TILE,
 ) -> Array:
     """K(X, X) v for a vector or a matrix v; a tile above the diagonal serves its mirror image too.
 
@@ -36,7 +38,7 @@ def matvec(
     vectors = np.asarray(v, dtype=float)
     if vectors.ndim not in (1, 2) or len(vectors) != len(X):
         raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
-    order = np.argsort(np.einsum("ij,ij->i", X, X), kind="stable")
+    order = np.argsort(unit_vectors(X)[1], kind="stable")
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
     if len(X):
         # Compiled once for all tiles.
