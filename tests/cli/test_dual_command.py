@@ -16,7 +16,7 @@ RELU = (math.sqrt(3) / 2 + math.pi / 3) / (2 * math.pi)
 def run(*arguments: str) -> dict[str, object]:
     result = CliRunner().invoke(main, ["dual", *arguments, "--json"])
     assert result.exit_code == 0, result.output
-    found = json.loads(result.output)
+    found = json.loads(result.output, parse_constant=pytest.fail)
     assert isinstance(found, dict)
     return found
 
@@ -39,6 +39,13 @@ def test_proved_digits_and_closed_form() -> None:
     found = run("relu", "--c1", "1", "--c2", "1", "--r", "1/2", "--digits", "30", "--closed-form")
     assert str(found["k"]).startswith("[0.304498890522114679044498291245 +/-")
     assert "acos" in str(found["k_closed_form"]) or "theta" in str(found["k_closed_form"])
+
+
+def test_json_has_no_numbers_that_json_does_not_know() -> None:
+    infinite = run("step", "--c1", "1", "--c2", "1", "--r", "1")
+    assert infinite["kdot"] == "inf"
+    missing = run("step", "--c1", "1", "--c2", "1", "--r", "0.5", "--method", "compiled")
+    assert missing["kdot"] is None
 
 
 def test_plain_text() -> None:

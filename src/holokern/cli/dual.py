@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import click
@@ -41,7 +42,7 @@ __all__ = ["dual"]
 @click.option("--tolerance", default=1e-12, show_default=True, help="Wanted relative error.")
 @click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
 @click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+@click.option("--json", "as_json", is_flag=True, help='Print JSON for machines; an infinite k̇ is the text "inf".')
 def dual(
     *,
     expression: str,
@@ -86,7 +87,7 @@ def dual(
             form = form_of(sigma)
             result |= {"k_closed_form": str(form.k), "kdot_closed_form": str(form.kdot)}
     if as_json:
-        click.echo(json.dumps(result, indent=1))
+        click.echo(json.dumps({name: _plain(value) for name, value in result.items()}, indent=1, allow_nan=False))
     else:
         width = max(map(len, result))
         click.echo("\n".join(f"{name.replace('_', ' '):{width}s}  {value}" for name, value in result.items()))
@@ -113,6 +114,13 @@ def _estimated(sigma: Any, numbers: dict[str, str | None], method: str, toleranc
         "kdot_error": value.kdot_error,
         "method": value.method,
     }
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: infinities as text, null for what a method does not give."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
 
 
 def _number(name: str, text: str) -> float:
