@@ -141,6 +141,44 @@ def kernels(folder: Path) -> str:
     return f"{table(heads, rows)}\n\n{notes}{memory or 'not measured'}."
 
 
+def large(folder: Path) -> str:
+    """Conjugate gradients without the matrix, one line a run of ``benchmarks/large.py cg``."""
+    runs = [load(path.stem, folder) for path in sorted(folder.glob("large*.json"))]
+    solved = sorted((run for run in runs if "residual" in run), key=lambda run: run["points"])
+    if not solved:
+        raise MissingResult(
+            f"{folder} has no large*.json; run benchmarks/large.py cg with --json {folder}/large_cg.json"
+        )
+    keys = ("points", "landmarks", "steps", "residual", "seconds", "cpu_seconds", "peak_gb", "dense_matrix_gb")
+    heads = ("points", "landmarks", "steps", "residual", "s", "CPU s", "peak GB", "dense matrix GB")
+    networks = ", ".join(dict.fromkeys(f"{run['kernel']} of `{run['network']}`" for run in solved))
+    return f"{table(heads, [[run[key] for key in keys] for run in solved])}\n\nRidge regression with the {networks}."
+
+
+def workers(folder: Path) -> str:
+    """Kernel matrices on dask workers, one line a run of ``benchmarks/large.py dask``."""
+    runs = [load(path.stem, folder) for path in sorted(folder.glob("*dask*.json"))]
+    if not runs:
+        raise MissingResult(f"{folder} has no *dask*.json; run benchmarks/large.py dask with --json {folder}/dask.json")
+    heads = (
+        "points",
+        "matrix GB",
+        "blocks",
+        "block GB",
+        "peak GB of each worker",
+        "relative difference to one process",
+    )
+    rows = [
+        [
+            *(run[key] for key in ("points", "matrix_gb", "blocks", "block_gb")),
+            ", ".join(map(number, run["worker_peak_gb"])),
+            run["largest_difference"],
+        ]
+        for run in runs
+    ]
+    return table(heads, rows)
+
+
 def _accuracy(mean: dict[str, Any]) -> str:
     return f"{mean['mean']:.2f} ± {mean['std']:.2f}" if mean["sets"] else "–"
 
@@ -207,6 +245,8 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "ensemble": ensemble,
     "wide_network": wide_network,
     "kernels": kernels,
+    "large": large,
+    "workers": workers,
     "uci": uci,
 }
 

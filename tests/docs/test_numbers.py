@@ -89,3 +89,18 @@ def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
     assert "| NTK, sphere, relu | 90 | 81.50 ± 14.00 |" in text
     assert "| NTK, sphere, activation chosen by validation | 3 |" in text
     assert text.endswith("| published: random forest | 90 | 81.56 |")
+
+
+def test_runs_beyond_a_dense_matrix(numbers: ModuleType, tmp_path: Path) -> None:
+    for block in (numbers.large, numbers.workers):
+        with pytest.raises(numbers.MissingResult, match="run benchmarks/large.py"):
+            block(tmp_path)
+    solved = {"points": 100000, "landmarks": 1000, "steps": 9, "residual": 6e-7, "seconds": 500.0, "cpu_seconds": 900.0}
+    solved |= {"peak_gb": 2.5, "dense_matrix_gb": 80.0, "kernel": "ntk", "network": "Network('relu', depth=1)"}
+    (tmp_path / "large_100000.json").write_text(json.dumps(solved))
+    assert "| 100000 | 1000 | 9 | 6e-07 | 500 | 900 | 2.5 | 80 |" in numbers.large(tmp_path)
+    shared = {"points": 20000, "matrix_gb": 3.2, "blocks": 100, "block_gb": 0.032}
+    shared |= {"worker_peak_gb": [0.5, 0.6], "largest_difference": 2e-16}
+    (tmp_path / "large_dask.json").write_text(json.dumps(shared))
+    assert numbers.workers(tmp_path).endswith("| 20000 | 3.2 | 100 | 0.032 | 0.5, 0.6 | 2e-16 |")
+    assert "20000" not in numbers.large(tmp_path)
