@@ -93,7 +93,7 @@ def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
 
 def test_runs_beyond_a_dense_matrix(numbers: ModuleType, tmp_path: Path) -> None:
     for block in (numbers.large, numbers.workers):
-        with pytest.raises(numbers.MissingResult, match="run benchmarks/large.py"):
+        with pytest.raises(numbers.MissingResult, match=r"run benchmarks/large\.py"):
             block(tmp_path)
     solved = {"points": 100000, "landmarks": 1000, "steps": 9, "residual": 6e-7, "seconds": 500.0, "cpu_seconds": 900.0}
     solved |= {"peak_gb": 2.5, "dense_matrix_gb": 80.0, "kernel": "ntk", "network": "Network('relu', depth=1)"}
