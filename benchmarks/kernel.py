@@ -1,39 +1,83 @@
-"""Kernels of three hidden layers, NNGP and NTK together: ours against a ReLU closed form written in numpy.
+"""NNGP and NTK together, three hidden layers, d = 64: ours, a ReLU closed form written in numpy, and neural-tangents.
 
-CPU seconds on one core; ratios are the time of the numpy closed form divided by ours, so more is better. Run
+Everything runs on one core and is measured in CPU seconds; a ratio is the other's time divided by ours, so more is
+better. Compile times stand apart. neural-tangents lives in a virtual environment of its own, made once by
 
-    OPENBLAS_NUM_THREADS=1 taskset -c 0 python benchmarks/kernel.py --sizes 1000 2000 4000
+    python3 -m venv ~/.cache/holokern-bench/nt
+    ~/.cache/holokern-bench/nt/bin/pip install jax==0.5.3 tf2jax==0.3.7 neural-tangents==0.6.5
+
+(another place by --peer); without it that column is left out. Run
+
+    python benchmarks/kernel.py --sizes 1000 2000 4000 --json kernel.json
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import resource
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
 
+from holokern.dual.dual import dual  # noqa: E402
 from holokern.network import Network  # noqa: E402
 
-DIMENSION, DEPTH = 64, 3
-NAMES = ("relu", "gelu", "erf", "elu", "resin", "silu", "tanh")
+DIMENSION, DEPTH, WEIGHT = 64, 3, 2.0
+NAMES = ("relu", "gelu", "erf", "elu", "resin", "silu", "tanh", "hardtanh")
+CLOSED = ("relu", "gelu", "erf")
+NUMERICAL, NUMERICAL_SIZE = ("elu", "resin", "silu", "tanh", "hardtanh"), 400
+SHOWN = 8
+PEER = Path.home() / ".cache" / "holokern-bench" / "nt"
+
+
+def network(name: str) -> Network:
+    return Network(name, DEPTH, weight_variance=WEIGHT)
 
 
 def closed_relu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The recursion of arc-cosine kernels as one would write it in numpy."""
-    sigma = x @ x.T
+    sigma = WEIGHT / DIMENSION * (x @ x.T)
     tangent = sigma.copy()
-    length = np.sqrt(np.diag(sigma))
-    scale = np.outer(length, length)
     for _ in range(DEPTH):
+        length = np.sqrt(np.diag(sigma))
+        scale = np.outer(length, length)
         cosine = np.clip(sigma / scale, -1, 1)
         theta = np.arccos(cosine)
-        sigma = scale * (np.sqrt(1 - cosine**2) + (np.pi - theta) * cosine) / np.pi
-        tangent = tangent * (np.pi - theta) / np.pi + sigma
+        sigma = WEIGHT / (2 * np.pi) * scale * (np.sqrt(1 - cosine**2) + (np.pi - theta) * cosine)
+        tangent = tangent * (WEIGHT / (2 * np.pi)) * (np.pi - theta) + sigma
     return sigma, tangent
+
+
+def by_quadrature(name: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The recursion with the reference method, for a few points."""
+    sigma = WEIGHT / DIMENSION * (x @ x.T)
+    tangent = sigma.copy()
+    for _ in range(DEPTH):
+        c = np.sqrt(np.diag(sigma))
+        cosine = np.clip(sigma / np.outer(c, c), -1, 1)
+        np.fill_diagonal(cosine, 1.0)
+        value = dual(name, c[:, None], c, cosine, method="quadrature")
+        sigma = WEIGHT * value.k
+        tangent = tangent * WEIGHT * value.kdot + sigma
+    return sigma, tangent
+
+
+def relative_error(found, exact) -> float:
+    """The largest error of both matrices relative to the roots of the products of diagonal entries."""
+    errors = []
+    for mine, true in zip(found, exact, strict=True):
+        scale = np.sqrt(np.outer(np.diag(true), np.diag(true)))
+        errors.append(np.max(np.abs(np.asarray(mine)[:SHOWN, :SHOWN] - true) / scale))
+    return float(max(errors))
 
 
 def cpu(task, repeat: int) -> float:
@@ -46,27 +90,103 @@ def cpu(task, repeat: int) -> float:
     return best
 
 
+def peer_results(python: Path, points: Path, cases: list) -> list[dict]:
+    """Run the cases inside the environment of neural-tangents, pinned like ourselves."""
+    with tempfile.TemporaryDirectory() as folder:
+        task, result = Path(folder) / "task.json", Path(folder) / "result.json"
+        task.write_text(json.dumps({"points": str(points), "weight": WEIGHT, "depth": DEPTH, "cases": cases}))
+        script = Path(__file__).with_name("kernel_neural_tangents.py")
+        done = subprocess.run([python, script, task, result], check=False, capture_output=True, text=True)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+            print(f"neural-tangents stopped ({last[0]}); its columns hold what was finished before", flush=True)
+        return json.loads(result.read_text()) if result.exists() else []
+
+
+def peak_memory(name: str, size: int) -> dict:
+    """Growth of the peak memory of a fresh process by one pair of matrices, against results plus input."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--memory-of", name, "--sizes", str(size)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout)
+
+
+def memory_of(name: str, size: int) -> None:
+    x = np.random.default_rng(0).standard_normal((size, DIMENSION))
+    network(name).both(x[:300], threads=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    both = network(name).both(x, threads=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    needed = sum(matrix.nbytes for matrix in both)
+    print(json.dumps({"before": before, "peak": peak, "ratio": (peak - before + x.nbytes) / (needed + x.nbytes)}))
+
+
+def measure(arguments: argparse.Namespace) -> dict:
+    x = np.random.default_rng(0).standard_normal((max(*arguments.sizes, NUMERICAL_SIZE), DIMENSION))
+    network("relu").both(x[:200], threads=1)  # load the machine code
+    record: dict = {"ours": [], "numpy": [], "peer": []}
+    python = arguments.peer / "bin" / "python"
+    if python.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            points = Path(folder) / "points.npy"
+            np.save(points, x)
+            cases = [[name, size, arguments.repeat] for size in arguments.sizes for name in CLOSED]
+            cases += [[name, NUMERICAL_SIZE, 1] for name in NUMERICAL]
+            record["peer"] = peer_results(python, points, cases)
+    else:
+        print(f"no neural-tangents at {python}: its columns are left out (see --help)", flush=True)
+    theirs = {(case["activation"], case["N"]): case for case in record["peer"]}
+    heads = ("N", 6), ("first s", 9), ("CPU s", 8), ("numpy/ours", 12), ("NT/ours", 10), ("error", 9), ("NT error", 10)
+    print(f"{'activation':12}" + "".join(f"{head:>{width}}" for head, width in heads))
+    for size in (NUMERICAL_SIZE, *arguments.sizes):
+        some = x[:size]
+        reference = cpu(lambda some=some: closed_relu(some), arguments.repeat)
+        record["numpy"].append({"N": size, "seconds": reference})
+        for name in NAMES:
+            start = time.process_time()
+            net = network(name)
+            found = net.both(some, threads=1)
+            first = time.process_time() - start
+            seconds = cpu(lambda some=some, net=net: net.both(some, threads=1), arguments.repeat)
+            exact = by_quadrature(name, x[:SHOWN])
+            error = relative_error(found, exact)
+            record["ours"].append({"activation": name, "N": size, "first": first, "seconds": seconds, "error": error})
+            peer = theirs.get((name, size))
+            ratio = f"{peer['seconds'] / seconds:10.2f}" if peer else f"{'':10}"
+            wrong = f"{relative_error((peer['nngp'], peer['ntk']), exact):10.1e}" if peer else ""
+            print(
+                f"{name:12}{size:6}{first:9.2f}{seconds:8.3f}{reference / seconds:12.2f}{ratio}{error:9.1e}{wrong}",
+                flush=True,
+            )
+    record["memory"] = {name: peak_memory(name, max(arguments.sizes)) for name in ("relu", "gelu", "hardtanh")}
+    for name, memory in record["memory"].items():
+        print(f"peak memory of {name} at N = {max(arguments.sizes)}: {memory['ratio']:.2f} of results and input")
+    for case in record["peer"]:
+        print(
+            f"neural-tangents {case['activation']} N={case['N']}: {case['seconds']:.3f} s, first {case['first']:.2f} s"
+        )
+    return record
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 2000, 4000])
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--peer", type=Path, default=PEER, help="virtual environment of neural-tangents")
+    parser.add_argument("--json", type=Path, help="also write everything that was measured")
+    parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    random = np.random.default_rng(0)
-    x = random.standard_normal((max(arguments.sizes), DIMENSION)) / np.sqrt(DIMENSION)
-    Network("relu", DEPTH).both(x[:200], threads=1)  # load the machine code
-    print(f"{'activation':12}{'N':>7}{'first use s':>13}{'CPU s':>9}{'numpy ReLU s':>14}{'ratio':>8}")
-    for size in arguments.sizes:
-        some = x[:size]
-        reference = cpu(lambda some=some: closed_relu(some), arguments.repeat)
-        for name in NAMES:
-            start = time.process_time()
-            net = Network(name, DEPTH)
-            net.both(some, threads=1)
-            first = time.process_time() - start
-            ours = cpu(lambda some=some, net=net: net.both(some, threads=1), arguments.repeat)
-            print(f"{name:12}{size:7}{first:13.3f}{ours:9.3f}{reference:14.3f}{reference / ours:8.2f}", flush=True)
+    if arguments.memory_of:
+        memory_of(arguments.memory_of, arguments.sizes[0])
+        return
+    record = measure(arguments)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,9 @@
 import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,16 +60,49 @@ def test_kernel_of_text_against_other_points(data):
         (["x.npy", "-a", "relu", "-o", "k.txt"], ".npy"),
         (["x.npy", "-a", "relu", "-d", "0", "-o", "k.npy"], "depth"),
         (["bad.csv", "-a", "relu", "-o", "k.npy"], "cannot read points"),
+        (["empty.npy", "-a", "relu", "-o", "k.npy"], "cannot read points"),
+        (["two.npz", "-a", "relu", "-o", "k.npy"], "a, b"),
         (["missing.npy", "-a", "relu", "-o", "k.npy"], "does not exist"),
+        (["x.npy", "-a", "rleu", "-o", "k.npy"], "rleu"),
+        (["missing.npy", "-a", "relu", "-o", "nowhere/k.npy"], "does not exist"),
+        (["x.npy", "-a", "relu", "-o", "nowhere/k.npy"], "cannot write"),
     ],
 )
 def test_bad_input_is_one_line(data, arguments, word):
     folder, _ = data
     (folder / "bad.csv").write_text("a,b\n1,2\n")
-    full = [folder / a if a.endswith((".npy", ".csv", ".txt")) else a for a in arguments]
+    (folder / "empty.npy").touch()
+    np.savez(folder / "two.npz", a=np.ones((2, 2)), b=np.ones((2, 2)))
+    full = [folder / a if a.endswith((".npy", ".npz", ".csv", ".txt")) else a for a in arguments]
     result = run(*full)
     assert result.exit_code in (1, 2)
     (line,) = result.stderr.splitlines()
     assert line.startswith("holokern: error: ")
     assert word in line
     assert not (folder / "k.npy").exists()
+
+
+def test_kernel_of_an_archive(data):
+    folder, x = data
+    np.savez(folder / "x.npz", X=x, y=np.ones(6))
+    result = run(folder / "x.npz", "-a", "relu", "-o", folder / "k.npy")
+    assert result.exit_code == 0, result.output
+    assert np.array_equal(np.load(folder / "k.npy"), Network("relu", 1).ntk(x))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see that the file is being written")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killing_leaves_nothing_and_keeps_an_older_file(tmp_path, number):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((1500, 4)))
+    np.save(tmp_path / "k.npy", np.eye(2))
+    # A break without a closed form makes the work long enough to be interrupted.
+    options = ["kernel", "x.npy", "-a", "Heaviside(u - 1)*sin(u - 1)", "-o", "k.npy"]
+    command = [sys.executable, "-c", "from holokern.cli import main; main()", *options]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    maps = Path(f"/proc/{process.pid}/maps")
+    while process.poll() is None and str(tmp_path) not in maps.read_text():
+        time.sleep(0.02)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == -number
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["k.npy", "x.npy"]
+    assert np.array_equal(np.load(tmp_path / "k.npy"), np.eye(2))

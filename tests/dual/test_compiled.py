@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from holokern.activation import activation, activations
 from holokern.dual.compiled import compile_dual
-from holokern.dual.compiled_factors import localise
+from holokern.dual.compiled_factors import WHOLE, localise
 from holokern.dual.compiled_rule import SectorRule
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, tabulate
 from holokern.dual.dual import dual
@@ -179,7 +179,7 @@ def test_local_factors_equal_the_whole(c1, c2, theta):
     unit = made.angles_to_unit(np.array([theta]))
     for factors, tensor in ((local.bend, made.bend), (local.slope, made.slope)):
         row = factors.vectors(local.place(np.array([c1])))[:, 0]
-        block = factors.block(local.place(np.array([c2, 0.8, 1.2])))
+        block = factors.block(local.place(np.array([c2, 0.8, 1.2]))).on(WHOLE)
         terms = np.polynomial.chebyshev.chebvander(unit, block.core.shape[2] - 1)[0]
         short = np.einsum("pqm,p,q,m->", block.core, row, block.columns[:, 0], terms)
         places = made.place(np.array([c1, c2]))

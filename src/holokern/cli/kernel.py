@@ -34,7 +34,9 @@ def kernel(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Write the kernel matrix of the rows of DATA (.npy, or text with commas or blanks) to a .npy file.
+    """Write the kernel matrix of the rows of DATA (.npy, .npz, or text with commas or blanks) to a .npy file.
+
+    The file appears when it is complete; an interruption leaves nothing.
 
     \b
     Examples:
@@ -43,7 +45,9 @@ def kernel(
     """  # noqa: D301 (click reads the backspace)
     from holokern import progress
     from holokern.network import Network
+    from holokern.network.output import check_writable
 
+    check_writable(output)
     net = Network(activation, depth=depth, bias=bias, weight_variance=weight_variance, residual=residual)
     rows = _read(data)
     columns = None if against is None else _read(against)
@@ -57,6 +61,8 @@ def kernel(
 
 
 def _read(path: Path) -> Any:
+    import zipfile
+
     import numpy as np
 
     from holokern.errors import BadInput
@@ -64,9 +70,22 @@ def _read(path: Path) -> Any:
     try:
         if path.suffix == ".npy":
             return np.load(path, allow_pickle=False)
+        if path.suffix == ".npz":
+            return _only_array(path)
         text = path.read_text(encoding="utf-8")
-        return np.loadtxt(text.replace(",", " ").splitlines(), ndmin=2)
-    except (ValueError, OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            f"cannot read points from {str(path)!r}: {error}; give a .npy file or a table of numbers"
-        ) from None
+        return np.loadtxt(text.replace(",", " ").replace(";", " ").splitlines(), ndmin=2)
+    except (ValueError, OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        hint = "give a .npy file, a .npz file with one array, or a table of numbers without a header"
+        reason = str(error).splitlines()[0] if str(error) else "it is empty"
+        raise BadInput(f"cannot read points from {str(path)!r}: {reason}; {hint}") from None
+
+
+def _only_array(path: Path) -> Any:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        chosen = [name for name in names if name in {"X", "x"}] if len(names) > 1 else names
+        if len(chosen) != 1:
+            raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'} and none of them is called X")
+        return archive[chosen[0]]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from holokern.dual.panels import Array
 from holokern.dual.profile import HALF_RANGE, profile_of
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
-__all__ = ["CompiledDual", "breaks_away", "cannot_compile", "compile_dual", "compiled"]
+__all__ = ["CompiledDual", "breaks_away", "cannot_compile", "compile_dual", "compiled", "homogeneity"]
 
 _TAIL = 4e-14
 _DEGREES = (12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384)
@@ -217,7 +218,7 @@ def compiled(
 
 
 def _compile(sigma: Any, low: float, high: float) -> CompiledDual:
-    degree = _homogeneity(sigma)
+    degree = homogeneity(sigma)
     if degree is not None:
         low = high = 1.0
     ends = np.unique([low, np.sqrt(low * high), high])
@@ -397,7 +398,8 @@ def _enough(counts: tuple[int, ...], tensor: Any, axis: int, label: str) -> int:
     )
 
 
-def _homogeneity(sigma: Any) -> float | None:
+@lru_cache(maxsize=256)
+def homogeneity(sigma: Any) -> float | None:
     """The p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding."""
     u = np.concatenate([-np.geomspace(0.01, 30, 23)[::-1], np.geomspace(0.01, 30, 23)])
     with np.errstate(all="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,21 @@ from holokern.dual.compiled import CompiledDual
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
 from holokern.dual.panels import Array
 
-__all__ = ["Block", "Factors", "LocalDual", "localise"]
+__all__ = ["WHOLE", "Block", "Factors", "LocalDual", "localise"]
 
 _DROPPED = 2e-14
 _UNROLLED = 4
+
+
+WHOLE = (-1.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def _narrowing(count: int, interval: tuple[float, float]) -> Array:
+    """The matrix that turns Chebyshev coefficients on [-1, 1] into those on a part of it."""
+    low, high = interval
+    at = low + (high - low) / 2 * (chebyshev_nodes(count) + 1)
+    return np.asarray((chebyshev_matrix(count) @ np.polynomial.chebyshev.chebvander(at, count - 1)).T)
 
 
 @dataclass(frozen=True)
@@ -24,9 +36,9 @@ class Block:
     Attributes
     ----------
     core
-        Padded in m with zeros to a multiple of four.
+        Padded in m with zeros.
     lengths
-        How many m each q needs, multiples of four.
+        How many m each q needs.
     columns
         The functions t at the columns of the block, one row each.
     """
@@ -34,6 +46,19 @@ class Block:
     core: Array
     lengths: NDArray[np.int64]
     columns: Array
+
+    def on(self, angles: tuple[float, float]) -> Block:
+        """The block on a part of the interval [-1, 1] of angles, where shorter expansions do; lengths in fours."""
+        constant = self.core.shape[2] == 1
+        core = self.core if angles == WHOLE or constant else self.core @ _narrowing(self.core.shape[2], angles)
+        heavy = np.abs(core).sum(axis=0) > _DROPPED
+        needed = np.max(np.where(heavy, np.arange(1, core.shape[2] + 1), 0), axis=1, initial=0)
+        kept = max(1, int(np.max(np.nonzero(needed)[0], initial=0)) + 1)
+        lengths = -(-needed[:kept] // _UNROLLED) * _UNROLLED
+        padded = np.zeros((len(core), kept, int(np.max(lengths))))
+        inside = min(padded.shape[2], core.shape[2])
+        padded[:, :, :inside] = np.where(np.arange(inside) < needed[:kept, None], core[:, :kept, :inside], 0.0)
+        return Block(padded, np.asarray(lengths, dtype=np.int64), self.columns[:kept])
 
 
 @dataclass(frozen=True)
@@ -67,24 +92,14 @@ class Factors:
         )
 
     def block(self, place: Array) -> Block:
-        """Re-expand in polynomials of the second deviation about those of a block of columns.
-
-        The narrower the block, the fewer polynomials, and the fewer terms in the angle each of them needs.
-        """
+        """Re-expand in polynomials of the second deviation about those of a block of columns; few if it is narrow."""
         low, high = float(np.min(place)), float(np.max(place))
         middle, half = (low + high) / 2, max((high - low) / 2, 1e-8)
         count = len(self.functions) if high > low else 1
         to_block = chebyshev_matrix(count) @ self.vectors(middle + half * chebyshev_nodes(count)).T
         core = np.matmul(to_block, self.core)
-        heavy = np.abs(core).sum(axis=0) > _DROPPED
-        needed = np.max(np.where(heavy, np.arange(1, core.shape[2] + 1), 0), axis=1)
-        kept = max(1, int(np.max(np.nonzero(needed)[0], initial=0)) + 1)
-        lengths = np.array([-(-n // _UNROLLED) * _UNROLLED for n in needed[:kept]], dtype=np.int64)
-        padded = np.zeros((len(core), kept, int(np.max(lengths))))
-        for q, n in enumerate(needed[:kept]):
-            padded[:, q, :n] = core[:, q, :n]
-        columns = np.polynomial.chebyshev.chebvander((place - middle) / half, kept - 1).T
-        return Block(padded, lengths, np.ascontiguousarray(columns))
+        columns = np.polynomial.chebyshev.chebvander((place - middle) / half, count - 1).T
+        return Block(core, np.full(count, core.shape[2]), np.ascontiguousarray(columns))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ function that is linear, or zero, near zero keeps its digits when the deviation 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from holokern.dual.moments import piece_line, to_ball
 from holokern.dual.panels import Array
 from holokern.errors import Unsupported
 
-__all__ = ["Hinge", "Pieces", "pieces_of", "tail_moments"]
+__all__ = ["Hinge", "Line", "Pieces", "pieces_of", "tail_moments"]
 
 _BITS = 160
 _NODES = 48
@@ -68,47 +68,62 @@ class Pieces:
         """The hinges alone."""
         return Pieces((0.0,), self.hinges)
 
-    def expectation(self, other: Pieces, c: Array) -> Array:
-        """E[f(cz) g(cz)] for a standard normal z."""
-        total = np.zeros(len(c))
+    def expectation(self, other: Pieces, line: Line) -> Array:
+        """E[f(cz) g(cz)] for a standard normal z and every c of the line."""
+        total = np.zeros(len(line.c))
         for i, a in enumerate(self.base):
             for j, b in enumerate(other.base):
                 if (i + j) % 2 == 0 and a and b:
-                    total += a * b * c ** (i + j) * float(math.prod(range(i + j - 1, 0, -2)))
+                    total += a * b * line.c ** (i + j) * float(math.prod(range(i + j - 1, 0, -2)))
         for base, hinges in ((self.base, other.hinges), (other.base, self.hinges)):
-            for hinge in hinges:
-                total += _one_sided(_moved(base, hinge.sign * hinge.at, hinge.sign, hinge.coefficients), hinge.at, c)
+            for hinge in hinges if any(base) else ():
+                total += line.one_sided(_moved(base, hinge.sign * hinge.at, hinge.sign, hinge.coefficients), hinge.at)
         for f in self.hinges:
             for g in other.hinges:
                 if f.sign == g.sign:
                     outer, inner = (f, g) if f.at >= g.at else (g, f)
                     product = _moved(inner.coefficients, outer.at - inner.at, 1, outer.coefficients)
-                    total += _one_sided(product, outer.at, c)
+                    total += line.one_sided(product, outer.at)
         return total
 
-    def hermite(self, c: Array, count: int) -> Array:
+    def hermite(self, line: Line, count: int) -> Array:
         """E[He_m(z) f(cz)]/√m! for m < count, one row each."""
-        result = np.zeros((count, len(c)))
+        result = np.zeros((count, len(line.c)))
         for m in range(count):
             powers = np.polynomial.hermite_e.herme2poly([0.0] * m + [1.0])
             for j, a in enumerate(powers):
                 if a:
                     monomial = Pieces((0.0,) * j + (1.0,), ())
-                    result[m] += a * c ** float(-j) * self.expectation(monomial, c)
+                    result[m] += a * line.c ** float(-j) * self.expectation(monomial, line)
             result[m] /= math.sqrt(math.factorial(m))
         return result
 
 
+@dataclass(frozen=True)
+class Line:
+    """Deviations c, and the moments of the tails of the normal density that were needed so far."""
+
+    c: Array
+    moments: dict[float, Array] = field(default_factory=dict)
+
+    def one_sided(self, coefficients: Array, at: float) -> Array:
+        """Σ coefficients[j] E[(cz - at)₊^j]."""
+        known = self.moments.get(at)
+        if known is None or len(known) < len(coefficients):
+            known = tail_moments(at / self.c, max(6, len(coefficients)))
+            self.moments[at] = known
+        return np.asarray(
+            sum(a * self.c**j * known[j] for j, a in enumerate(coefficients) if a) + np.zeros(len(self.c))
+        )
+
+
 def _moved(polynomial: tuple[float, ...], start: float, sign: int, other: tuple[float, ...]) -> Array:
     """Coefficients in w of polynomial(start + sign·w) other(w)."""
-    about = np.polynomial.Polynomial(polynomial)(np.polynomial.Polynomial([start, sign]))
-    return np.asarray((about * np.polynomial.Polynomial(other)).coef, dtype=float)
-
-
-def _one_sided(coefficients: Array, at: float, c: Array) -> Array:
-    """Σ coefficients[j] E[(cz - at)₊^j]."""
-    moments = tail_moments(at / c, len(coefficients))
-    return np.asarray(sum(a * c**j * moments[j] for j, a in enumerate(coefficients)))
+    about = np.zeros(1)
+    for a in polynomial[::-1]:
+        about = np.convolve(about, np.array([start, sign], dtype=float))
+        about[0] += a
+    return np.convolve(about, np.asarray(other, dtype=float))
 
 
 def tail_moments(h: Array, count: int) -> Array:

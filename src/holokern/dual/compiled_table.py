@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def chebyshev_nodes(count: int) -> Array:
     return np.asarray(np.sin(np.pi * (2 * np.arange(count) + 1 - count) / (2 * count)))
 
 
+@lru_cache(maxsize=128)
 def chebyshev_matrix(count: int) -> Array:
     """From values at `chebyshev_nodes` to coefficients of the T_m.
 
@@ -41,6 +43,7 @@ def chebyshev_matrix(count: int) -> Array:
     turns = np.outer(np.arange(count), 2 * np.arange(count)[::-1] + 1) % (4 * count)
     matrix = 2.0 / count * np.cos(np.pi * turns / (2 * count))
     matrix[0] /= 2
+    matrix.setflags(write=False)
     return np.asarray(matrix)
 
 

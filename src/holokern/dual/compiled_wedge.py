@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled_pieces import Pieces, tail_moments
+from holokern.dual.compiled_pieces import Line, Pieces, tail_moments
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
 from holokern.dual.gauss import legendre_rule
 from holokern.dual.panels import Array
@@ -109,7 +109,7 @@ def wedge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> l
 
 def _wedge_side(pieces: Pieces, c: Array, jumping: bool) -> WedgeSide:
     """Everything about deviations c > 0 that does not depend on the other side."""
-    slope = pieces.derivative()
+    slope, line = pieces.derivative(), Line(c)
     degree, count = pieces.degree, len(c)
     hinges = pieces.hinges
     marks = np.empty((len(hinges), 6, count))
@@ -135,35 +135,36 @@ def _wedge_side(pieces: Pieces, c: Array, jumping: bool) -> WedgeSide:
         for row, hinge in zip(target, source.hinges, strict=True):
             for j, a in enumerate(hinge.coefficients):
                 row[j] = a * c**j
-    numbers = np.stack([np.log(c), *_norms(pieces, slope, c), c, *_near(pieces, c, jumping)])
+    numbers = np.stack([np.log(c), *_norms(pieces, slope, line), c, *_near(pieces, line, jumping)])
     return WedgeSide(
         np.array([hinge.sign for hinge in hinges], dtype=np.int64),
         marks,
         table,
         weights,
         slope_weights,
-        _hermite(pieces, c),
-        _hermite(slope, c),
+        _hermite(pieces, line),
+        _hermite(slope, line),
         np.ascontiguousarray(numbers),
         np.array([h.coefficients[0] if jumping else [*h.coefficients, 0.0][1] for h in hinges]),
-        pieces.hermite(c, 1)[0],
+        pieces.hermite(line, 1)[0],
     )
 
 
-def _norms(pieces: Pieces, slope: Pieces, c: Array) -> tuple[Array, Array]:
-    return np.sqrt(pieces.expectation(pieces, c)), np.sqrt(slope.expectation(slope, c))
+def _norms(pieces: Pieces, slope: Pieces, line: Line) -> tuple[Array, Array]:
+    return np.sqrt(pieces.expectation(pieces, line)), np.sqrt(slope.expectation(slope, line))
 
 
-def _hermite(pieces: Pieces, c: Array) -> Array:
+def _hermite(pieces: Pieces, line: Line) -> Array:
     """Hermite coefficients of the polynomial and of the hinges up to the degree of the polynomial."""
     count = len(pieces.base) if any(pieces.base) else 0
-    hinges = pieces.without_base().hermite(c, count)
-    return np.ascontiguousarray(np.stack([pieces.hermite(c, count) - hinges, hinges]))
+    hinges = pieces.without_base().hermite(line, count)
+    return np.ascontiguousarray(np.stack([pieces.hermite(line, count) - hinges, hinges]))
 
 
-def _near(pieces: Pieces, c: Array, jumping: bool) -> tuple[Array, Array]:
+def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
     """W and C of `WedgeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ̇ - σ E[σ uσ̇]/n²)/n, which jumps at breaks."""
-    square = pieces.expectation(pieces, c)
+    c = line.c
+    square = pieces.expectation(pieces, line)
     safe = np.where(square > 0, square, 1.0)
     at_breaks = np.zeros(len(c))
     for hinge in pieces.hinges:
@@ -173,7 +174,7 @@ def _near(pieces: Pieces, c: Array, jumping: bool) -> tuple[Array, Array]:
     if jumping:
         return at_breaks / 2, np.zeros(len(c))
     moved = pieces.derivative().times_u()
-    rate = moved.expectation(moved, c) / safe - (pieces.expectation(moved, c) / safe) ** 2
+    rate = moved.expectation(moved, line) / safe - (pieces.expectation(moved, line) / safe) ** 2
     return np.maximum(rate, 0.0) / 2, at_breaks / 12
 
 

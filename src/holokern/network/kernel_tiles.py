@@ -74,19 +74,29 @@ def _angle_between(first: Any, second: Any, same: Any) -> Any:
     return small if same else math.pi - small
 
 
-@numba.njit("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], b1[::1], b1[::1])", cache=True, nogil=True, fastmath=_FAST)
-def first_angles(tile: Any, rows: Any, columns: Any, zero_rows: Any, zero_columns: Any) -> None:
-    """Turn cosines of unit vectors into angles, in place; nearly parallel vectors are subtracted from each other.
+@numba.njit(
+    "void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])",
+    cache=True,
+    nogil=True,
+    fastmath=_FAST,
+)
+def first_angles(
+    tile: Any, sigma: Any, tangent: Any, rows: Any, columns: Any, lengths: Any, other_lengths: Any
+) -> None:
+    """Turn cosines of unit vectors into angles, in place, and write Σ⁰ twice.
 
-    A zero vector counts as orthogonal to all others and as parallel to zero vectors.
+    Nearly parallel vectors are subtracted from each other. A zero vector counts as orthogonal to all others and as
+    parallel to zero vectors.
     """
     width = tile.shape[1]
     cosines = np.empty(width)
     for i in range(tile.shape[0]):
-        line = tile[i]
+        line, own, tan, length = tile[i], sigma[i], tangent[i], lengths[i]
         nearest = 0.0
         for j in range(width):
             cosines[j] = line[j]
+            own[j] = length * other_lengths[j] * line[j]
+            tan[j] = own[j]
             line[j] = _angle(1.0 - line[j])
         for j in range(width):
             nearest = max(nearest, abs(cosines[j]))
@@ -94,20 +104,20 @@ def first_angles(tile: Any, rows: Any, columns: Any, zero_rows: Any, zero_column
             for j in range(width):
                 if abs(cosines[j]) > 1.0 - _NEAR:
                     line[j] = _angle_between(rows[i], columns[j], cosines[j] > 0.0)
-        if zero_rows[i]:
+        if length == 0.0:
             for j in range(width):
-                if zero_columns[j]:
+                if other_lengths[j] == 0.0:
                     line[j] = 0.0
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _chebyshev(angles: Any, scale: Any, polynomials: Any) -> None:
-    """T_m of the angle mapped to [-1, 1], one row each."""
+def _chebyshev(angles: Any, scale: Any, shift: Any, polynomials: Any) -> None:
+    """T_m of scale·θ - shift, one row each."""
     width = angles.shape[0]
     constant, linear = polynomials[0], polynomials[1]
     for j in range(width):
         constant[j] = 1.0
-        linear[j] = scale * angles[j] - 1.0
+        linear[j] = scale * angles[j] - shift
     for m in range(2, polynomials.shape[0]):
         now, before, earlier = polynomials[m], polynomials[m - 1], polynomials[m - 2]
         for j in range(width):
@@ -181,6 +191,19 @@ def _expand(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _combine(coefficients: Any, lengths: Any, columns: Any, start: Any, result: Any) -> None:
+    """result[j] = Σ coefficients[q, 0] columns[q, start + j], for terms that are there."""
+    width = result.shape[0]
+    for j in range(width):
+        result[j] = 0.0
+    for q in range(lengths.shape[0]):
+        if lengths[q] > 0:
+            factor, column = coefficients[q, 0], columns[q, start : start + width]
+            for j in range(width):
+                result[j] += factor * column[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _advance(
     line: Any,
     own: Any,
@@ -221,7 +244,7 @@ _FACTORS = f"{_CUBE}, {_COUNTS}, {_MATRIX}, {_MATRIX}"
 
 
 @numba.njit(
-    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, b1, i8, i8, f8, "
+    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, b1, i8, i8, f8, f8, f8, "
     f"{_FACTORS}, {_FACTORS}, {_FACTORS}, {_MATRIX}, {_MATRIX})",
     cache=True,
     nogil=True,
@@ -235,6 +258,8 @@ def layer(
     residual: Any,
     fold: Any,
     power: Any,
+    scale: Any,
+    shift: Any,
     bias: Any,
     gap_core: Any,
     gap_lengths: Any,
@@ -253,8 +278,9 @@ def layer(
 ) -> None:
     """One layer of a tile, in place: θ, Σ and Θ before it become θ, Σ and Θ after it.
 
-    ``rows`` and ``columns`` hold, for each point, log c, the scaled norms n and d, and c. The new angle comes from
-    1 - r without cancellation: with the parts a_t = (n, bias, c) of a point and their own 1 - r_t,
+    The polynomials in the angle are those of scale·θ - shift. ``rows`` and ``columns`` hold, for each point, log c, the
+    scaled norms n and d, and c. The new angle comes from 1 - r without cancellation: with the parts a_t = (n, bias, c)
+    of a point and their own 1 - r_t,
 
         √(q_i q_j) (1 - r) = Σ_t a_ti a_tj (1 - r_t) + Σ_{s<t} (a_si a_tj - a_ti a_sj)² / (√(q_i q_j) + Σ_t a_ti a_tj).
     """
@@ -264,10 +290,7 @@ def layer(
     bend_line, slope_line = np.empty(bend_core.shape[1:]), np.empty(slope_core.shape[1:])
     # The polynomials of a chunk of columns stay in the nearest cache.
     room = np.empty((degrees, _CHUNK))
-    ones = np.zeros((4, _CHUNK))
-    ones[0, :] = 1.0
     scratch = np.empty((6, _CHUNK))
-    scale = 4.0 / math.pi if fold != 0 else 2.0 / math.pi
     turn = float(fold)
     for i in range(height):
         log_c, norm, slope_norm, deviation = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
@@ -291,8 +314,8 @@ def layer(
                     far = line[j] > 0.5 * math.pi
                     folded[j] = math.pi - line[j] if far else line[j]
                     sign[j] = turn if far else 1.0
-            _chebyshev(folded, scale, room)
-            _expand(gap_line, gap_lengths, gap_columns, start, ones, part, gap)
+            _chebyshev(folded, scale, shift, room)
+            _combine(gap_line, gap_lengths, gap_columns, start, gap)
             _expand(bend_line, bend_lengths, bend_columns, start, room, part, bend)
             if power == 2:
                 for j in range(size):
@@ -364,10 +387,17 @@ def advance(
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def write_rows(panel: Any, first: Any, order: Any, rank: Any, out: Any) -> None:
-    """Write rows of the sorted matrix, which hold the columns from ``first`` on, to their places in ``out``."""
+    """Write rows of the sorted matrix, which hold the columns from ``first`` on, to their places in ``out``.
+
+    An empty ``rank`` means that the points kept their order.
+    """
     for i in range(panel.shape[0]):
         source = panel[i]
         line = out[order[i]]
+        if rank.shape[0] == 0:
+            for column in range(first, line.shape[0]):
+                line[column] = source[column]
+            continue
         for column in range(line.shape[0]):
             place = rank[column]
             if place >= first:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holokern.activation import activation as as_activation
+from holokern.dual.compiled import homogeneity
 from holokern.dual.panels import Array
 from holokern.dual.quadrature import norms
 from holokern.errors import BadInput
@@ -202,7 +203,8 @@ class Network:
 
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
-        return Points.of(x, scale, self.bias)
+        sort = any(homogeneity(sigma) is None for sigma in dict.fromkeys(self.activations))
+        return Points.of(x, scale, self.bias, sort)
 
     def _matrices(
         self, X: Any, Y: Any, outs: tuple[Target, Target], threads: int | None, wanted: tuple[bool, bool]

@@ -1,10 +1,12 @@
-"""Where a kernel matrix goes: a new array, an array of the caller, or a ``.npy`` file written in place and renamed."""
+"""Where a kernel matrix goes: a new array, an array of the caller, or a ``.npy`` file that appears when complete."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 
 from holokern.errors import ArchiveError, BadInput
 
-__all__ = ["Target", "destination"]
+__all__ = ["Target", "check_writable", "destination"]
 
 Target = Any
 """None, an array, or the path of a ``.npy`` file."""
@@ -41,22 +43,69 @@ def _check(out: Any, shape: tuple[int, int]) -> None:
         )
 
 
-def _file(path: Path, shape: tuple[int, int], dtype: Any) -> Iterator[list[Any]]:
+def check_writable(path: Path) -> None:
+    """Prove that a ``.npy`` file can be made there, before any work is done.
+
+    Raises
+    ------
+    BadInput
+        If the name does not end in .npy.
+    ArchiveError
+        If nothing can be written there.
+    """
     if path.suffix != ".npy":
         raise BadInput(f"out = {str(path)!r} does not end in .npy; name a .npy file, or pass an array")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    if path.is_dir():
+        raise ArchiveError(f"cannot write {str(path)!r}: it is a folder; choose another name")
     try:
-        mapped = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
     except OSError as error:
-        part.unlink(missing_ok=True)
-        reason = error.strerror or error
-        raise ArchiveError(f"cannot write {str(path)!r}: {reason}; choose another place") from None
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path, error: OSError) -> ArchiveError:
+    return ArchiveError(f"cannot write {str(path)!r}: {error.strerror or error}; choose another place")
+
+
+def _file(path: Path, shape: tuple[int, int], dtype: Any) -> Iterator[list[Any]]:
+    check_writable(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        holder = [mapped]
-        yield holder
-        mapped.flush()
-        part.replace(path)
+        with _nameless(path.parent, part) as stream:
+            mapped = _mapped(stream, shape, dtype)
+            holder = [mapped]
+            yield holder
+            if isinstance(mapped, np.memmap):
+                mapped.flush()
+            if not part.exists():
+                # With a folder given, Python asks the system to follow the link to the open file.
+                os.link(f"/proc/self/fd/{stream.fileno()}", part, src_dir_fd=folder, follow_symlinks=True)
+            part.replace(path)
         holder[0] = np.load(path, mmap_mode="r+")
-    except BaseException:
+    except OSError as error:
+        raise _refused(path, error) from None
+    finally:
+        os.close(folder)
         part.unlink(missing_ok=True)
-        raise
+
+
+def _nameless(folder: Path, part: Path) -> Any:
+    """A new file without a name, which vanishes even when the process is killed; with one where there are no such."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is not None:
+        with suppress(OSError):
+            return os.fdopen(os.open(folder, flag | os.O_RDWR, 0o666), "w+b")
+    return part.open("x+b")
+
+
+def _mapped(stream: Any, shape: tuple[int, int], dtype: Any) -> Any:
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
+    start = stream.tell()
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    # Blocks are reserved now: a full disk is an error here and not a crash while the map is written.
+    os.posix_fallocate(stream.fileno(), 0, start + shape[0] * shape[1] * np.dtype(dtype).itemsize)
+    return np.memmap(stream, dtype=dtype, mode="r+", offset=start, shape=shape)

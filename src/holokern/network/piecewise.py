@@ -27,12 +27,12 @@ class PairwisePlan:
     spec: LayerSpec
     sides: tuple[Side, Side]
 
-    @property
+    @cached_property
     def fold(self) -> int:
         """+1 if k is even in r, -1 if it is odd: then tiles hold |k| past π/2."""
         return {"even": 1, "odd": -1}.get(self.spec.activation.parity or "", 0)
 
-    @property
+    @cached_property
     def has_slope(self) -> bool:
         """Whether k̇ is a function on all of [0, π]."""
         return bool(self.spec.activation.jump_order != 0)

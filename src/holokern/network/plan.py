@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled import breaks_away, compile_dual
+from holokern.dual.compiled import CompiledDual, breaks_away, compile_dual
 from holokern.dual.compiled_factors import Block, LocalDual, localise
 from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_wedge import wedge_sides
@@ -27,6 +27,7 @@ from holokern.network.piecewise import DirectPlan, PairwisePlan, WedgePlan
 __all__ = ["LayerPlan", "LayerSpec", "Plan", "Points", "Side", "plan_layers"]
 
 _GRID = 4
+_FINE = 16
 _SAMPLES = 17
 _SHARED = 1.5
 
@@ -43,15 +44,18 @@ class Points:
         Directions and lengths, the bias included as one more coordinate.
     order, rank
         ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
+    is_sorted
+        False if the points kept their order, because the activations are homogeneous.
     """
 
     unit: Array
     length: Array
     order: NDArray[np.intp]
     rank: NDArray[np.intp]
+    is_sorted: bool
 
     @classmethod
-    def of(cls, x: Array, scale: float, bias: float) -> Points:
+    def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
         """Points of an array with one row each."""
         points = np.asarray(x, dtype=float)
         if scale != 1.0:
@@ -59,10 +63,13 @@ class Points:
         if bias:
             points = np.concatenate([points, np.full((len(points), 1), bias)], axis=1)
         unit, length = unit_vectors(points)
+        if not sort:
+            order = np.arange(len(length))
+            return cls(unit, length, order, order, False)
         order = np.argsort(length, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return cls(np.ascontiguousarray(unit[order]), length[order], order, rank)
+        return cls(np.ascontiguousarray(unit[order]), length[order], order, rank, True)
 
 
 @dataclass(frozen=True)
@@ -80,8 +87,8 @@ class LayerPlan:
 
     def blocks(self, columns: slice) -> tuple[Block, Block, Block]:
         """The factors for a block of columns."""
-        place = self.sides[1].place[columns]
-        return self.local.gap.block(place), self.local.bend.block(place), self.local.slope.block(place)
+        place, local = self.sides[1].place[columns], self.local
+        return local.gap.block(place), local.bend.block(place), local.slope.block(place)
 
     def row_vectors(self) -> tuple[Array, Array, Array]:
         """The functions of the row deviations, one row a point."""
@@ -151,9 +158,31 @@ def _plan(spec: LayerSpec, c: tuple[Array, Array], wide: tuple[float, float]) ->
         made = compile_dual(spec.activation, min(low, wide[0]), max(high, wide[1]))
     except PrecisionLost:
         return _direct_plan(spec, c, low)
-    local = localise(made, low, high)
+    part = (low, high)
+    if high > low * (1 + 1e-9):
+        # Rounded, so that later calls meet the same part again; points on a sphere need one deviation only.
+        part = max(made.low, _rounded(low, -1, _FINE)), min(made.high, _rounded(high, 1, _FINE))
+    local = _localised(_Same(made), *part)
     sides = _both(c, lambda one: side_of(spec, one, low, local.place, (made.norms, made.slope_norms, made.means)))
     return LayerPlan(spec, local, sides)
+
+
+@dataclass(frozen=True)
+class _Same:
+    """A compiled dual activation that is equal to itself only."""
+
+    made: CompiledDual
+
+    def __hash__(self) -> int:
+        return id(self.made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.made is self.made
+
+
+@lru_cache(maxsize=64)
+def _localised(same: _Same, low: float, high: float) -> LocalDual:
+    return localise(same.made, low, high)
 
 
 def _both(c: tuple[Array, Array], make: Callable[[Array], T]) -> tuple[T, T]:
