@@ -24,7 +24,7 @@ def test_the_pages_build_without_warnings(tmp_path: Path) -> None:
     source = tmp_path / "docs"
     shutil.copytree(ROOT / "docs", source, ignore=shutil.ignore_patterns("_build", "auto_gallery", "__pycache__"))
     shutil.copytree(ROOT / "benchmarks" / "results", tmp_path / "benchmarks" / "results")
-    for name in ("CHANGELOG.md", "references.bib"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "references.bib"):
         shutil.copy(ROOT / name, tmp_path)
     environment = {**os.environ, "MPLBACKEND": "Agg", "HOLOKERN_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
