@@ -12,7 +12,9 @@ from holokern import Network, activation, dual
 from holokern.report import method_times as timing
 from holokern.report.activation_page import activation_page
 from holokern.report.algebra_section import algebra_section, closed_form_section, formula
+from holokern.report.edge import edge_of_chaos
 from holokern.report.method_times import method_times
+from holokern.report.value_tables import read_sigma
 
 SLIDERS = {"c1": ("plot-k", "plot-kdot"), "c2": ("plot-k", "plot-kdot"), "depth": ("plot-circle", "plot-length")}
 
@@ -120,6 +122,13 @@ def test_sliders_redraw_the_curves(pages, chromium) -> None:
         assert tab.run(f"document.getElementById('{slider}-value').textContent") != shown
         for chart, old in zip(charts, before, strict=True):
             assert curves(chart) != old
+    # the pointer shows the values under it
+    reading = tab.run("""(() => {
+      const chart = document.querySelector('#plot-k svg'), box = chart.getBoundingClientRect();
+      chart.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width / 2 }));
+      return chart.querySelector('.reading').textContent;
+    })()""")
+    assert re.fullmatch(r"[−0-9.]+: [−0-9.]+", reading)
     assert tab.complaints == []
     tab.close()
 
@@ -141,4 +150,9 @@ def test_the_browser_computes_what_holokern_computes(pages, chromium) -> None:
     scaled = points * math.sqrt(2 / weight)
     assert last["sigma"] == pytest.approx(net.nngp(scaled[:1], scaled)[0], rel=1e-3)
     assert last["tangent"] == pytest.approx(net.ntk(scaled[:1], scaled)[0], rel=1e-3)
+
+    (part,) = edge_of_chaos(read_sigma(activation("elu")), (0.125, 8.0))
+    fixed = tab.run(f"holokern.fixedPoint({part.weight[250] ** 2}, {part.bias[250]})")
+    assert fixed["chi"] == pytest.approx(1, abs=1e-3)
+    assert fixed["c"] == pytest.approx(np.geomspace(0.125, 8.0, 400)[250], rel=1e-3)
     tab.close()

@@ -72,6 +72,9 @@ def series_values(
     product = np.stack([spectra(float(a)) * spectra(float(b)) for a, b in zip(c1, c2, strict=True)])
     slope_product = n * product / (c1 * c2)[:, None]
     k, kdot = product @ powers, slope_product[:, 1:] @ powers[:-1]
+    if not activation.breaks:
+        # then the coefficients decay faster than any power, and nothing is left
+        return k, kdot
     aligned, opposite = (dual(activation, c1, c2, theta=angle) for angle in (0.0, np.pi))
     alternating = (-1.0) ** n
     near = np.asarray(aligned.k) - product.sum(axis=1), np.asarray(opposite.k) - product @ alternating
