@@ -40,3 +40,9 @@ REFERENCE = _load()
 @pytest.fixture(params=list(REFERENCE))
 def reference(request):
     return REFERENCE[request.param]
+
+
+@pytest.fixture
+def references():
+    """All cases by name."""
+    return REFERENCE

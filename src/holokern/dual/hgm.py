@@ -178,6 +178,9 @@ def _in_balls(activation: Any, points: tuple[Array, Array, Array], tolerance: fl
             for target, error, value in zip((k, kdot), (k_error, kdot_error), balls, strict=True):
                 middle = float(value.mid())
                 target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * _EPS * abs(middle)
+            # θ itself is rounded
+            moved = 2 * _EPS * theta[i] * np.sin(theta[i]) * c1[i] * c2[i]
+            k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
 
 
 def _enclosed(activation: Any, c1: float, c2: float, theta: float) -> tuple[Any, Any] | None:
