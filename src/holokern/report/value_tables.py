@@ -78,8 +78,11 @@ class Sigma:
         return rho[:, 0], tau[:, 0]
 
     def _normalised(self, k: Array, kdot: Array, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        rho = k / (self.norms(c1) * self.norms(c2))[:, None]
-        tau = kdot / (self.slope_norms(c1) * self.slope_norms(c2))[:, None] * (np.sin(theta) if self.steep else 1.0)
+        # n is zero in floats where σ lives too many deviations away; a narrower range is tried then
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rho = k / (self.norms(c1) * self.norms(c2))[:, None]
+            tau = kdot / (self.slope_norms(c1) * self.slope_norms(c2))[:, None]
+            tau = tau * (np.sin(theta) if self.steep else 1.0)
         if not np.all(np.isfinite(rho)) or not np.all(np.isfinite(tau)):
             raise PrecisionLost(f"k of {self.activation} leaves the floating-point range")
         return rho, tau
