@@ -33,7 +33,7 @@ FARTHEST = 9.0
 _SMALLEST, _LARGEST = -5, 5
 _TERMS = {-5: 224, -4: 160, -3: 112, -2: 80, -1: 64, 0: 48, 1: 40, 2: 56, 3: 72, 4: 112}
 _DEGREE_IN_H = 19
-_DROPPED = 1e-17
+_DROPPED = 1e-16
 _NEAR_ZERO = 1e-30
 
 

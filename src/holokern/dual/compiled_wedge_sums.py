@@ -20,7 +20,7 @@ from holokern.dual.compiled_wedge import FARTHEST, mills_coefficients
 __all__ = ["wedge_tile"]
 
 _FAST = {"contract", "nsz"}
-_CHUNK = 64
+_CHUNK = 128
 _CAREFUL, _ALIKE = 2e-8, 1e-3
 _ARCSINE = np.array(ARCSINE)
 _MILLS = np.array(mills_coefficients())
@@ -107,6 +107,49 @@ def _small_angle(alpha: Any, h: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _edges(width: Any, bell: Any, lost: Any, edge: Any) -> None:
+    """Moments along an edge: N_{m+1} = m s² N_{m-1} - sα N_m, from N_0 and N_1 = s exp(-Q/2)/2π - sα N_0."""
+    zeroth, first = edge[0], edge[1]
+    for j in range(width.shape[0]):
+        first[j] = width[j] * bell[j] * _PER_TURN - lost[j] * zeroth[j]
+    for m in range(1, edge.shape[0] - 1):
+        before, now, new = edge[m - 1], edge[m], edge[m + 1]
+        for j in range(width.shape[0]):
+            new[j] = m * width[j] * width[j] * before[j] - lost[j] * now[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _moments(h: Any, there: Any, turn: Any, edge_x: Any, edge_y: Any, moment: Any) -> None:
+    """All B_ij from B_00 and the moments along the edges."""
+    degree, size = moment.shape[0] - 1, there.shape[0]
+    for q in range(degree):
+        now, new, edge, other = moment[0, q], moment[0, q + 1], edge_x[q], edge_y[0]
+        for j in range(size):
+            new[j] = turn[j] * edge[j] - there[j] * now[j]
+        if q == 0:
+            for j in range(size):
+                new[j] += other[j]
+        else:
+            before = moment[0, q - 1]
+            for j in range(size):
+                new[j] += q * before[j]
+    for p in range(degree):
+        for q in range(degree + 1):
+            now, new = moment[p, q], moment[p + 1, q]
+            down = moment[p - 1, q] if p > 0 else edge_x[q]
+            left = moment[p, q - 1] if q > 0 else edge_y[p]
+            by_p, by_q = (float(p) if p > 0 else 1.0), (float(q) if q > 0 else 1.0)
+            for j in range(size):
+                new[j] = by_p * down[j] + by_q * turn[j] * left[j] - h * now[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _add(first: Any, other: Any, moment: Any, total: Any) -> None:
+    for j in range(total.shape[0]):
+        total[j] += first * other[j] * moment[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _careful(i: Any, j: Any, angle: Any, slope: Any, jumping: Any, signs: Any, jumps: Any, rows: Any, columns: Any,
              row_marks: Any, column_marks: Any) -> Any:  # fmt: skip
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
@@ -182,7 +225,7 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
     terms = row_series.shape[1]
     series = np.empty(terms)
     room = np.empty((17, _CHUNK))
-    edge_x, edge_y = np.empty((degree + 1, _CHUNK)), np.empty((degree + 1, _CHUNK))
+    edge_x, edge_y = np.empty((max(2, degree + 1), _CHUNK)), np.empty((max(2, degree + 1), _CHUNK))
     moment = np.empty((degree + 1, degree + 1, _CHUNK))
     for i in range(theta.shape[0]):
         for start in range(0, theta.shape[1], _CHUNK):
@@ -281,49 +324,18 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
                     for j in range(size):
                         part = bell[j] * room_1[j] * _PER_ROOT
                         edge_y[0, j] = part if beta[j] >= 0.0 else density[j] - part
-                    for m in range(degree):
-                        for j in range(size):
-                            corner = width[j] * bell[j] * _PER_TURN if m == 0 else 0.0
-                            below_x = m * width[j] * width[j] * edge_x[m - 1, j] if m > 0 else 0.0
-                            below_y = m * width[j] * width[j] * edge_y[m - 1, j] if m > 0 else 0.0
-                            edge_x[m + 1, j] = corner + below_x - lost_x[j] * edge_x[m, j]
-                            edge_y[m + 1, j] = corner + below_y - lost_y[j] * edge_y[m, j]
-                    for q in range(degree):
-                        now, new = moment[0, q], moment[0, q + 1]
-                        for j in range(size):
-                            new[j] = turn[j] * edge_x[q, j] - there[j] * now[j] + (edge_y[0, j] if q == 0 else 0.0)
-                        if q > 0:
-                            for j in range(size):
-                                new[j] += q * moment[0, q - 1, j]
-                    for p in range(degree):
-                        for q in range(degree + 1):
-                            now, new = moment[p, q], moment[p + 1, q]
-                            for j in range(size):
-                                new[j] = -h * now[j]
-                            if p > 0:
-                                for j in range(size):
-                                    new[j] += p * moment[p - 1, q, j]
-                            else:
-                                for j in range(size):
-                                    new[j] += edge_x[q, j]
-                            if q > 0:
-                                for j in range(size):
-                                    new[j] += q * turn[j] * moment[p, q - 1, j]
-                            else:
-                                for j in range(size):
-                                    new[j] += turn[j] * edge_y[p, j]
+                    if degree > 0:
+                        _edges(width, bell, lost_x, edge_x)
+                        _edges(width, bell, lost_y, edge_y)
+                        _moments(h, there, turn, edge_x, edge_y, moment)
                     for p in range(degree + 1):
+                        first = times * row_weights[a, p, i]
                         for q in range(degree + 1):
-                            first = times * row_weights[a, p, i]
-                            other = column_weights[b, q, start:stop]
-                            for j in range(size):
-                                value[j] += first * other[j] * moment[p, q, j]
+                            _add(first, column_weights[b, q, start:stop], moment[p, q], value)
                     for p in range(row_slope_weights.shape[1]):
+                        first = times * row_slope_weights[a, p, i]
                         for q in range(row_slope_weights.shape[1]):
-                            first = times * row_slope_weights[a, p, i]
-                            other = column_slope_weights[b, q, start:stop]
-                            for j in range(size):
-                                rate[j] += first * other[j] * moment[p, q, j]
+                            _add(first, column_slope_weights[b, q, start:stop], moment[p, q], rate)
             norm = rows[1, i]
             smallest = 1.0
             for j in range(size):
