@@ -134,6 +134,9 @@ class _Journey:
         distance = np.minimum(self.theta, np.pi - self.theta)
         # an apparent singularity at the start is left behind by Taylor steps first
         near = _HANDOVER if detour else np.pi / 2
+        poor = ~(result.k_error + result.slope_error <= _POOR * (np.abs(result.k) + np.abs(result.slope)))
+        if not np.any(poor & (distance <= near)):
+            return
         # values that are small beside those of independent u and v are not asked for all their digits
         begin = np.abs(self._begin(np.arange(len(self.tracks.c1)), False)[2][:, :, 0])
         floor = np.max(begin[:, [max(i, 0) for i in table.outputs]], axis=1)

@@ -113,7 +113,8 @@ class AnglePath:
 
     def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
         """The equation as series in θ - ``at``."""
-        cosine, sine = trigonometric_series(at, 1.0, order)
+        # all tracks start at the same angle, where one set of waves serves them all
+        cosine, sine = trigonometric_series(at[:1] if np.all(at == at[:1]) else at, 1.0, order)
         polynomials = self.table.bottom, self.table.tops[0], self.table.slope[0]
         waves = _Waves(cosine, sine, polynomials, order)
         bottom, top, slope = (
@@ -230,6 +231,8 @@ class _Waves:
         return np.stack([self._monomial(int(k), int(e)) for k, e in polynomial.angles], axis=1)
 
     def _monomial(self, k: int, e: int) -> Array:
+        if not k or not e:
+            return self.sines[:, e] if e else self.cosines[:, k]
         if (k, e) not in self.known:
             self.known[k, e] = multiply_series(self.cosines[:, k], self.sines[:, e], self.order)
         return self.known[k, e]

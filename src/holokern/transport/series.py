@@ -42,7 +42,9 @@ def power_table(series: Array, highest: int, order: int) -> Array:
     """
     table = np.zeros((*series.shape[:-1], highest + 1, order + 1), dtype=series.dtype)
     table[..., 0, 0] = 1
-    for k in range(highest):
+    width = min(series.shape[-1], order + 1)
+    table[..., 1:2, :width] = series[..., None, :width]
+    for k in range(1, highest):
         table[..., k + 1, :] = multiply_series(series, table[..., k, :], order)
     return table
 
