@@ -21,6 +21,7 @@ KERNELS = [
     pytest.param(
         NTKKernel("elu", depth=1, bias=0.5, parameter_names=("alpha",), parameter_values=(1.3,)), marks=pytest.mark.slow
     ),
+    pytest.param(NTKKernel("hardtanh", depth=1, bias=0.3), marks=pytest.mark.slow),
     2.0 * NTKKernel("relu", depth=1, bias=0.4) + WhiteKernel(0.1),
 ]
 

@@ -181,6 +181,11 @@ class NTKKernel(_NetworkGaussianKernel):
     bias_bounds, weight_variance_bounds, parameter_bounds : pair of float or "fixed", default=(1e-3, 1e3)
         As in scikit-learn's kernels.
 
+    Notes
+    -----
+    Gradients in the bias and the weight variance are exact; those in the parameters of the activation, and all of them
+    for activations that break away from zero, come from differences of order six (about 1e-9).
+
     Examples
     --------
     >>> import numpy as np
