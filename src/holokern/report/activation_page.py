@@ -132,7 +132,7 @@ def _graph(activation: Any) -> dict[str, Any]:
     values = [np.where(at_break, np.nan, np.asarray(f(u), dtype=float)) for f in (activation, activation.derivative)]
     if activation.jump_order != 0:
         values[0] = np.asarray(activation(u), dtype=float)
-    if (activation.jump_order or 2) > 1:
+    if activation.jump_order not in (0, 1):
         values[1] = np.asarray(activation.derivative(u), dtype=float)
     jumps = activation.jump_order == 0
     return {"u": _digits(u), "value": _digits(values[0]), "slope": _digits(values[1]), "jumps": jumps}
