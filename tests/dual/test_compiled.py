@@ -186,6 +186,20 @@ def test_local_factors_equal_the_whole(c1, c2, theta):
         assert short == pytest.approx(np.polynomial.chebyshev.chebval3d(*places, unit[0], tensor), abs=3e-12)
 
 
+def test_expansions_on_a_part_of_the_angles_are_shorter():
+    local = localise(compile_dual("elu", 0.75, 1.3), 0.8, 1.2)
+    block = local.slope.block(local.place(np.array([0.8, 1.0, 1.2])))
+    row = local.slope.vectors(local.place(np.array([0.9])))[:, 0]
+
+    def value(some, x):
+        terms = np.polynomial.chebyshev.chebvander(x, some.core.shape[2] - 1)
+        return np.einsum("pqm,p,qi,m->i", some.core, row, some.columns, terms)
+
+    whole, part = block.on(WHOLE), block.on((-0.4, 0.6))
+    assert part.core.shape[2] < whole.core.shape[2]
+    assert np.allclose(value(part, (2 * 0.25 - 0.2) / 1.0), value(whole, 0.25), rtol=0, atol=1e-12)
+
+
 def test_sector_rule_integrates_an_angle_exactly():
     one = tabulate(lambda u: (u > 0).astype(float), 20.0, "step")
     theta = np.array([0.2, 1.5, 3.0])

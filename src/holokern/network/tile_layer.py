@@ -57,6 +57,16 @@ class TileLayer:
         factors: list[dict[Interval, list[Any]]] = [{} for _ in starts]
         if not isinstance(plan, LayerPlan):
             return cls(plan, width, (), parts, [], factors)
+        if plan.local.whole.homogeneity is not None and parts:
+            # Nothing depends on the deviations of the columns, so that the widest block serves all.
+            return cls(
+                plan,
+                width,
+                plan.row_vectors(),
+                parts,
+                [plan.blocks(slice(width))] * len(parts),
+                factors[:1] * len(parts),
+            )
         blocks = [plan.blocks(slice(at, at + width)) for at in starts]
         return cls(plan, width, plan.row_vectors(), parts, blocks, factors)  # type: ignore[arg-type]
 
