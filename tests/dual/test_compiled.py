@@ -192,7 +192,7 @@ def test_expansions_on_a_part_of_the_angles_are_shorter():
     row = local.slope.vectors(local.place(np.array([0.9])))[:, 0]
 
     def value(some, x):
-        terms = np.polynomial.chebyshev.chebvander(x, some.core.shape[2] - 1)
+        terms = np.polynomial.chebyshev.chebvander(x, some.core.shape[2] - 1)[0]
         return np.einsum("pqm,p,qi,m->i", some.core, row, some.columns, terms)
 
     whole, part = block.on(WHOLE), block.on((-0.4, 0.6))
