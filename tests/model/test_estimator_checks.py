@@ -27,11 +27,11 @@ ESTIMATORS = [
     GradientDescentEnsemble(),
     GradientDescentEnsemble(bias=0.1, time=1e6, trained="last"),
     NTKRegressor(depth=2, bias=0.2, solver="eigh"),
-    NTKRegressor(solver="nystrom", random_state=0),
-    NTKRegressor(solver="cg", random_state=0),
+    NTKRegressor(solver="nystrom", n_landmarks=30, random_state=0),
+    pytest.param(NTKRegressor(solver="cg", random_state=0), marks=pytest.mark.slow),
     NTKRegressor(alpha=(0.01, 0.1)),
-    NNGPClassifier(solver="nystrom", random_state=0),
-    NTKClassifier(solver="cg", random_state=0),
+    NNGPClassifier(solver="nystrom", n_landmarks=30, random_state=0),
+    pytest.param(NTKClassifier(solver="cg", random_state=0), marks=pytest.mark.slow),
 ]
 
 

@@ -15,7 +15,7 @@ from holokern.network import Network
 KERNELS = [
     NTKKernel("relu", depth=2, bias=0.4, weight_variance=1.7),
     pytest.param(NNGPKernel("erf", depth=3, bias=0.3, weight_variance=0.8), marks=pytest.mark.slow),
-    NTKKernel("erf", depth=1, bias=0.2),
+    pytest.param(NTKKernel("erf", depth=1, bias=0.2), marks=pytest.mark.slow),
     NNGPKernel("relu", depth=5, bias=0.0, weight_variance=2.0),
     NTKKernel("leaky_relu", depth=2, bias=0.5, parameter_names=("slope",), parameter_values=(0.3,)),
     pytest.param(
