@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--landmarks", type=int, default=1000)
     parser.add_argument("--tolerance", type=float, default=1e-6)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--chunk", type=int, default=2000)
+    parser.add_argument("--chunk", type=int, default=2048)
     parser.add_argument("--scratch", default=None, help="folder for the local matrix of the task dask")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

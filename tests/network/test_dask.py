@@ -13,9 +13,9 @@ NET = Network("relu", 2, bias=0.1)
 
 
 def close(got, want):
-    """To the last bits: blocks may round the inner products of points in another order."""
+    """The engine drops terms below 1e-14 tile by tile, and blocks have other tiles: up to 4e-14 was measured."""
     scale = np.sqrt(np.outer(np.diag(want), np.diag(want)))
-    return np.max(np.abs(got - want) / scale) < 4e-15
+    return np.max(np.abs(got - want) / scale) < 1e-13
 
 
 def test_blocks_make_the_matrix():
@@ -28,6 +28,14 @@ def test_blocks_make_the_matrix():
     sigma, tangent = NET.both(da.from_array(X, chunks=(50, 5)))
     assert close(sigma.compute(scheduler="threads"), NET.nngp(X))
     assert np.array_equal(tangent.compute(scheduler="threads"), got)
+
+
+def test_blocks_of_whole_tiles_give_the_same_bits():
+    """Chunks of 128 rows cut a matrix where its tiles end, as long as the points are not sorted."""
+    x = np.random.default_rng(1).standard_normal((300, 5))
+    net = Network("relu", 2)
+    got = net.ntk(da.from_array(x, chunks=(128, 5))).compute(scheduler="synchronous")
+    assert np.array_equal(got, net.ntk(x))
 
 
 def test_two_sets_diagonals_and_types():

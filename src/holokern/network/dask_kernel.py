@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["dask_diagonals", "dask_matrices"]
 
 _TALLEST = 4096
+_TILE = 128
 
 
 def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -> list[Any]:
@@ -85,9 +86,10 @@ def _rows(name: str, points: Any) -> Any:
 
 
 def _cut(size: int) -> list[int]:
-    """A chunk cut into nearly equal parts that are not too tall."""
+    """A chunk cut into parts that are not too tall, whole tiles of the engine all but the last."""
     parts = max(1, -(-size // _TALLEST))
-    return [size * (i + 1) // parts - size * i // parts for i in range(parts)]
+    height = max(1, -(-size // (parts * _TILE)) * _TILE)
+    return [min(height, size - start) for start in range(0, size, height)] or [0]
 
 
 def _array(name: str, tasks: dict[Any, Any], chunks: Any, dtype: Any, inputs: list[Any]) -> Any:
