@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from holokern.cli.completion import complete_expression
+
 __all__ = ["kernel"]
 
 
 @click.command()
 @click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--activation", "-a", required=True, help="Name or expression in u.")
+@click.option("--activation", "-a", required=True, shell_complete=complete_expression, help="Name or expression in u.")
 @click.option("--depth", "-d", type=int, default=1, show_default=True, help="Number of hidden layers.")
 @click.option("--bias", type=float, default=0.0, show_default=True, help="Standard deviation of the biases.")
 @click.option("--weight-variance", type=float, default=None, help="W_std²; the paper's c_σ by default.")
