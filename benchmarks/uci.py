@@ -5,7 +5,7 @@ Every finished pair (set, activation) is one line of the results file, so an int
 With several activations, the one that did best on the split for choosing is the "chosen" one.
 
     python benchmarks/uci.py FOLDER --results uci.jsonl [--protocol sphere] [--activations relu gelu erf] [--jobs 2]
-        [--only iris wine] [--baselines baselines.txt] [--output FOLDER]
+        [--only iris wine] [--baselines baselines.txt] [--output FOLDER] [--report]
 
 FOLDER holds one folder a set (``uci/data`` of the archive). ``--output`` receives ``NAME.md``, ``NAME.json`` and, when
 matplotlib is at hand, ``NAME.svg``, where NAME is that of the results file.
@@ -316,6 +316,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--baselines", type=Path, help="published accuracies (baselines.txt)")
     parser.add_argument("--output", type=Path, help="folder for the table, the figure and the summary")
+    parser.add_argument("--report", action="store_true", help="run nothing, report what is done")
     options = parser.parse_args()
     if options.protocol == "arora" and options.activations != ["relu"]:
         parser.error("the published protocol is for relu; other activations need --protocol normalised or sphere")
@@ -338,7 +339,7 @@ def main() -> None:
     total = len(folders) * len(options.activations)
     print(f"{len(folders)} sets, {total} pairs with activations, {total - len(todo)} already done", file=sys.stderr)
     failed = []
-    for row in work(todo, options.protocol, options.results, options.jobs):
+    for row in [] if options.report else work(todo, options.protocol, options.results, options.jobs):
         if "error" in row:
             failed.append(row)
         else:

@@ -81,6 +81,9 @@ def test_a_run_is_resumed_and_every_set_accounted_for(collection, run):
     )
     assert "3 sets, 3 pairs with activations, 1 already done" in done.stderr
     assert results.read_text().startswith(again + "\n")
+    before = results.read_text()
+    run("--report")
+    assert results.read_text() == before
     log = run("--baselines", str(collection / "baselines.txt"), "--output", str(collection / "out"))
     assert "2 already done" in log
     summary = json.loads((collection / "out" / "small.json").read_text())
