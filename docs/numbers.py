@@ -22,6 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+PROTOCOLS = {"arora": "published protocol", "normalised": "layers normalised", "sphere": "points on a sphere"}
 BLOCK = re.compile(r"(<!-- numbers: ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -190,7 +191,7 @@ def uci(folder: Path) -> str:
         raise MissingResult(f"{folder} has no uci*.json; run benchmarks/uci.py with --output {folder}")
     rows: list[list[Any]] = []
     for data in runs.values():
-        way = f"NTK, layers {data['protocol']}" if data["protocol"] == "normalised" else f"NTK, {data['protocol']}"
+        way = f"NTK, {PROTOCOLS[data['protocol']]}"
         rows += [[f"{way}, {a}", mean["sets"], _accuracy(mean)] for a, mean in data["means"].items()]
         if "chosen" in data:
             chosen = data["chosen"]

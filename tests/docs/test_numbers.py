@@ -86,8 +86,8 @@ def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
     }
     (tmp_path / "uci_relu.json").write_text(json.dumps(record))
     text = numbers.uci(tmp_path)
-    assert "| NTK, sphere, relu | 90 | 81.50 ± 14.00 |" in text
-    assert "| NTK, sphere, activation chosen by validation | 3 |" in text
+    assert "| NTK, points on a sphere, relu | 90 | 81.50 ± 14.00 |" in text
+    assert "| NTK, points on a sphere, activation chosen by validation | 3 |" in text
     assert text.endswith("| published: random forest | 90 | 81.56 |")
 
 
