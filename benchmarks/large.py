@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -39,8 +38,13 @@ class Clock:
 
 
 def peak_memory() -> float:
-    """Largest resident set of this process so far, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    """Largest resident set of this process so far, in GB; Linux only.
+
+    Not getrusage: a worker would inherit the peak of the process that started it.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024 / 1e9
 
 
 def data(points: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,11 +101,6 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def worker_memory() -> float:
-    """Largest resident set of a worker, in GB; runs there."""
-    return peak_memory()
-
-
 def compare_block(block: np.ndarray, path: str, block_info: Any = None) -> np.ndarray:
     """Largest difference between a block and its place in the local matrix; runs on a worker."""
     (rows, columns) = block_info[0]["array-location"]
@@ -126,12 +125,12 @@ def on_workers(options: argparse.Namespace) -> dict[str, Any]:
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
-            started = client.run(worker_memory)
+            started = client.run(peak_memory)
             clock = Clock()
             matrix = getattr(network, options.kernel)(da.from_array(x, chunks=(options.chunk, -1)))
             worst = da.map_blocks(compare_block, matrix, path, dtype=float, chunks=(1, 1)).max().compute()
             together = clock()
-            memory = client.run(worker_memory)
+            memory = client.run(peak_memory)
     return {
         "points": options.points,
         "network": repr(network),
