@@ -15,28 +15,32 @@ from holokern.errors import HolokernError, PrecisionLost, Unsupported
 
 ATOMS = ["1", "u", "u^2", "exp(-u^2/{a})", "exp({s}u/{a})", "sin({a}*u)", "cos(u/{a})", "erf({s}u/{a})", "exp(-Abs(u))"]
 GATES = ["1", "Heaviside({s}u)", "Abs(u)", "Max({s}u, 0)"]
+SHIFTED_GATES = [*GATES, "Heaviside({s}u - {b})", "Abs(u - {b})", "Max({s}u + {b}, 0)"]
 
+shifts = st.sampled_from(["1/2", "1", "3/2"])
 coefficients = st.fractions(-3, 3, max_denominator=4).filter(bool)
 deviations = st.floats(0.2, 2.5)
 angles = st.floats(0.05, 3.1)
 
 
 @st.composite
-def terms(draw: st.DrawFn) -> str:
-    parts = {"a": draw(st.integers(1, 3)), "s": draw(st.sampled_from(["", "-"]))}
-    factors = [f"({draw(coefficients)})", *(draw(st.sampled_from(kind)).format(**parts) for kind in (ATOMS, GATES))]
+def terms(draw: st.DrawFn, gates: tuple[str, ...]) -> str:
+    parts = {"a": draw(st.integers(1, 3)), "s": draw(st.sampled_from(["", "-"])), "b": draw(shifts)}
+    factors = [f"({draw(coefficients)})", *(draw(st.sampled_from(kind)).format(**parts) for kind in (ATOMS, gates))]
     return "*".join(factors)
 
 
-expressions = st.lists(terms(), min_size=1, max_size=2).map(" + ".join)
+expressions, shifted = (
+    st.lists(terms(tuple(gates)), min_size=1, max_size=2).map(" + ".join) for gates in (GATES, SHIFTED_GATES)
+)
 
 
 def size(value: object) -> float:
     return float(np.max(np.abs(np.asarray(value)), initial=0.0))
 
 
-@settings(deadline=None, max_examples=25)
-@given(expressions, deviations, deviations, angles)
+@settings(deadline=None, max_examples=15)
+@given(shifted, deviations, deviations, angles)
 def test_hermite_series_and_quadrature_agree(text: str, c1: float, c2: float, theta: float) -> None:
     sigma = activation(text)
     exact = (Fraction(round(16 * c1) + 1, 16), Fraction(round(16 * c2) + 1, 16))
@@ -52,6 +56,34 @@ def test_hermite_series_and_quadrature_agree(text: str, c1: float, c2: float, th
     assert one.error + other.error <= 1e-9 * scale
     if np.isfinite(one.kdot):
         assert abs(one.kdot - other.kdot) <= 1e-10 * (1 + abs(one.kdot)) + 5 * (one.kdot_error + other.kdot_error)
+
+
+def agree_with_quadrature(text: str, c1: float, c2: float, theta: float) -> None:
+    """The transport of the Pfaffian system and panels between the breaks, each with its own error."""
+    sigma = activation(text)
+    one = dual(sigma, c1, c2, theta=theta, method="quadrature")
+    try:
+        other = dual(sigma, c1, c2, theta=theta, method="hgm", precise=False)
+    except (Unsupported, PrecisionLost):
+        assume(False)
+    scale = size(one.k) + np.sqrt(size(dual(sigma, c1, c1, 1.0).k) * size(dual(sigma, c2, c2, 1.0).k))
+    assert abs(one.k - other.k) <= 1e-14 * scale + 5 * (one.error + other.error)
+    assert abs(one.kdot - other.kdot) <= 1e-14 * (1 + abs(one.kdot)) + 5 * (one.kdot_error + other.kdot_error)
+
+
+@pytest.mark.parametrize(
+    ("text", "theta"),
+    [("u*Heaviside(u - 1/2)", 2.5), ("Heaviside(u - 1)*exp(-u)", 0.4), ("Heaviside(-u)*u^2 + sin(u)", 1.1)],
+)
+def test_hgm_and_quadrature_agree_for_a_few(text: str, theta: float) -> None:
+    agree_with_quadrature(text, 0.7, 1.3, theta)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=10)
+@given(shifted, deviations, deviations, angles)
+def test_hgm_and_quadrature_agree(text: str, c1: float, c2: float, theta: float) -> None:
+    agree_with_quadrature(text, c1, c2, theta)
 
 
 @settings(deadline=None, max_examples=25)
