@@ -75,6 +75,8 @@ def hie(
     -----
     The error is the difference of fits with ``size`` and with fewer functions.  Where one fit over the whole interval
     does not settle (σ breaks away from zero), Chebyshev panels that halve towards the end replace it.
+
+    Use it for many angles at few pairs of deviations: a fit serves all angles of its pair.
     """
     make = _maker(basis)
     if not (isinstance(size, int) and size >= _FEWER + 4):
