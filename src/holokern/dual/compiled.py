@@ -33,7 +33,7 @@ __all__ = ["CompiledDual", "breaks_away", "cannot_compile", "compile_dual", "com
 
 _TAIL = 4e-14
 _DEGREES = (12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384)
-_RANKS = (4, 6, 8, 11, 14, 18, 24, 32, 44, 60, 80, 104, 136)
+_RANKS = (4, 6, 8, 11, 14, 18, 24, 32, 44, 60, 80)
 _MARGIN = 1.02
 _OF_SINE = 18
 _KEPT = 32
