@@ -27,6 +27,7 @@ from holokern.dual.gauss import legendre_rule
 from holokern.dual.pairing import Side
 from holokern.dual.panels import Array
 from holokern.dual.profile import HALF_RANGE, profile_of
+from holokern.dual.store import stored
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
 __all__ = ["CompiledDual", "breaks_away", "cannot_compile", "compile_dual", "compiled", "homogeneity"]
@@ -167,7 +168,7 @@ _lock = threading.RLock()
 
 
 def compile_dual(activation: Any, low: float = 0.5, high: float = 2.0) -> CompiledDual:
-    """The compiled dual activation for standard deviations in [low, high], from memory if it is there.
+    """The compiled dual activation for deviations in [low, high], from memory or the cache on disk if it is there.
 
     Raises
     ------
@@ -198,7 +199,8 @@ def compile_dual(activation: Any, low: float = 0.5, high: float = 2.0) -> Compil
                 f"{sigma} has no compiled tensors: it breaks away from zero, where k is not smooth in the deviations; "
                 "use dual or Network, which know another way"
             )
-        made = _compile(sigma, low / _MARGIN, high * _MARGIN)
+        low, high = low / _MARGIN, high * _MARGIN
+        made = stored(CompiledDual, sigma, (low, high), lambda: _compile(sigma, low, high))
         known.append(made)
         return made
 
