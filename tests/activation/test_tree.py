@@ -4,7 +4,7 @@ import pickle
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holokern.activation.grammar import read_expression
@@ -84,6 +84,7 @@ def cook(recipe):
 
 
 @settings(max_examples=300, deadline=None)
+@example(("multiply", 6, 6, ("square", 0, 6, 0)))
 @given(RECIPES)
 def test_text_reads_back_to_the_same_tree(recipe):
     try:

@@ -301,3 +301,10 @@ def test_empty_sets_and_repr():
     assert Network("relu", 1).ntk(np.ones((2, 3)), np.empty((0, 3))).shape == (2, 0)
     assert repr(Network("relu", 2, bias=0.5)) == "Network('relu', depth=2, bias=0.5)"
     assert Network(["relu", "gelu"]).depth == 2
+
+
+def test_the_layout_of_the_data_does_not_matter() -> None:
+    points = np.random.default_rng(5).standard_normal((7, 12))
+    expected = Network("relu", 2).ntk(points)
+    assert np.array_equal(Network("relu", 2).ntk(np.asfortranarray(points)), expected)
+    assert np.array_equal(Network("relu", 2).ntk(np.repeat(points, 2, axis=0)[::2]), expected)

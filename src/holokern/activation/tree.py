@@ -180,6 +180,8 @@ def power(base: Node, exponent: Node) -> Node:
     """
     if base == Constant("E") and exponent != ONE:
         return call("exp", exponent)
+    if (rate := _exponent_of_e(base)) is not None and isinstance(exponent, Number):
+        return call("exp", Number(rate * exponent.value))
     if not isinstance(exponent, Number):
         return ONE if base == ONE else Power(base, exponent)
     value = exponent.value
@@ -369,7 +371,15 @@ def _split_exponent(factor: Node) -> tuple[Node, Fraction]:
         always_positive = isinstance(factor.base, Number | Constant)
         if always_positive or factor.exponent.value.denominator == 1:
             return factor.base, factor.exponent.value
-    return factor, Fraction(1)
+    rate = _exponent_of_e(factor)
+    return (factor, Fraction(1)) if rate is None else (Constant("E"), rate)
+
+
+def _exponent_of_e(node: Node) -> Fraction | None:
+    """The q of exp(q) for a rational q, else None."""
+    if isinstance(node, Call) and node.name == "exp" and isinstance(node.args[0], Number):
+        return node.args[0].value
+    return None
 
 
 def _is_reciprocal(factor: Node) -> bool:

@@ -21,6 +21,7 @@ def unit_vectors(points: Array) -> tuple[Array, Array]:
     >>> u.tolist(), c.tolist()
     ([[0.6, 0.8], [0.0, 0.0]], [5e+100, 0.0])
     """
+    points = np.ascontiguousarray(points)
     largest = np.max(np.abs(points), axis=1, initial=0.0)
     scaled = points / np.where(largest > 0, largest, 1.0)[:, None]
     length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
