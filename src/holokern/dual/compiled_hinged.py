@@ -28,7 +28,7 @@ def hinged(activation: Any, c1: Array, c2: Array, theta: Array) -> tuple[Array, 
     >>> from holokern.activation import activation
     >>> one, right = np.ones(1), np.full(1, np.pi / 2)
     >>> hinged(activation("Max(u - 1, 0)"), one, one, right)[0].round(12).tolist()
-    [0.006941160269]
+    [0.006941467639]
     """
     from holokern.dual.compiled_wedge_sums import wedge_tile
 
