@@ -8,23 +8,16 @@ from typing import Any
 import click
 
 from holokern.cli.completion import complete_expression, complete_parameter
+from holokern.cli.parameters import parameter_option, read_parameters
 from holokern.errors import BadInput
 from holokern.progress import display
 
-__all__ = ["derive", "read_parameters"]
+__all__ = ["derive"]
 
 
 @click.command()
 @click.argument("expression", required=False, metavar="[EXPR]", shell_complete=complete_expression)
-@click.option(
-    "--param",
-    "-p",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    shell_complete=complete_parameter,
-    help="A parameter of a named EXPR.",
-)
+@parameter_option
 @click.option("--operator", multiple=True, metavar="P", help="An operator in u and D instead of EXPR; repeatable.")
 @click.option(
     "--other", metavar="EXPR", shell_complete=complete_expression, help="A second activation, for E[σ1(u)σ2(v)]."
@@ -122,20 +115,6 @@ def _side(
     from holokern.activation import activation
 
     return {"activation": activation(text, **values)}
-
-
-def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` texts; commas make a tuple."""
-    found: dict[str, Any] = {}
-    for item in given:
-        name, sign, value = item.partition("=")
-        name, value = name.strip(), value.strip()
-        if not sign or not name or not value:
-            raise BadInput(f"expected a parameter as NAME=VALUE such as alpha=1.5, got {item!r}")
-        if name in found:
-            raise BadInput(f"the parameter {name!r} is given twice")
-        found[name] = tuple(part.strip() for part in value.split(",")) if "," in value else value
-    return found
 
 
 def _show(system: Any, style: str | None) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from holokern.cli.completion import complete_expression, complete_method, complete_parameter
-from holokern.cli.derive import read_parameters
+from holokern.cli.completion import complete_expression, complete_method
+from holokern.cli.parameters import parameter_option, read_parameters
 from holokern.errors import BadInput
 from holokern.progress import display
 
@@ -18,15 +18,7 @@ __all__ = ["dual"]
 
 @click.command()
 @click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
-@click.option(
-    "--param",
-    "-p",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    shell_complete=complete_parameter,
-    help="A parameter of a named EXPR.",
-)
+@parameter_option
 @click.option("--c1", required=True, metavar="NUMBER", help="Standard deviation of u.")
 @click.option("--c2", required=True, metavar="NUMBER", help="Standard deviation of v.")
 @click.option("--r", "r", metavar="NUMBER", help="Correlation, between -1 and 1.")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from holokern.cli.completion import complete_expression, complete_parameter
-from holokern.cli.derive import read_parameters
+from holokern.cli.completion import complete_expression
+from holokern.cli.parameters import parameter_option, read_parameters
 from holokern.progress import display
 
 __all__ = ["report"]
@@ -18,15 +18,7 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
-@click.option(
-    "--param",
-    "-p",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    shell_complete=complete_parameter,
-    help="A parameter of a named EXPR.",
-)
+@parameter_option
 @click.option(
     "--output",
     "-o",
