@@ -57,7 +57,7 @@ def run_experiments(names: Sequence[str] = (), problem: Problem | None = None) -
     >>> found["hermite"].title
     'Hermite coefficients of ReSin'
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     check_names(names)
     chosen = Problem() if problem is None else problem

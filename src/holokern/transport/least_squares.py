@@ -231,6 +231,20 @@ def _fit(basis: Basis, rows: Array, constraints: tuple[Array, Array], mu: float 
         raise BadInput(f"mu = {mu!r} is not positive; leave it out for hard constraints")
     if not len(values):
         raise BadInput("expected at least one constraint; without any the answer is zero")
+    # many small factorisations: threads of BLAS gain little, and wait for each other when the machine is busy
+    with _blas().limit(limits=1, user_api="blas"):
+        found = _coefficients(rows, fixed, values, mu)
+    return Fit(basis, found.reshape(basis.size, -1), float(np.linalg.norm(rows @ found)))
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _coefficients(rows: Array, fixed: Array, values: Array, mu: float | None) -> Array:
     if mu is None:
         # all solutions of the constraints: one of them plus the null space of the matrix
         factor, triangle = np.linalg.qr(fixed.T, mode="complete")
@@ -240,12 +254,10 @@ def _fit(basis: Basis, rows: Array, constraints: tuple[Array, Array], mu: float 
             raise BadInput("the constraints depend on each other; leave some out, or give a penalty mu")
         particular = factor[:, :count] @ np.linalg.solve(triangle.T, values)
         null = factor[:, count:]
-        found = particular + null @ _least(rows @ null, -rows @ particular)
-    else:
-        root = np.sqrt(mu)
-        system, target = np.concatenate([rows, root * fixed]), np.concatenate([np.zeros(len(rows)), root * values])
-        found = _least(system, target)
-    return Fit(basis, found.reshape(basis.size, -1), float(np.linalg.norm(rows @ found)))
+        return np.asarray(particular + null @ _least(rows @ null, -rows @ particular))
+    root = np.sqrt(mu)
+    system, target = np.concatenate([rows, root * fixed]), np.concatenate([np.zeros(len(rows)), root * values])
+    return _least(system, target)
 
 
 def _least(matrix: Array, right: Array) -> Array:
