@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from holokern.activation.grammar import read_expression
 from holokern.activation.printing import to_text
+from holokern.activation.substitution import substitute
 from holokern.activation.tree import (
     ONE,
     ZERO,
@@ -37,7 +38,6 @@ from holokern.activation.tree import (
     power,
     relation,
     sqrt,
-    substitute,
     walk,
 )
 from holokern.errors import BadInput, TooLarge

@@ -10,7 +10,8 @@ import pytest
 
 import holokern as hk
 from holokern.dual import store
-from holokern.dual.compiled import CompiledDual, compile_dual
+from holokern.dual.compiled import compile_dual
+from holokern.dual.compiled_tensors import CompiledDual
 from holokern.errors import ArchiveError
 
 

@@ -15,8 +15,9 @@ from holokern.activation.evaluate import evaluate
 from holokern.activation.grammar import read_expression
 from holokern.activation.named import read_rational
 from holokern.activation.pieces import find_breaks, jump_order, parity, pieces_of
+from holokern.activation.substitution import substitute
 from holokern.activation.sympy_bridge import to_latex
-from holokern.activation.tree import Node, U, add, check_size, is_constant, multiply, number, substitute
+from holokern.activation.tree import Node, U, add, check_size, is_constant, multiply, number
 from holokern.errors import BadInput, HolokernError
 from holokern.weyl import Operator
 

@@ -11,6 +11,7 @@ from math import ceil
 
 from holokern.activation.catalogue import REGISTRY
 from holokern.activation.named import build, suggestion
+from holokern.activation.substitution import substitute
 from holokern.activation.tree import (
     ARITY,
     MINUS_ONE,
@@ -41,7 +42,6 @@ from holokern.activation.tree import (
     power,
     relation,
     sqrt,
-    substitute,
     subtract,
 )
 from holokern.errors import BadInput, TooLarge, UnknownName

@@ -19,8 +19,9 @@ from holokern.activation.local import LocalSeries, expand
 from holokern.activation.parity import parity_by_rules
 from holokern.activation.resolve import resolve
 from holokern.activation.ring import Element
+from holokern.activation.substitution import substitute
 from holokern.activation.taylor import taylor
-from holokern.activation.tree import Node, U, multiply, negate, substitute
+from holokern.activation.tree import Node, U, multiply, negate
 from holokern.errors import BadInput, HolokernError, Unsupported
 
 __all__ = [

@@ -81,7 +81,6 @@ __all__ = [
     "rebuild",
     "relation",
     "sqrt",
-    "substitute",
     "subtract",
     "walk",
 ]
@@ -276,17 +275,6 @@ def negation(part: Condition) -> Condition:
     return Not(part)
 
 
-def substitute(node: Node, replacement: Node) -> Node:
-    """The tree with u replaced.
-
-    Examples
-    --------
-    >>> substitute(call("sin", U), add(U, ONE)) == call("sin", add(U, ONE))
-    True
-    """
-    return node if replacement == U else _substitute(node, replacement)
-
-
 def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
     """The same operation on other operands; not for leaves and not for cases."""
     match node:
@@ -299,36 +287,6 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
         case Call(name, _):
             return call(name, *parts)
     raise TypeError(f"{type(node).__name__} has no operands to replace")
-
-
-def _substitute(node: Node, replacement: Node) -> Node:
-    match node:
-        case Variable():
-            return replacement
-        case Number() | Constant():
-            return node
-        case Cases(branches):
-            return cases(
-                *((_substitute(value, replacement), _substitute_in(test, replacement)) for value, test in branches)
-            )
-        case Sum(parts) | Product(parts) | Call(_, parts):
-            return rebuild(node, tuple(_substitute(part, replacement) for part in parts))
-        case Power(base, exponent):
-            return power(_substitute(base, replacement), _substitute(exponent, replacement))
-
-
-def _substitute_in(test: Condition, replacement: Node) -> Condition:
-    match test:
-        case Relation(left, sign, right):
-            return relation(_substitute(left, replacement), sign, _substitute(right, replacement))
-        case And(parts):
-            return both(*(_substitute_in(part, replacement) for part in parts))
-        case Or(parts):
-            return either(*(_substitute_in(part, replacement) for part in parts))
-        case Not(part):
-            return negation(_substitute_in(part, replacement))
-        case Always():
-            return test
 
 
 def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:

@@ -10,7 +10,8 @@ from flint import arb, ctx
 from holokern.activation.balls import ball
 from holokern.activation.derivative import differentiate
 from holokern.activation.nodes import Node
-from holokern.activation.tree import ZERO, substitute
+from holokern.activation.substitution import substitute
+from holokern.activation.tree import ZERO
 from holokern.dual.conditional import jump_sizes, mixed_between
 from holokern.dual.moments import Number, PieceLine, gaussian_expectation, piece_line, to_ball
 from holokern.errors import PrecisionLost, Unsupported

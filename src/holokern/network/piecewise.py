@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ _TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
-class PairwisePlan:
+class PairwisePlan(ABC):
     """One layer for all tiles, whose plan knows 1 - k/(n₁n₂) and k̇ of a tile."""
 
     spec: LayerSpec
@@ -50,9 +51,9 @@ class PairwisePlan:
             f"{self.spec.activation} has no compiled tensors, its kernels are computed pair by pair; pass numpy arrays"
         )
 
+    @abstractmethod
     def tile(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
         """Both 1 - k/(n₁n₂) and k̇ for a tile of angles."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

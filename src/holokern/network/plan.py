@@ -10,9 +10,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled import CompiledDual, breaks_away, compile_dual
+from holokern.dual.compiled import breaks_away, compile_dual
 from holokern.dual.compiled_factors import Block, LocalDual, localise
 from holokern.dual.compiled_pieces import pieces_of
+from holokern.dual.compiled_tensors import CompiledDual
 from holokern.dual.compiled_wedge import wedge_sides
 from holokern.dual.pairing import Side as Deviations
 from holokern.dual.pairing import conditional

@@ -119,7 +119,7 @@ def _spread(task, items, threads: int | None) -> Iterator[None]:  # type: ignore
 
 def _start(rows: Points, columns: Points, some: slice, others: slice) -> tuple[Array, Array, Array]:
     """θ, Σ⁰ and again Σ⁰ of a tile."""
-    from holokern.network.kernel_tiles import first_angles
+    from holokern.network.tile_angles import first_angles
 
     units = rows.unit[some], columns.unit[others]
     theta = units[0] @ units[1].T
