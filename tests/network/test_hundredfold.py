@@ -1,0 +1,227 @@
+"""Compiled kernels on norms over a factor of 100, against a recursion by quadrature that keeps the digits of angles.
+
+The reference carries both gaps 1 - s cos θ, s = ±1, through the layers. Small ones are never taken as differences:
+with e = 1 for θ < π/2 and e = -1 else, f = σ(c1 z), g = σ(e c2 z), n1 = |f|, n2 = |g| in the Gaussian space,
+
+    1 - s k/(n1 n2) = |f/n1 - s g/n2|²/2 + s e c1 c2/(n1 n2) ∫ sin t k̇(t) dt,   t between θ and its nearer end,
+
+by ∂k/∂θ = -c1 c2 sin θ k̇, and a bias β counts as one more feature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holokern.activation import activation
+from holokern.activation.catalogue import ALIASES, REGISTRY
+from holokern.dual.dual import dual
+from holokern.dual.profile import profile_of
+from holokern.network import Network
+
+TOLERANCE = 1e-11
+PROMISED = 1e-12
+"""The reference itself must report errors below this."""
+NEAR = 1e-5
+"""Gaps below this are integrated; above it a difference leaves θ with an error below 1e-13."""
+NODES, WEIGHTS = (np.array([[1.0], [0.0]]) + np.polynomial.legendre.leggauss(8)) / 2
+"""Gauss–Legendre on [0, 1]."""
+BIAS = 0.3
+PARAMETERS = {
+    "polynomial": {"coefficients": [1, -1, "1/2"]},
+    "monomial": {"degree": 3},
+    "hermite": {"degree": 3},
+    "rectified_polynomial": {"coefficients": [0, 1, "1/3"]},
+}
+NAMES = [name for name in REGISTRY if name not in ALIASES]
+# exp squared at a deviation of 10 is e^200; a second layer would exceed the range of floats.
+ONE_LAYER = {"exp"}
+# A jump, a kink and a smooth one.
+QUICK = (1, 12, 16)
+
+
+def named(name):
+    return activation(name, **PARAMETERS.get(name, {}))
+
+
+def delicate(seed=7, norms=(10 / 128, 0.7, 2.5)):
+    """Short to long points, one parallel to the first, then 1e-9 away, a copy, an antipode and a zero vector."""
+    x = np.random.default_rng(seed).standard_normal((len(norms), 4))
+    x *= (np.array(norms) / np.linalg.norm(x, axis=1))[:, None]
+    # 128 is a power of two, so that the parallel point is one in floats too.
+    return np.concatenate([x, [128 * x[0], x[1] + 1e-9 * x[2], x[2], -x[2], 0 * x[0]]])
+
+
+class Recursion:
+    """Σ and Θ of all pairs i ≤ j, layer by layer."""
+
+    def __init__(self, net, x):
+        (self.spec,) = set(net.layers_spec)
+        self.sigma = self.spec.activation
+        self.pairs = np.triu_indices(len(x))
+        full = np.column_stack([x, np.full(len(x), self.spec.bias)]).astype(np.longdouble)
+        lengths = np.sqrt(np.sum(full**2, axis=1))
+        self.deviations = lengths.astype(float)
+        first, second = ((full / np.where(lengths > 0, lengths, 1)[:, None])[index] for index in self.pairs)
+        gaps = [(np.sum((first - sign * second) ** 2, axis=1) / 2).astype(float) for sign in (1, -1)]
+        self.gaps = self._zero_vectors(gaps)
+        self.tangent = np.prod(self.of_pairs(self.deviations), axis=0) * (1 - self.gaps[0])
+
+    def of_pairs(self, values):
+        return values[self.pairs[0]], values[self.pairs[1]]
+
+    def layer(self):
+        """(Σ, Θ) after one more layer, as matrices."""
+        weight, bias = self.spec.weight, self.spec.bias
+        theta = angle(*self.gaps)
+        found = dual(self.sigma, *self.of_pairs(self.deviations), theta=theta, method="quadrature")
+        own = self.pairs[0] == self.pairs[1]
+        norms = np.sqrt(found.k[own])
+        self._trust(found.error, norms)
+        if not has_jumps(self.sigma):
+            self._trust(found.kdot_error, np.sqrt(found.kdot[own]))
+            self.tangent = self.tangent * weight * found.kdot + weight * found.k + bias**2
+        self._move_on(theta, found.k, norms)
+        return self._matrix(weight * found.k + bias**2), self._matrix(self.tangent)
+
+    def _trust(self, errors, norms):
+        scale = np.prod(self.of_pairs(norms), axis=0)
+        assert np.all((errors <= PROMISED * scale) | (scale == 0))
+
+    def _matrix(self, values):
+        size = len(self.deviations)
+        result = np.empty((size, size))
+        result[self.pairs] = result[self.pairs[::-1]] = values
+        return result
+
+    def _move_on(self, theta, k, norms):
+        """The deviations and gaps of the next layer."""
+        weight, square = self.spec.weight, self.spec.bias**2
+        before, (n1, n2) = self.of_pairs(self.deviations), self.of_pairs(norms)
+        self.deviations = np.sqrt(weight * norms**2 + square)
+        size = np.prod(self.of_pairs(self.deviations), axis=0)
+        # size - (w n1 n2 + β²), by the difference of the squares
+        uneven = weight * square * (n1 - n2) ** 2 / np.where(size > 0, size + weight * n1 * n2 + square, 1.0)
+        gaps = []
+        for sign, extra in ((1, uneven), (-1, uneven + 2 * square)):
+            copies = (sign == 1) & (theta == 0) & (before[0] == before[1])
+            lost = np.where(copies, 0.0, n1 * n2 - sign * k)
+            for p in np.nonzero((lost < NEAR * n1 * n2) & ~copies & (np.minimum(*before) > 0))[0]:
+                lost[p] = self._lost(sign, theta[p], (before[0][p], before[1][p]), (n1[p], n2[p]))
+            gaps.append((extra + weight * np.maximum(lost, 0.0)) / np.where(size > 0, size, 1.0))
+        self.gaps = self._zero_vectors(gaps)
+
+    def _zero_vectors(self, gaps):
+        """A zero vector is parallel to zero vectors and orthogonal to all others."""
+        zeros = np.sum(np.array(self.of_pairs(self.deviations)) == 0, axis=0)
+        return [np.choose(zeros, [gap, 1.0, limit]) for gap, limit in zip(gaps, (0.0, 2.0), strict=True)]
+
+    def _lost(self, sign, theta, c, n):
+        """n1 n2 - s k by the formula of the module."""
+        end, side = (0.0, 1) if theta < np.pi / 2 else (np.pi, -1)
+        width = abs(theta - end)
+        result = n[0] * n[1] * distance(self.sigma, (c[0], side * c[1]), n, sign)
+        if width > 0:
+            t = np.abs(end - width * NODES)
+            kdot = dual(self.sigma, *c, theta=t, method="quadrature").kdot
+            result += sign * side * c[0] * c[1] * width * np.sum(WEIGHTS * np.sin(t) * kdot)
+        return result
+
+
+def angle(below, above):
+    """The angle from 1 - cos θ and 1 + cos θ."""
+    small = 2 * np.arcsin(np.sqrt(np.minimum(below, above) / 2))
+    return np.where(below <= above, small, np.pi - small)
+
+
+def distance(sigma, c, n, sign):
+    """|f/n1 - s g/n2|²/2 by panels that end at the breaks of both."""
+    reach = 9 + 2 * max(*np.abs(c), 1.0)
+    breaks = np.array([float(b) / d for b in sigma.breaks for d in c])
+    edges = np.unique(np.concatenate([np.linspace(-reach, reach, 97), breaks[np.abs(breaks) < reach]]))
+    z = edges[:-1, None] + np.diff(edges)[:, None] * NODES
+    density = np.diff(edges)[:, None] * WEIGHTS * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    return np.sum((sigma(c[0] * z) / n[0] - sign * sigma(c[1] * z) / n[1]) ** 2 * density) / 2
+
+
+def has_jumps(sigma):
+    return bool(np.any(profile_of(sigma).jumps))
+
+
+def error(found, exact):
+    """The largest error relative to √(k_ii k_jj); where that is zero the entry must be."""
+    scale = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    assert np.all(found[scale == 0] == 0)
+    return float(np.max(np.abs(found - exact) / np.where(scale > 0, scale, 1.0)))
+
+
+def check(sigma, x, bias, depths):
+    """Every kernel of every depth against the reference, and the laws of kernel matrices."""
+    nets = {depth: Network(sigma, depth, bias=bias) for depth in depths}
+    recursion = Recursion(nets[depths[0]], x)
+    for depth in range(1, depths[-1] + 1):
+        exact = recursion.layer()
+        if depth not in nets:
+            continue
+        net = nets[depth]
+        if has_jumps(sigma):
+            found = {"nngp": net.nngp(x)}
+        else:
+            found = dict(zip(("nngp", "ntk"), net.both(x), strict=True))
+            for kind, matrix in found.items():
+                assert error(getattr(net, kind)(x), matrix) < 1e-14
+        for (kind, matrix), true in zip(found.items(), exact, strict=False):
+            assert error(matrix, true) < TOLERANCE, (kind, depth)
+            assert np.array_equal(matrix, matrix.T), (kind, depth)
+            values = np.linalg.eigvalsh(matrix)
+            assert values[0] > -1e-13 * len(x) * values[-1], (kind, depth)
+
+
+def random_expression(seed):
+    """A D-finite expression that grows at most linearly, so that two layers keep their deviations in reach."""
+    rng = np.random.default_rng(seed)
+
+    def number():
+        return f"({rng.integers(-8, 9)}/4)"
+
+    def smooth():
+        factors = ["sin(u)", "cos(2*u)", "erf(u)", "exp(-u^2)", "1"]
+        product = "*".join(rng.choice(factors, size=rng.integers(1, 3)))
+        return f"({number()}*{product} + {number()}*{rng.choice(['u', '1'])} + 1/3)"
+
+    where = rng.choice(["0", number()])
+    forms = {
+        "plain": smooth(),
+        "jump": f"Heaviside(u - {where})*{smooth()}",
+        "kink": f"Max(u - {where}, 0)*{rng.choice(['erf(u)', 'exp(-u^2)', 'sin(u)'])} + {number()}*u",
+        "cases": f"Piecewise(({smooth()}, u < {where}), ({smooth()}, True))",
+    }
+    return forms[str(rng.choice(list(forms)))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_named_activations(name):
+    check(named(name), delicate(), BIAS if NAMES.index(name) % 2 else 0.0, (1,) if name in ONE_LAYER else (1, 2))
+
+
+def test_three_layers():
+    check(activation("elu"), delicate(), BIAS, (1, 2, 3))
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_random_expressions(seed):
+    check(activation(random_expression(seed)), delicate(seed), 0.0, (1, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bias", [0.0, BIAS])
+@pytest.mark.parametrize("name", NAMES)
+def test_named_activations_with_more_points(name, bias):
+    x = delicate(11, (10 / 128, 0.3, 0.9, 1.1, 3.0, 7.0))
+    check(named(name), x, bias, (1,) if name in ONE_LAYER else (1, 2, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", sorted(set(range(28)) - set(QUICK)))
+def test_more_random_expressions(seed):
+    check(activation(random_expression(seed)), delicate(seed), BIAS if seed % 2 else 0.0, (1, 2))
