@@ -1,7 +1,9 @@
 """NNGP and NTK together, three hidden layers, d = 64: ours, a ReLU closed form written in numpy, and neural-tangents.
 
 Everything runs on one core and is measured in CPU seconds; a ratio is the other's time divided by ours, so more is
-better. Compile times stand apart. neural-tangents lives in a virtual environment of its own, made once by
+better. Compile times stand apart; "closer" says how many times smaller our largest error is, and "peak" is by how much
+one more run raises the peak of memory, in units of results and input. Beside ElementwiseNumerical, which serves what
+neural-tangents has no formula for, stands N = 400. That package lives in a virtual environment of its own, made by
 
     python3 -m venv ~/.cache/holokern-bench/nt
     ~/.cache/holokern-bench/nt/bin/pip install jax==0.5.3 tf2jax==0.3.7 neural-tangents==0.6.5
@@ -16,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,9 +28,11 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
+from _memory import memory_ratio  # noqa: E402
 
 from holokern.dual.dual import dual  # noqa: E402
 from holokern.network import Network  # noqa: E402
+from holokern.paper.experiments import machine  # noqa: E402
 
 DIMENSION, DEPTH, WEIGHT = 64, 3, 2.0
 NAMES = ("relu", "gelu", "erf", "elu", "resin", "silu", "tanh", "hardtanh")
@@ -116,18 +119,16 @@ def peak_memory(name: str, size: int) -> dict:
 
 def memory_of(name: str, size: int) -> None:
     x = np.random.default_rng(0).standard_normal((size, DIMENSION))
-    network(name).both(x[:300], threads=1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    both = network(name).both(x, threads=1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    needed = sum(matrix.nbytes for matrix in both)
-    print(json.dumps({"before": before, "peak": peak, "ratio": (peak - before + x.nbytes) / (needed + x.nbytes)}))
+    net = network(name)
+    net.both(x[:300], threads=1)
+    print(json.dumps(memory_ratio(lambda: net.both(x, threads=1), 16 * size**2, x.nbytes)))
 
 
 def measure(arguments: argparse.Namespace) -> dict:
     x = np.random.default_rng(0).standard_normal((max(*arguments.sizes, NUMERICAL_SIZE), DIMENSION))
     network("relu").both(x[:200], threads=1)  # load the machine code
-    record: dict = {"ours": [], "numpy": [], "peer": []}
+    record: dict = {"machine": machine(), "ours": [], "numpy": [], "peer": []}
+    print(record["machine"], flush=True)
     python = arguments.peer / "bin" / "python"
     if python.exists():
         with tempfile.TemporaryDirectory() as folder:
@@ -139,8 +140,9 @@ def measure(arguments: argparse.Namespace) -> dict:
     else:
         print(f"no neural-tangents at {python}: its columns are left out (see --help)", flush=True)
     theirs = {(case["activation"], case["N"]): case for case in record["peer"]}
-    heads = ("N", 6), ("first s", 9), ("CPU s", 8), ("numpy/ours", 12), ("NT/ours", 10), ("error", 9), ("NT error", 10)
-    print(f"{'activation':12}" + "".join(f"{head:>{width}}" for head, width in heads))
+    heads = ("N", 6), ("first s", 9), ("CPU s", 8), ("numpy/ours", 12), ("error", 9)
+    peer_heads = ("NT/ours", 10), ("NT error", 10), ("closer", 9), ("NT peak", 9)
+    print(f"{'activation':12}" + "".join(f"{head:>{width}}" for head, width in heads + peer_heads))
     for size in (NUMERICAL_SIZE, *arguments.sizes):
         some = x[:size]
         reference = cpu(lambda some=some: closed_relu(some), arguments.repeat)
@@ -154,16 +156,16 @@ def measure(arguments: argparse.Namespace) -> dict:
             exact = by_quadrature(name, x[:SHOWN])
             error = relative_error(found, exact)
             record["ours"].append({"activation": name, "N": size, "first": first, "seconds": seconds, "error": error})
+            line = f"{name:12}{size:6}{first:9.2f}{seconds:8.3f}{reference / seconds:12.2f}{error:9.1e}"
             peer = theirs.get((name, size))
-            ratio = f"{peer['seconds'] / seconds:10.2f}" if peer else f"{'':10}"
-            wrong = f"{relative_error((peer['nngp'], peer['ntk']), exact):10.1e}" if peer else ""
-            print(
-                f"{name:12}{size:6}{first:9.2f}{seconds:8.3f}{reference / seconds:12.2f}{ratio}{error:9.1e}{wrong}",
-                flush=True,
-            )
+            if peer:
+                wrong = peer["error"] = relative_error((peer["nngp"], peer["ntk"]), exact)
+                line += f"{peer['seconds'] / seconds:10.2f}{wrong:10.1e}{wrong / error:9.1e}"
+                line += f"{peer['memory']['ratio']:9.2f}"
+            print(line, flush=True)
     record["memory"] = {name: peak_memory(name, max(arguments.sizes)) for name in ("relu", "gelu", "hardtanh")}
     for name, memory in record["memory"].items():
-        print(f"peak memory of {name} at N = {max(arguments.sizes)}: {memory['ratio']:.2f} of results and input")
+        print(f"peak of {name} at N = {max(arguments.sizes)}: {memory['ratio']:.2f} times results and input")
     for case in record["peer"]:
         print(
             f"neural-tangents {case['activation']} N={case['N']}: {case['seconds']:.3f} s, first {case['first']:.2f} s"

@@ -3,15 +3,15 @@
 Usage: python kernel_neural_tangents.py TASK.json RESULT.json
 
 The task names a .npy file of points, the weight variance, the depth, and cases [activation, N, repeat]; the result
-holds for each case the first and the best later CPU seconds, the peak memory of the process, and both kernels of the
-first points. Activations without a closed form go through ElementwiseNumerical at degree 25.
+holds for each case the first and the best later CPU seconds, the peak memory of one more run in units of results and
+input, and both kernels of the first points. Activations without a closed form go through ElementwiseNumerical at
+degree 25.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from pathlib import Path
@@ -23,6 +23,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import jax
 import jax.numpy as jnp
 import numpy as np
+from _memory import memory_ratio
 
 jax.config.update("jax_enable_x64", True)
 
@@ -70,18 +71,19 @@ def main() -> None:
             start = time.process_time()
             both = [matrix.block_until_ready() for matrix in function(x)]
             seconds.append(time.process_time() - start)
+        shown = [np.asarray(matrix[:SHOWN, :SHOWN]).tolist() for matrix in both]
+        del both
         results.append(
             {
                 "activation": name,
                 "N": count,
                 "first": seconds[0],
                 "seconds": min(seconds[1:] or seconds),
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-                "nngp": np.asarray(both[0][:SHOWN, :SHOWN]).tolist(),
-                "ntk": np.asarray(both[1][:SHOWN, :SHOWN]).tolist(),
+                "memory": memory_ratio(lambda f=function, x=x: jax.block_until_ready(f(x)), 16 * count**2, x.nbytes),
+                "nngp": shown[0],
+                "ntk": shown[1],
             }
         )
-        del both
         Path(sys.argv[2]).write_text(json.dumps(results))
 
 

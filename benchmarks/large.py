@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _memory import peak_memory
 
 from holokern.files import write_atomically
 from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
@@ -35,16 +36,6 @@ class Clock:
     def __call__(self) -> tuple[float, float]:
         """(wall-clock, CPU)."""
         return time.perf_counter() - self.start[0], time.process_time() - self.start[1]
-
-
-def peak_memory() -> float:
-    """Largest resident set of this process so far, in GB; Linux only.
-
-    Not getrusage: a worker would inherit the peak of the process that started it.
-    """
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024 / 1e9
 
 
 def data(points: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +86,7 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
         "cpu_seconds": total[1],
         "seconds_a_product": float(np.median([p[0] for p in products])),
         "cpu_seconds_a_product": float(np.median([p[1] for p in products])),
-        "peak_gb": peak_memory(),
+        "peak_gb": peak_memory() / 1e9,
         "dense_matrix_gb": 8e-9 * options.points**2,
         "test_error": float(np.sqrt(np.mean((predicted - truth) ** 2))),
     }
@@ -142,8 +133,8 @@ def on_workers(options: argparse.Namespace) -> dict[str, Any]:
         "largest_difference": float(worst) / scale,
         "local_seconds": alone[0],
         "workers_seconds": together[0],
-        "worker_gb_at_start": sorted(started.values()),
-        "worker_peak_gb": sorted(memory.values()),
+        "worker_gb_at_start": sorted(size / 1e9 for size in started.values()),
+        "worker_peak_gb": sorted(size / 1e9 for size in memory.values()),
     }
 
 
