@@ -203,7 +203,8 @@ def test_expansions_on_a_part_of_the_angles_are_shorter():
 def test_sector_rule_integrates_an_angle_exactly():
     one = tabulate(lambda u: (u > 0).astype(float), 20.0, "step")
     theta = np.array([0.2, 1.5, 3.0])
-    values = SectorRule(9.0).pairs(one, np.array([1.0, 2.0]), theta)
+    c = np.array([1.0, 2.0])
+    values = SectorRule(9.0).pairs(one, c, c, theta)
     assert np.allclose(values, (np.pi - theta) / (2 * np.pi), rtol=0, atol=1e-15)
 
 

@@ -22,18 +22,15 @@ from holokern.activation import activation as as_activation
 from holokern.dual.compiled_hinged import hinged
 from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_rule import SectorRule, settled_rule
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, tabulate
+from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, enough_terms, tables_of
 from holokern.dual.compiled_tensors import CompiledDual, chebyshev_basis
 from holokern.dual.gauss import legendre_rule
-from holokern.dual.pairing import Side
 from holokern.dual.panels import Array
-from holokern.dual.profile import HALF_RANGE, profile_of
 from holokern.dual.store import stored
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
 __all__ = ["breaks_away", "cannot_compile", "compile_dual", "compiled", "homogeneity"]
 
-_TAIL = 4e-14
 _DEGREES = (12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384)
 _RANKS = (4, 6, 8, 11, 14, 18, 24, 32, 44, 60, 80)
 _MARGIN = 1.02
@@ -121,21 +118,17 @@ def _compile(sigma: Any, low: float, high: float) -> CompiledDual:
     if degree is not None:
         low = high = 1.0
     ends = np.unique([low, np.sqrt(low * high), high])
-    side = Side.of(profile_of(sigma), ends)
-    reach = HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
+    value, slope, reach = tables_of(sigma, ends)
     label = str(sigma)
-    limit = 1.01 * reach * high
-    value = tabulate(sigma, limit, label)
     jumps = sigma.jump_order == 0
-    slope = tabulate(sigma.derivative, limit, f"the derivative of {label}")
     integrand = value if jumps else slope
     rule = settled_rule((integrand,), ends, reach, label)
     fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
     shape = _Shape(value, slope, rule, fold, jumps, low, high)
-    angles = _enough(_DEGREES, lambda count: shape.tensor(ends, count), 2, label)
+    angles = enough_terms(_DEGREES, lambda count: shape.tensor(ends, count), 2, label)
     # A rank of six for each factor e of the range is rarely too much; smaller ones need not be tried.
     ranks = tuple(rank for rank in _RANKS if rank >= min(6 * np.log(high / low), _RANKS[-3]))
-    rank = 1 if low == high else _enough(ranks, lambda count: shape.by_rank(sigma, count), 0, label)
+    rank = 1 if low == high else enough_terms(ranks, lambda count: shape.by_rank(sigma, count), 0, label)
     made = shape.build(sigma, rank, angles, degree)
     made = replace(made, error=_measured_error(made, shape, low, high))
     if not made.error <= 1e-11:
@@ -188,7 +181,7 @@ class _Shape:
         norm, slope_norm = self.radicals(c)
         scale = norm if self.jumps else slope_norm
         scale = np.where(scale > 0, scale, 1.0)
-        values = self.rule.pairs(self.value if self.jumps else self.slope, c, self.angles(count))
+        values = self.rule.pairs(self.value if self.jumps else self.slope, c, c, self.angles(count))
         values = values / scale[:, None, None] / scale[None, :, None]
         to_degree, to_rank = chebyshev_matrix(count), chebyshev_matrix(len(c))
         return np.asarray(np.einsum("pa,qb,mt,abt->pqm", to_rank, to_rank, to_degree, values, optimize=True))
@@ -278,23 +271,11 @@ def _measured_error(made: CompiledDual, shape: _Shape, low: float, high: float) 
     cases = [(k, shape.value, norm)] if shape.jumps else [(k, shape.value, norm), (kdot, shape.slope, slope_norm)]
     errors = []
     for got, function, scale in cases:
-        there = finer.pairs(function, c, theta)
+        there = finer.pairs(function, c, c, theta)
         scales = np.where(scale > 0, scale, 1.0)
         difference = np.abs(got.reshape(there.shape) - there) / scales[:, None, None] / scales[None, :, None]
         errors.append(float(np.max(difference)))
     return max(errors)
-
-
-def _enough(counts: tuple[int, ...], tensor: Any, axis: int, label: str) -> int:
-    """The smallest of the counts whose last coefficients along the axis are negligible, trimmed."""
-    for count in counts:
-        sizes = np.max(np.abs(np.moveaxis(tensor(count), axis, 0)).reshape(count, -1), axis=1)
-        if np.max(sizes[-2:]) <= _TAIL:
-            return min(count, int(np.max(np.nonzero(sizes > _TAIL)[0], initial=0)) + 3)
-    raise PrecisionLost(
-        f"{label}: {counts[-1]} Chebyshev terms leave {np.max(sizes[-2:]):.1e}; narrow the range of deviations, for "
-        "example by rescaling the data, or use method='quadrature'"
-    )
 
 
 @lru_cache(maxsize=256)

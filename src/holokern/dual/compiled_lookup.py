@@ -27,17 +27,14 @@ def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> N
         result[i] = row[0] + x * b1 - b2
 
 
-@numba.njit(
-    "void(f8[:, ::1], f8, i8, f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
-    cache=True,
-    nogil=True,
-    fastmath=True,
-)
+@numba.njit(cache=True, nogil=True, fastmath=True)
 def sector_sums(
     table: Any,
     panels_a_unit: Any,
     half: Any,
-    c: Any,
+    first: Any,
+    second: Any,
+    alike: Any,
     sines: Any,
     weights: Any,
     rho: Any,
@@ -47,34 +44,50 @@ def sector_sums(
 ) -> None:
     """Σ w f(±c_a ρ sin t) f(±c_b ρ sin(α - t)) for equal and for opposite signs, all a and b; ``sines`` is sin t.
 
-    A product of small matrices by hand: a threaded BLAS is slower here, and much slower on a busy machine.
+    ``alike`` says that both sets of deviations are one. A product of small matrices by hand: a threaded BLAS is slower
+    here, and much slower on a busy machine.
     """
-    count, angles, radii = c.shape[0], sines.shape[0], rho.shape[0]
-    right = np.empty((count, angles * radii))
-    left = np.empty((count, angles * radii))
-    u = np.empty(angles * radii)
-    for a in range(count):
-        for t in range(angles):
-            for i in range(radii):
-                u[t * radii + i] = c[a] * sines[t] * rho[i]
-        look_up(u, table, panels_a_unit, half, right[a])
-        for i in range(angles * radii):
-            u[i] = -u[i]
-        look_up(u, table, panels_a_unit, half, left[a])
-    heavy_right = np.empty(angles * radii)
-    heavy_left = np.empty(angles * radii)
-    for a in range(count):
+    angles, radii = sines.shape[0], rho.shape[0]
+    points = np.empty(angles * radii)
+    for t in range(angles):
+        for i in range(radii):
+            points[t * radii + i] = sines[t] * rho[i]
+    right, left = np.empty((first.shape[0], points.shape[0])), np.empty((first.shape[0], points.shape[0]))
+    _both_signs(table, panels_a_unit, half, first, points, right, left)
+    other_right, other_left = right, left
+    if not alike:
+        other_right, other_left = (
+            np.empty((second.shape[0], points.shape[0])),
+            np.empty((second.shape[0], points.shape[0])),
+        )
+        _both_signs(table, panels_a_unit, half, second, points, other_right, other_left)
+    heavy_right, heavy_left = np.empty(points.shape[0]), np.empty(points.shape[0])
+    for a in range(first.shape[0]):
         # Reversed in t, so that the inner loops run forwards over both factors.
         for t in range(angles):
             for i in range(radii):
                 weight = weights[t] * masses[i]
                 heavy_right[(angles - 1 - t) * radii + i] = weight * right[a, t * radii + i]
                 heavy_left[(angles - 1 - t) * radii + i] = weight * left[a, t * radii + i]
-        for b in range(a + 1):
+        for b in range(a + 1 if alike else second.shape[0]):
             equal = 0.0
             unequal = 0.0
-            for i in range(angles * radii):
-                equal += heavy_right[i] * right[b, i] + heavy_left[i] * left[b, i]
-                unequal += heavy_right[i] * left[b, i] + heavy_left[i] * right[b, i]
-            same[a, b] = same[b, a] = equal
-            opposite[a, b] = opposite[b, a] = unequal
+            for i in range(points.shape[0]):
+                equal += heavy_right[i] * other_right[b, i] + heavy_left[i] * other_left[b, i]
+                unequal += heavy_right[i] * other_left[b, i] + heavy_left[i] * other_right[b, i]
+            same[a, b], opposite[a, b] = equal, unequal
+            if alike:
+                same[b, a], opposite[b, a] = equal, unequal
+
+
+@numba.njit(cache=True, nogil=True)
+def _both_signs(table: Any, panels_a_unit: Any, half: Any, c: Any, points: Any, right: Any, left: Any) -> None:
+    """f(c p) and f(-c p) at all points p, one row for each c."""
+    u = np.empty(points.shape[0])
+    for a in range(c.shape[0]):
+        for i in range(points.shape[0]):
+            u[i] = c[a] * points[i]
+        look_up(u, table, panels_a_unit, half, right[a])
+        for i in range(points.shape[0]):
+            u[i] = -u[i]
+        look_up(u, table, panels_a_unit, half, left[a])

@@ -8,6 +8,7 @@ either side of zero is smooth in every sector, for every θ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from holokern.dual.gauss import legendre_rule
 from holokern.dual.panels import Array
 from holokern.errors import PrecisionLost
 
-__all__ = ["SectorRule", "settled_rule"]
+__all__ = ["SectorRule", "first_rule", "probes", "settle", "settled_rule"]
 
 _ANGULAR, _RADIAL = 14, 16
 _MOST_NODES = 4_000_000
@@ -51,7 +52,12 @@ class SectorRule:
         """Angles in (0, α), symmetric about the middle, and weights."""
         return _nodes(_graded(alpha, self.levels, True, self.splits), _ANGULAR)
 
-    def sectors(self, function: Table, c: Array, alpha: float) -> tuple[Array, Array]:
+    def radial_panels(self) -> list[tuple[Array, Array]]:
+        """The radii and weights panel by panel."""
+        rho, weight = self.radial()
+        return list(zip(rho.reshape(-1, _RADIAL), weight.reshape(-1, _RADIAL), strict=True))
+
+    def sectors(self, function: Table, c1: Array, c2: Array, alpha: float) -> tuple[Array, Array]:
         """Both parts of E[f(c1 x) f(c2 y)] in the sector of angle α, as matrices over (c1, c2).
 
         The first is for u and v of one sign, the second for opposite signs.
@@ -61,16 +67,19 @@ class SectorRule:
         rho, radial_weight = self.radial()
         t, angular_weight = self.angular(alpha)
         masses = radial_weight * rho * np.exp(-rho * rho / 2) / (2 * np.pi)
-        same, opposite = np.empty((len(c), len(c))), np.empty((len(c), len(c)))
-        grid = (c, np.sin(t), angular_weight, rho, masses)
+        same, opposite = np.empty((len(c1), len(c2))), np.empty((len(c1), len(c2)))
+        grid = (c1, c2, c2 is c1, np.sin(t), angular_weight, rho, masses)
         sector_sums(function.rows, 1 / function.width, function.half, *grid, same, opposite)
         return same, opposite
 
-    def pairs(self, function: Table, c: Array, theta: Array) -> Array:
-        """E[f(c1 x) f(c2 y)] for all c1, c2 and every angle θ; shape (len(c), len(c), len(theta))."""
+    def pairs(self, function: Table, c1: Array, c2: Array, theta: Array) -> Array:
+        """E[f(c1 x) f(c2 y)] for all c1, c2 and every angle θ; shape (len(c1), len(c2), len(theta)).
+
+        One array for both sets of deviations takes half the work.
+        """
         mirrored = len(theta) > 1 and np.allclose(theta + theta[::-1], np.pi, rtol=0, atol=1e-14)
-        here = [self.sectors(function, c, float(angle)) for angle in theta]
-        there = here[::-1] if mirrored else [self.sectors(function, c, float(np.pi - angle)) for angle in theta]
+        here = [self.sectors(function, c1, c2, float(angle)) for angle in theta]
+        there = here[::-1] if mirrored else [self.sectors(function, c1, c2, float(np.pi - angle)) for angle in theta]
         return np.stack([a[0] + b[1] for a, b in zip(there, here, strict=True)], axis=2)
 
     def on_line(self) -> tuple[Array, Array]:
@@ -78,30 +87,52 @@ class SectorRule:
         x, w = _nodes(_graded(self.reach, self.levels + 2, False, 2 * self.splits), 2 * _RADIAL)
         return x, w * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
 
+    def norms(self, function: Table, c: Array) -> Array:
+        """E[f(cx)²]^(1/2) for every c; 1 where it vanishes, as it serves to divide by."""
+        x, w = self.on_line()
+        u = np.multiply.outer(c, x)
+        result = np.sqrt((function(u) ** 2 + function(-u) ** 2) @ w)
+        return np.where(result > 0, result, 1.0)
+
 
 def settled_rule(functions: tuple[Table, ...], c: Array, reach: float, label: str) -> SectorRule:
-    """The coarsest rule that a finer one confirms at these deviations and a few angles, made finer once.
+    """The rule that `settle` finds at these deviations and a few angles."""
+    theta = np.array([0.02, 0.9, 2.2, 3.1])
+
+    def values(rule: SectorRule) -> Array:
+        return np.stack([_normalised(rule.pairs(f, c, c, theta)) for f in functions])
+
+    return settle(values, first_rule(reach, float(c[-1])), float(c[-1]), label)
+
+
+def probes(c1: Array, c2: Array) -> Array:
+    """The lowest, the middle and the highest of all deviations: what suffices there suffices for all."""
+    low, high = min(np.min(c1), np.min(c2)), max(np.max(c1), np.max(c2))
+    return np.unique([low, np.sqrt(low * high), high])
+
+
+def first_rule(reach: float, high: float) -> SectorRule:
+    """The coarsest rule worth trying up to a deviation."""
+    return SectorRule(reach, levels=int(np.ceil(np.log2(max(1.0, high / 2)))))
+
+
+def settle(values: Callable[[SectorRule], Array], rule: SectorRule, high: float, label: str) -> SectorRule:
+    """The coarsest rule whose values finer ones confirm; values of different length are filled up with zeros.
 
     Raises
     ------
     PrecisionLost
         If no rule of bearable size settles.
     """
-    theta = np.array([0.02, 0.9, 2.2, 3.1])
-
-    def values(rule: SectorRule) -> Array:
-        return np.stack([_normalised(rule.pairs(f, c, theta)) for f in functions])
-
-    rule = SectorRule(reach, levels=int(np.ceil(np.log2(max(1.0, float(c[-1]) / 2)))))
     now = values(rule)
     last = np.inf
     while True:
         finer = [
-            SectorRule(reach, rule.levels + 1, rule.splits),
-            SectorRule(reach, rule.levels, 2 * rule.splits),
+            SectorRule(rule.reach, rule.levels + 1, rule.splits),
+            SectorRule(rule.reach, rule.levels, 2 * rule.splits),
         ]
         candidates = [values(other) for other in finer]
-        moved = [float(np.max(np.abs(other - now))) for other in candidates]
+        moved = [_distance(other, now) for other in candidates]
         # At large deviations σ(u) itself has rounding errors, of oscillations above all, that no finer rule removes.
         if max(moved) <= _SETTLED or last / 2 < max(moved) <= _ROUNDED:
             return rule
@@ -110,9 +141,15 @@ def settled_rule(functions: tuple[Table, ...], c: Array, reach: float, label: st
         rule, now = finer[worst], candidates[worst]
         if len(rule.radial()[0]) * len(rule.angular(1.0)[0]) > _MOST_NODES:
             raise PrecisionLost(
-                f"{label}: no sector rule settles up to deviation {c[-1]:.4g} (change {max(moved):.1e}); rescale the "
+                f"{label}: no sector rule settles up to deviation {high:.4g} (change {max(moved):.1e}); rescale the "
                 "data, or use method='quadrature'"
             )
+
+
+def _distance(one: Array, other: Array) -> float:
+    common = min(one.shape[-1], other.shape[-1])
+    rests = (abs(part[..., common:]).max(initial=0.0) for part in (one, other))
+    return float(max(np.max(np.abs(one[..., :common] - other[..., :common])), *rests))
 
 
 def _normalised(values: Array) -> Array:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from holokern.dual.pairing import Side
 from holokern.dual.panels import Array
+from holokern.dual.profile import HALF_RANGE, profile_of
 from holokern.errors import PrecisionLost
 
-__all__ = ["Table", "chebyshev_matrix", "chebyshev_nodes", "tabulate"]
+__all__ = ["Table", "chebyshev_matrix", "chebyshev_nodes", "enough_terms", "tables_of", "tabulate"]
 
 _DEGREE = 15
+_TAIL = 4e-14
 _WIDEST = 0.5
 _MOST_PANELS = 1 << 17
 
@@ -111,3 +115,24 @@ class Table:
         result = np.empty(len(flat))
         look_up(flat, self.rows, 1 / self.width, self.half, result)
         return result.reshape(np.shape(u))
+
+
+def tables_of(sigma: Any, c: Array) -> tuple[Table, Table, float]:
+    """Tables of σ and σ̇ for deviations c, and how many deviations their mass reaches."""
+    side = Side.of(profile_of(sigma), c)
+    reach = HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
+    limit = 1.01 * reach * float(np.max(c))
+    label = str(sigma)
+    return tabulate(sigma, limit, label), tabulate(sigma.derivative, limit, f"the derivative of {label}"), reach
+
+
+def enough_terms(counts: tuple[int, ...], tensor: Callable[[int], Array], axis: int, label: str) -> int:
+    """The smallest of the counts whose last coefficients along the axis are negligible, trimmed."""
+    for count in counts:
+        sizes = np.max(np.abs(np.moveaxis(tensor(count), axis, 0)).reshape(count, -1), axis=1)
+        if np.max(sizes[-2:]) <= _TAIL:
+            return min(count, int(np.max(np.nonzero(sizes > _TAIL)[0], initial=0)) + 3)
+    raise PrecisionLost(
+        f"{label}: {counts[-1]} Chebyshev terms leave {np.max(sizes[-2:]):.1e}; narrow the range of deviations, for "
+        "example by rescaling the data, or use method='quadrature'"
+    )

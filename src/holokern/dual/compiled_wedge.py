@@ -87,7 +87,7 @@ class WedgeSide:
             self.numbers,
         )
 
-    def part(self, some: slice) -> WedgeSide:
+    def part(self, some: slice | NDArray[np.intp]) -> WedgeSide:
         """Some of the points."""
         whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means")
         return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})

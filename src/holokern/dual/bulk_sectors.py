@@ -1,0 +1,53 @@
+"""Functions with a break at zero: k and k̇ as Chebyshev series in θ on [0, π], for all pairs of deviations at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holokern.dual.compiled_rule import SectorRule, probes, settled_rule
+from holokern.dual.compiled_table import Table, chebyshev_matrix, chebyshev_nodes, enough_terms
+from holokern.dual.panels import Array
+
+__all__ = ["sector_series", "unit_angles"]
+
+_COUNTS = (24, 48, 96, 192, 384)
+
+
+def sector_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: float, label: str) -> list[Array]:
+    """For each f the coefficients of T_m(2θ/π - 1) in E[f(u) f(v)], shape (len(c1), len(c2), terms).
+
+    The last function is the roughest.
+
+    Raises
+    ------
+    PrecisionLost
+        If no rule or no series of bearable size serves.
+
+    Examples
+    --------
+    >>> from holokern.dual.compiled_table import tabulate
+    >>> step = tabulate(lambda u: (u > 0).astype(float), 20.0, "step")
+    >>> [series] = sector_series((step,), np.ones(1), np.ones(1), 9.0, "step")
+    >>> series.round(12)[0, 0, :2].tolist()
+    [0.25, -0.25]
+    """
+    ends = probes(c1, c2)
+    rule = settled_rule(functions[-1:], ends, reach, label)
+    scale = rule.norms(functions[-1], ends)
+    bound = np.multiply.outer(scale, scale)[:, :, None]
+
+    def normalised(count: int) -> Array:
+        return _series(functions[-1], rule, ends, ends, count) / bound
+
+    count = enough_terms(_COUNTS, normalised, 2, label)
+    return [_series(f, rule, c1, c2, count) for f in functions]
+
+
+def _series(function: Table, rule: SectorRule, c1: Array, c2: Array, count: int) -> Array:
+    theta = (chebyshev_nodes(count) + 1) * np.pi / 2
+    return np.asarray(rule.pairs(function, c1, c2, theta) @ chebyshev_matrix(count).T)
+
+
+def unit_angles(theta: Array) -> Array:
+    """The ψ with cos ψ = 2θ/π - 1, so that T_m(2θ/π - 1) = cos mψ; exact to rounding at both ends."""
+    return np.asarray(2 * np.arctan2(np.sqrt(np.maximum(np.pi - theta, 0.0)), np.sqrt(theta)))
