@@ -52,7 +52,7 @@ def test_named_activations_against_quadrature(name):
     agree(named(name), c, c, angles(c, c, 7))
 
 
-@pytest.mark.parametrize("name", sorted(set(activations()) - {"exp", "resin"}))
+@pytest.mark.parametrize("name", sorted(set(activations()) - {"exp"}))
 def test_a_hundredfold_range_from_two_panels(name):
     c1, c2 = np.array([0.1, 0.4, 1.0]), np.array([1.1, 3.0, 10.0])
     agree(named(name), c1, c2, angles(c1, c2, 7), 6)
@@ -60,7 +60,7 @@ def test_a_hundredfold_range_from_two_panels(name):
 
 def test_closed_forms_that_cancel_at_small_deviations_are_replaced():
     """sin u sin v is a difference of exponentials, which are nearly equal at small deviations."""
-    c = np.array([0.001, 0.05, 1.0, 60.0])
+    c = np.array([0.005, 0.05, 1.0, 60.0])
     theta = angles(c, c, 6)
     k, _ = bulk("sin", c, c, theta)
     product = np.multiply.outer(c, c)[:, :, None]
@@ -116,7 +116,7 @@ PARTS = st.sampled_from(
 FRONTS = st.sampled_from(["1", "Heaviside(u)", "Abs(u)", "Max(u, 0)", "u"])
 
 
-@settings(deadline=None, max_examples=12, derandomize=True)
+@settings(deadline=None, max_examples=6, derandomize=True)
 @given(FRONTS, PARTS, FRONTS, PARTS, st.sampled_from([0.3, 1.0, 3.0]))
 def test_random_expressions_against_quadrature(front, part, other_front, other_part, size):
     sigma = activation(f"{front}*{part} + {other_front}*{other_part}/2")

@@ -11,12 +11,12 @@ from holokern.dual.panels import Array
 __all__ = ["sector_series", "unit_angles"]
 
 _COUNTS = (24, 48, 96, 192, 384)
+_OF_SINE = 18
+_MAGNIFIED = 16.0
 
 
 def sector_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: float, label: str) -> list[Array]:
-    """For each f the coefficients of T_m(2θ/π - 1) in E[f(u) f(v)], shape (len(c1), len(c2), terms).
-
-    The last function is the roughest.
+    """The coefficients of T_m(2θ/π - 1) in E[f(u) f(v)], shape (len(c1), len(c2), terms), of σ and of σ̇ if it is given.
 
     Raises
     ------
@@ -40,7 +40,33 @@ def sector_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: flo
         return _series(functions[-1], rule, ends, ends, count) / bound
 
     count = enough_terms(_COUNTS, normalised, 2, label)
-    return [_series(f, rule, c1, c2, count) for f in functions]
+    last = _series(functions[-1], rule, c1, c2, count)
+    if len(functions) == 1:
+        return [last]
+    magnified = np.max(ends * scale / rule.norms(functions[0], ends)) ** 2
+    if magnified > _MAGNIFIED:
+        return [_series(functions[0], rule, c1, c2, count), last]
+    return [_from_slope(last, c1, c2, _at_zero(functions[0], rule, c1, c2)), last]
+
+
+def _at_zero(function: Table, rule: SectorRule, c1: Array, c2: Array) -> Array:
+    """E[f(c1 x) f(c2 x)]."""
+    x, w = rule.on_line()
+    x, w = np.concatenate([-x, x]), np.concatenate([w, w])
+    return np.asarray((function(np.multiply.outer(c1, x)) * w) @ function(np.multiply.outer(c2, x)).T)
+
+
+def _from_slope(slope: Array, c1: Array, c2: Array, at_zero: Array) -> Array:
+    """The series of k from that of k̇: k(0) - k(θ) = c1 c2 ∫ k̇ sin over (0, θ) [Price1958]."""
+    count = slope.shape[2]
+    finer = count + _OF_SINE
+    nodes = chebyshev_nodes(finer)
+    sine = np.sin((nodes + 1) * np.pi / 2) * np.pi / 2
+    to_product = chebyshev_matrix(finer) @ (sine[:, None] * np.polynomial.chebyshev.chebvander(nodes, count - 1))
+    operator = np.polynomial.chebyshev.chebint(to_product, lbnd=-1, axis=0)
+    series = -np.multiply.outer(c1, c2)[:, :, None] * (slope @ operator.T)
+    series[:, :, 0] += at_zero
+    return np.asarray(series)
 
 
 def _series(function: Table, rule: SectorRule, c1: Array, c2: Array, count: int) -> Array:

@@ -20,13 +20,13 @@ from holokern.errors import PrecisionLost
 __all__ = ["wave_series"]
 
 _LOST = 1e-17
+_WIDE = 2
+_ANGLES = np.array([0.0, 0.02, 0.9, 2.2, 3.1, np.pi])
 _FEWEST, _MOST = 16, 1 << 18
 
 
 def wave_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: float, label: str) -> list[Array]:
-    """For each f the coefficients of cos mθ in E[f(u) f(v)], shape (len(c1), len(c2), terms).
-
-    The last function is the roughest.
+    """The coefficients of cos mθ in E[f(u) f(v)], shape (len(c1), len(c2), terms), of σ and of σ̇.
 
     Raises
     ------
@@ -43,12 +43,13 @@ def wave_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: float
     """
     ends = probes(c1, c2)
     high = float(ends[-1])
-    rule = first_rule(reach, high)
+    rule = first_rule(reach, high / _WIDE)
     scales = [rule.norms(f, ends) for f in functions]
     bound = np.multiply.outer(scales[-1], scales[-1])[:, :, None]
 
     def values(rule: SectorRule) -> Array:
-        return _series(functions[-1], ends, ends, rule, (ends, scales[-1]), label) / bound
+        series = _series(functions[-1], ends, ends, rule, (ends, scales[-1]), label) / bound
+        return np.asarray(series @ np.cos(np.multiply.outer(np.arange(series.shape[2]), _ANGLES)))
 
     rule = settle(values, rule, high, label)
     return [_series(f, c1, c2, rule, (ends, scale), label) for f, scale in zip(functions, scales, strict=True)]
@@ -74,7 +75,7 @@ def _enough(function: Table, rho: Array, masses: Array, ends: tuple[Array, Array
     """How many points on the circles, and how many terms, keep what is lost of E[f²] negligible."""
     c, scale = ends
     # Whatever the table resolves is seen by at least one point.
-    count = int(2 ** np.ceil(np.log2(max(_FEWEST, np.pi * c[-1] * rho[-1] / function.width))))
+    count = int(2 ** np.ceil(np.log2(max(_FEWEST, np.pi * c[-1] * rho[-1] / function.grain))))
     while count <= _MOST:
         power = np.max(masses @ _transform(function, c, rho, count) ** 2 / scale[:, None] ** 2, axis=0)
         beyond = np.cumsum(power[::-1])[::-1]

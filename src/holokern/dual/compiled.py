@@ -264,7 +264,7 @@ def _measured_error(made: CompiledDual, shape: _Shape, low: float, high: float) 
     random = np.random.default_rng(20240)
     c = np.sort(np.exp(np.log(low) + np.log(high / low) * random.random(6))) if high > low else np.array([low])
     theta = np.concatenate([[1e-3], shape.widest * random.random(6), [shape.widest - 1e-3]])
-    finer = SectorRule(shape.rule.reach, shape.rule.levels + 1, shape.rule.splits)
+    finer = shape.rule.finer
     flat = [a.ravel() for a in np.meshgrid(c, c, theta, indexing="ij")]
     k, kdot = made(*flat)
     norm, slope_norm = shape.radicals(c)

@@ -11,20 +11,21 @@ import numpy as np
 __all__ = ["look_up", "sector_sums"]
 
 
-@numba.njit("void(f8[::1], f8[:, ::1], f8, i8, f8[::1])", cache=True, nogil=True, fastmath={"contract"})
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> None:
-    """Clenshaw's sum of the panel that holds each u; points beyond the ends use the last panel."""
+    """The polynomial of the panel that holds each u; points beyond the ends use the last panel.
+
+    The sum is taken in pairs, as a chain of products would wait for each of them.
+    """
     last = table.shape[0] - 1
     for i in range(u.shape[0]):
         place = u[i] * panels_a_unit
         panel = min(max(math.floor(place) + half, 0), last)
         x = 2 * (place - (panel - half)) - 1
-        row = table[panel]
-        b1 = 0.0
-        b2 = 0.0
-        for m in range(row.shape[0] - 1, 0, -1):
-            b1, b2 = row[m] + 2 * x * b1 - b2, b1
-        result[i] = row[0] + x * b1 - b2
+        square = x * x
+        low = (table[panel, 0] + table[panel, 1] * x) + (table[panel, 2] + table[panel, 3] * x) * square
+        high = (table[panel, 4] + table[panel, 5] * x) + (table[panel, 6] + table[panel, 7] * x) * square
+        result[i] = low + high * (square * square)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)

@@ -9,7 +9,7 @@ either side of zero is smooth in every sector, for every θ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from holokern.errors import PrecisionLost
 
 __all__ = ["SectorRule", "first_rule", "probes", "settle", "settled_rule"]
 
-_ANGULAR, _RADIAL = 14, 16
 _MOST_NODES = 4_000_000
+_WIDE = 16
 _SETTLED = 2e-14
 _ROUNDED = 1e-12
 
@@ -36,26 +36,30 @@ class SectorRule:
         Largest radius, in standard deviations.
     levels
         How often the panel next to a zero is halved.
-    splits
-        Equal parts of every panel.
+    nodes
+        Nodes on the longest panel; half of them on short ones.
     """
 
     reach: float
     levels: int = 0
-    splits: int = 1
+    nodes: int = 16
+
+    @property
+    def finer(self) -> SectorRule:
+        """A rule with a third more nodes."""
+        return replace(self, nodes=-(-4 * self.nodes // 3))
+
+    def radial_panels(self) -> list[tuple[Array, Array]]:
+        """Radii ρ and weights of the one-dimensional measure dρ, panel by panel."""
+        return _panels(_graded(self.reach, self.levels + 1, False), self.nodes)
 
     def radial(self) -> tuple[Array, Array]:
-        """Radii ρ and weights of the one-dimensional measure dρ."""
-        return _nodes(_graded(self.reach, self.levels + 1, False, self.splits), _RADIAL)
+        """All radii and weights."""
+        return _joined(self.radial_panels())
 
     def angular(self, alpha: float) -> tuple[Array, Array]:
         """Angles in (0, α), symmetric about the middle, and weights."""
-        return _nodes(_graded(alpha, self.levels, True, self.splits), _ANGULAR)
-
-    def radial_panels(self) -> list[tuple[Array, Array]]:
-        """The radii and weights panel by panel."""
-        rho, weight = self.radial()
-        return list(zip(rho.reshape(-1, _RADIAL), weight.reshape(-1, _RADIAL), strict=True))
+        return _joined(_panels(_graded(alpha, self.levels, True), self.nodes))
 
     def sectors(self, function: Table, c1: Array, c2: Array, alpha: float) -> tuple[Array, Array]:
         """Both parts of E[f(c1 x) f(c2 y)] in the sector of angle α, as matrices over (c1, c2).
@@ -84,7 +88,7 @@ class SectorRule:
 
     def on_line(self) -> tuple[Array, Array]:
         """Positive points and weights of the normal density on half a line."""
-        x, w = _nodes(_graded(self.reach, self.levels + 2, False, 2 * self.splits), 2 * _RADIAL)
+        x, w = _joined(_panels(_graded(self.reach, self.levels + 3, False), 2 * self.nodes + 16))
         return x, w * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
 
     def norms(self, function: Table, c: Array) -> Array:
@@ -98,11 +102,13 @@ class SectorRule:
 def settled_rule(functions: tuple[Table, ...], c: Array, reach: float, label: str) -> SectorRule:
     """The rule that `settle` finds at these deviations and a few angles."""
     theta = np.array([0.02, 0.9, 2.2, 3.1])
+    first = first_rule(reach, float(c[-1]) / _WIDE)
+    bounds = [np.multiply.outer(scale, scale)[:, :, None] for scale in (first.norms(f, c) for f in functions)]
 
     def values(rule: SectorRule) -> Array:
-        return np.stack([_normalised(rule.pairs(f, c, c, theta)) for f in functions])
+        return np.stack([rule.pairs(f, c, c, theta) / bound for f, bound in zip(functions, bounds, strict=True)])
 
-    return settle(values, first_rule(reach, float(c[-1])), float(c[-1]), label)
+    return settle(values, first, float(c[-1]), label)
 
 
 def probes(c1: Array, c2: Array) -> Array:
@@ -111,66 +117,52 @@ def probes(c1: Array, c2: Array) -> Array:
     return np.unique([low, np.sqrt(low * high), high])
 
 
-def first_rule(reach: float, high: float) -> SectorRule:
-    """The coarsest rule worth trying up to a deviation."""
-    return SectorRule(reach, levels=int(np.ceil(np.log2(max(1.0, high / 2)))))
+def first_rule(reach: float, stretch: float) -> SectorRule:
+    """The coarsest rule worth trying when panels may not be longer than 1/stretch of the largest one near zero."""
+    return SectorRule(reach, levels=int(np.ceil(np.log2(max(1.0, stretch)))))
 
 
 def settle(values: Callable[[SectorRule], Array], rule: SectorRule, high: float, label: str) -> SectorRule:
-    """The coarsest rule whose values finer ones confirm; values of different length are filled up with zeros.
+    """The coarsest rule whose values a finer one confirms.
 
     Raises
     ------
     PrecisionLost
         If no rule of bearable size settles.
     """
-    now = values(rule)
-    last = np.inf
+    now, last = values(rule), np.inf
     while True:
-        finer = [
-            SectorRule(rule.reach, rule.levels + 1, rule.splits),
-            SectorRule(rule.reach, rule.levels, 2 * rule.splits),
-        ]
-        candidates = [values(other) for other in finer]
-        moved = [_distance(other, now) for other in candidates]
+        finer = rule.finer
+        fine = values(finer)
+        moved = float(np.max(np.abs(fine - now)))
         # At large deviations σ(u) itself has rounding errors, of oscillations above all, that no finer rule removes.
-        if max(moved) <= _SETTLED or last / 2 < max(moved) <= _ROUNDED:
+        if moved <= _SETTLED or last / 2 < moved <= _ROUNDED:
             return rule
-        last = max(moved)
-        worst = int(np.argmax(moved))
-        rule, now = finer[worst], candidates[worst]
+        rule, now, last = finer, fine, moved
         if len(rule.radial()[0]) * len(rule.angular(1.0)[0]) > _MOST_NODES:
             raise PrecisionLost(
-                f"{label}: no sector rule settles up to deviation {high:.4g} (change {max(moved):.1e}); rescale the "
-                "data, or use method='quadrature'"
+                f"{label}: no sector rule settles up to deviation {high:.4g} (change {moved:.1e}); rescale the data, "
+                "or use method='quadrature'"
             )
 
 
-def _distance(one: Array, other: Array) -> float:
-    common = min(one.shape[-1], other.shape[-1])
-    rests = (abs(part[..., common:]).max(initial=0.0) for part in (one, other))
-    return float(max(np.max(np.abs(one[..., :common] - other[..., :common])), *rests))
-
-
-def _normalised(values: Array) -> Array:
-    scale = np.sqrt(np.einsum("aat->at", np.abs(values)).max(axis=1))
-    scale = np.where(scale > 0, scale, 1.0)
-    return np.asarray(values / scale[:, None, None] / scale[None, :, None])
-
-
-def _graded(length: float, levels: int, both: bool, splits: int) -> Array:
+def _graded(length: float, levels: int, both: bool) -> Array:
     """Ends of panels on [0, length], halved towards 0, or towards both ends."""
     towards = length * 0.5 ** np.arange(levels, -1, -1.0)
-    if both:
-        half = towards / 2
-        ends = np.concatenate([[0.0], half, length - half[-2::-1], [length]])
-    else:
-        ends = np.concatenate([[0.0], towards])
-    parts = np.arange(splits) / splits
-    return np.append((ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel(), length)
+    if not both:
+        return np.concatenate([[0.0], towards])
+    half = towards / 2
+    return np.concatenate([[0.0], half, length - half[-2::-1], [length]])
 
 
-def _nodes(ends: Array, count: int) -> tuple[Array, Array]:
-    t, w = legendre_rule(count)
-    width = np.diff(ends)[:, None]
-    return (ends[:-1, None] + width * t).ravel(), (width * w).ravel()
+def _panels(ends: Array, nodes: int) -> list[tuple[Array, Array]]:
+    """Nodes and weights of each panel."""
+    widths = np.diff(ends)
+    counts = np.ceil(nodes * np.maximum(0.5, widths / np.max(widths)) - 1e-9).astype(int)
+    rules = [legendre_rule(int(count)) for count in counts]
+    return [(a + width * t, width * w) for a, width, (t, w) in zip(ends[:-1], widths, rules, strict=True)]
+
+
+def _joined(panels: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    points, weights = zip(*panels, strict=True)
+    return np.concatenate(points), np.concatenate(weights)
