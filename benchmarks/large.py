@@ -1,6 +1,6 @@
 """Beyond a dense matrix: kernel ridge regression by conjugate gradients on tiles, and kernel matrices on dask workers.
 
-    python benchmarks/large.py cg --points 100000            # (K + αI) c = y, K never stored
+    python benchmarks/large.py cg --points 100000 --landmarks 4000    # (K + αI) c = y, K never stored
     python benchmarks/large.py dask --points 20000           # two workers against the local matrix
 
 Both print a table and, with ``--json FILE``, write their numbers. Points are Gaussian, seeded; the targets of ``cg``
@@ -23,8 +23,10 @@ from _memory import peak_memory
 from holokern.files import write_atomically
 from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.kernel import NetworkKernel
-from holokern.model.nystrom import Landmarks
+from holokern.model.nystrom import draw
 from holokern.network import Network
+from holokern.paper.experiments import machine
+from holokern.progress import listen
 
 
 class Clock:
@@ -52,8 +54,8 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
     y, truth = y[: options.points, None], np.sin(3 * new[:, 0]) + new[:, 1] * new[:, 2]
     kernel = NetworkKernel(Network(options.activation, options.depth, bias=options.bias), options.kernel)
     clock = Clock()
-    landmarks = Landmarks.choose(kernel, x, options.landmarks, np.random.RandomState(0))
-    preconditioner = NystromPreconditioner.of(landmarks, x, options.alpha)
+    landmarks = draw(x, options.landmarks, np.random.RandomState(0))
+    preconditioner = NystromPreconditioner.of(kernel, landmarks, x, options.alpha)
     prepared = clock()
     print(
         f"preconditioner with {options.landmarks} landmarks: {prepared[0]:.1f} s, CPU {prepared[1]:.1f} s", flush=True
@@ -67,19 +69,27 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
         print(f"product {len(products)}: {products[-1][0]:.1f} s, CPU {products[-1][1]:.1f} s", flush=True)
         return result
 
-    found = conjugate_gradients(
-        product, y, lambda v: preconditioner @ v, tolerance=options.tolerance, max_steps=options.steps
-    )
+    def show(stage: str, done: int | None, total: int | None) -> None:
+        if stage.startswith("conjugate gradients"):
+            print(f"step {done} after {clock()[0]:.0f} s: {stage}", flush=True)
+
+    with listen(show):
+        found = conjugate_gradients(
+            product, y, lambda v: preconditioner @ v, tolerance=options.tolerance, max_steps=options.steps
+        )
     total = clock()
     predicted = kernel(new, x) @ found.solution[:, 0]
     return {
+        "machine": machine(),
         "points": options.points,
         "dimension": options.dimension,
         "network": repr(kernel.network),
         "kernel": options.kernel,
         "alpha": options.alpha,
         "landmarks": options.landmarks,
+        "preconditioner_seconds": prepared[0],
         "steps": found.steps,
+        "residuals": found.residuals,
         "residual": found.residual,
         "converged": found.converged,
         "seconds": total[0],
@@ -148,7 +158,7 @@ def main() -> None:
     parser.add_argument("--bias", type=float, default=0.1)
     parser.add_argument("--kernel", choices=["ntk", "nngp"], default="ntk")
     parser.add_argument("--alpha", type=float, default=1.0)
-    parser.add_argument("--landmarks", type=int, default=1000)
+    parser.add_argument("--landmarks", type=int, default=2000)
     parser.add_argument("--tolerance", type=float, default=1e-6)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--chunk", type=int, default=2048)

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from holokern.model import NTKRegressor
 from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.kernel import NetworkKernel
-from holokern.model.nystrom import Landmarks
 from holokern.network import Network
 
 
@@ -27,8 +26,7 @@ def test_tiles_multiply_like_the_matrix(kernel, tile, points):
 
 
 def test_preconditioner_with_all_landmarks_solves_in_one_or_two_steps(kernel, points, targets):
-    landmarks = Landmarks.at(kernel, points)
-    preconditioner = NystromPreconditioner.of(landmarks, points, 0.1)
+    preconditioner = NystromPreconditioner.of(kernel, points, points, 0.1)
     matrix = kernel(points) + 0.1 * np.eye(24)
     found = conjugate_gradients(lambda v: matrix @ v, targets[:, None], lambda v: preconditioner @ v)
     assert found.converged

@@ -1,7 +1,8 @@
 """Conjugate gradients for (K + αI) C = Y with a Nyström preconditioner, on a kernel that is never stored.
 
-The preconditioner is that of [Frangella2023]: with the Nyström approximation U diag(λ) Uᵀ of K,
-P⁻¹ = (λ_last + α) U (diag(λ) + α)⁻¹ Uᵀ + (I - U Uᵀ).
+The preconditioner is P = Φ Φᵀ + diag(K - Φ Φᵀ) + αI with Nyström features Φ, called FITC [Cutajar2016]. Without the
+middle term the condition number is 1 + ‖K - Φ Φᵀ‖/α [Frangella2023]; with it, what the landmarks miss of the diagonal
+counts as ridge, which saves steps where α is not large beside it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel
-from holokern.model.nystrom import Landmarks
+from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.network.matvec import TILE, matvec
 from holokern.progress import report
 
 __all__ = ["CgResult", "NystromPreconditioner", "TiledKernel", "conjugate_gradients"]
+
+_LEAST_RIDGE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -37,37 +39,85 @@ class TiledKernel:
 
 @dataclass(frozen=True)
 class NystromPreconditioner:
-    """P⁻¹ of the module's docstring."""
+    """P⁻¹ = D - D Φ (I + Φᵀ D Φ)⁻¹ Φᵀ D with D = (diag(K - Φ Φᵀ) + αI)⁻¹.
 
-    basis: Array
-    shrink: Array
+    Attributes
+    ----------
+    features
+        Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row a point.
+    weights
+        The diagonal of D.
+    lower
+        The Cholesky factor of I + Φᵀ D Φ.
+    """
+
+    features: Array
+    weights: Array
+    lower: Array
 
     @classmethod
-    def of(cls, landmarks: Landmarks, points: Array, alpha: float) -> NystromPreconditioner:
-        """From Φ = U diag(√λ) Vᵀ, whose right half comes from the small matrix ΦᵀΦ."""
-        from scipy.linalg import eigh
+    def of(cls, kernel: NetworkKernel, landmarks: Array, points: Array, alpha: float) -> NystromPreconditioner:
+        """In one pass over blocks of points; the memory is that of Φ and of a few matrices of landmarks."""
+        from scipy.linalg import cholesky
+        from scipy.linalg.blas import dsyrk
 
-        features = landmarks.features(points)
-        values, right = eigh(features.T @ features, check_finite=False)
-        kept = values > len(points) * np.finfo(float).eps * max(float(values[-1]), 0.0)
-        values, right = values[kept], right[:, kept]
-        if not len(values):
-            return cls(np.zeros((len(points), 0)), values)
-        basis = features @ (right / np.sqrt(values))
-        return cls(basis, 1.0 - (values[0] + alpha) / (values + alpha))
+        own = _root(kernel(landmarks))
+        diagonal = kernel.diagonal(points)
+        # Below this P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
+        least = _LEAST_RIDGE * float(np.sum(diagonal))
+        features, weights = np.empty((len(points), len(landmarks))), np.empty(len(points))
+        gram = np.eye(len(landmarks), order="F")
+        for rows in row_blocks(len(points), len(landmarks)):
+            block = _whiten(own, kernel(points[rows], landmarks))
+            missed = np.maximum(diagonal[rows] - np.einsum("ij,ij->i", block, block), 0.0)
+            weights[rows] = 1.0 / np.maximum(missed + alpha, least)
+            features[rows] = block
+            block *= np.sqrt(weights[rows])[:, None]
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=True, lower=True)
+            report("preconditioner", rows.stop, len(points))
+        return cls(features, weights, cholesky(gram, lower=True, overwrite_a=True, check_finite=False))
 
     def __matmul__(self, vectors: Array) -> Array:
-        return np.asarray(vectors - self.basis @ (self.shrink[:, None] * (self.basis.T @ vectors)))
+        from scipy.linalg import cho_solve
+
+        weighted = self.weights[:, None] * vectors
+        inner = cho_solve((self.lower, True), self.features.T @ weighted, check_finite=False)
+        return np.asarray(weighted - self.weights[:, None] * (self.features @ inner))
+
+
+def _root(matrix: Array) -> Array:
+    """A Cholesky factor of a positive semidefinite matrix plus as little of the unit matrix as it takes."""
+    from scipy.linalg import cholesky
+
+    jitter = len(matrix) * float(np.finfo(float).eps) * float(np.max(np.diagonal(matrix)))
+    while True:
+        shifted = matrix.copy()
+        shifted.flat[:: len(matrix) + 1] += jitter
+        try:
+            return np.asarray(cholesky(shifted, lower=True, overwrite_a=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            jitter = 10 * jitter or 1.0
+
+
+def _whiten(lower: Array, block: Array) -> Array:
+    """The block times L⁻ᵀ, in its own memory."""
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(lower, block.T, lower=True, overwrite_b=True, check_finite=False)).T
 
 
 @dataclass(frozen=True)
 class CgResult:
-    """A solution with the number of steps and the largest relative residual of its columns, computed afresh."""
+    """A solution with the number of steps and the largest relative residual of its columns, computed afresh.
+
+    ``residuals`` are the largest relative residuals after each step, by the recursion.
+    """
 
     solution: Array
     steps: int
     residual: float
     converged: bool
+    residuals: tuple[float, ...]
 
 
 def conjugate_gradients(
@@ -91,12 +141,12 @@ def conjugate_gradients(
     """
     solution = np.zeros_like(right)
     residual = right.copy()
-    bound = tolerance * np.linalg.norm(right, axis=0)
+    norms = np.linalg.norm(right, axis=0)
     step = precondition(residual)
     inner = np.einsum("ij,ij->j", residual, step)
     direction = step
-    steps = 0
-    while steps < max_steps and np.any(np.linalg.norm(residual, axis=0) > bound):
+    residuals: list[float] = []
+    while len(residuals) < max_steps and _largest(residual, norms) > tolerance:
         image = product(direction)
         length = _ratio(inner, np.einsum("ij,ij->j", direction, image))
         solution = solution + length * direction
@@ -104,13 +154,16 @@ def conjugate_gradients(
         step = precondition(residual)
         before, inner = inner, np.einsum("ij,ij->j", residual, step)
         direction = step + _ratio(inner, before) * direction
-        steps += 1
-        report("conjugate gradients", steps)
-    norms = np.linalg.norm(right, axis=0)
-    missing = np.linalg.norm(right - product(solution), axis=0)
-    relative = float(np.max(_ratio(missing, norms), initial=0.0))
+        residuals.append(_largest(residual, norms))
+        report(f"conjugate gradients, residual {residuals[-1]:.1e}", len(residuals), max_steps)
+    relative = _largest(right - product(solution), norms)
     # The recursive residual that stops the loop drifts from the true one by rounding, hence the factor.
-    return CgResult(solution, steps, relative, relative <= 10 * tolerance)
+    return CgResult(solution, len(residuals), relative, relative <= 10 * tolerance, tuple(residuals))
+
+
+def _largest(residual: Array, norms: Array) -> float:
+    """The largest norm of a column relative to its right-hand side."""
+    return float(np.max(_ratio(np.linalg.norm(residual, axis=0), norms), initial=0.0))
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:

@@ -10,7 +10,12 @@ from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.model.ridge import EighRidge
 from holokern.progress import report
 
-__all__ = ["Landmarks", "NystromRidge"]
+__all__ = ["Landmarks", "NystromRidge", "draw"]
+
+
+def draw(points: Array, count: int, rng: np.random.RandomState) -> Array:
+    """Distinct landmarks drawn uniformly among the rows of ``points``, in their order."""
+    return np.asarray(points[np.sort(rng.permutation(len(points))[:count])])
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,8 @@ class Landmarks:
 
     @classmethod
     def choose(cls, kernel: NetworkKernel, points: Array, count: int, rng: np.random.RandomState) -> Landmarks:
-        """Distinct landmarks drawn uniformly among the rows of ``points``, in their order."""
-        chosen = np.sort(rng.permutation(len(points))[: min(count, len(points))])
-        return cls.at(kernel, points[chosen])
+        """Landmarks as :func:`draw` gives them."""
+        return cls.at(kernel, draw(points, count, rng))
 
     @classmethod
     def at(cls, kernel: NetworkKernel, points: Array) -> Landmarks:

@@ -11,7 +11,7 @@ import numpy as np
 from holokern.errors import BadInput, Unsupported
 from holokern.model.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.nystrom import Landmarks, NystromRidge
+from holokern.model.nystrom import Landmarks, NystromRidge, draw
 from holokern.model.ridge import CholeskyRidge, EighRidge, RidgePath, factorise, left_out_predictions
 
 __all__ = ["SOLVERS", "CgSolution", "DenseSolution", "NystromSolution", "Problem", "Solution", "solve"]
@@ -141,10 +141,11 @@ def solve(problem: Problem, solver: str) -> DenseSolution | NystromSolution | Cg
             f"several values of alpha need solver='cholesky' or 'eigh', got solver={solver!r}; give one alpha"
         )
     (alpha,) = problem.alphas
-    landmarks = Landmarks.choose(problem.kernel, problem.points, problem.landmarks, problem.random_state)
+    landmarks = draw(problem.points, problem.landmarks, problem.random_state)
     if solver == "nystrom":
-        return NystromSolution(NystromRidge.of(landmarks, problem.points, problem.targets, alpha), alpha)
-    preconditioner = NystromPreconditioner.of(landmarks, problem.points, alpha)
+        features = Landmarks.at(problem.kernel, landmarks)
+        return NystromSolution(NystromRidge.of(features, problem.points, problem.targets, alpha), alpha)
+    preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
     found = _run_cg(problem, preconditioner, alpha, problem.targets)
     return CgSolution(problem, preconditioner, found.solution, alpha, max(found.steps, 1), found.residual)
 
