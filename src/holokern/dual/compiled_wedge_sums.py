@@ -180,15 +180,7 @@ def _careful(i: Any, j: Any, angle: Any, slope: Any, jumping: Any, signs: Any, j
     return apart * apart * mean_w - apart**3 * mean_c + price
 
 
-_SIDE = "i8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1]"
-
-
-@numba.njit(
-    f"void(f8[:, ::1], i8, b1, b1, f8[::1], {_SIDE}, {_SIDE}, f8[:, ::1], f8[:, ::1])",
-    cache=True,
-    nogil=True,
-    fastmath=_FAST,
-)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
     theta: Any,
     fold: Any,
