@@ -14,6 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 import holokern as hk
+from holokern.progress import listen
 
 # %%
 # Points on a sphere, and a target with some noise.
@@ -40,16 +41,25 @@ def report(name, model):
 # pipeline, where any linear model can follow.
 
 report(
-    "nystrom", hk.NTKRegressor("relu", depth=1, bias=0.5, alpha=0.1, solver="nystrom", n_landmarks=1000, random_state=0)
+    "nystrom", hk.NTKRegressor("relu", depth=1, bias=0.5, alpha=1.0, solver="nystrom", n_landmarks=1000, random_state=0)
 )
 features = hk.NTKTransformer("relu", depth=1, bias=0.5, n_components=1000, random_state=0)
-report("features and Ridge", make_pipeline(features, Ridge(alpha=0.1)))
+report("features and Ridge", make_pipeline(features, Ridge(alpha=1.0)))
 
 # %%
-# Conjugate gradients solve the equations of all points. The landmarks only precondition them, and the residual says how
-# well they are solved.
+# Conjugate gradients solve the equations of all points. The landmarks only precondition them: the more there are, the
+# fewer products with the matrix. Every step reports its residual, and the last one is computed afresh.
 
-model = report(
-    "cg", hk.NTKRegressor("relu", depth=1, bias=0.5, alpha=0.1, solver="cg", n_landmarks=2000, tol=1e-6, random_state=0)
-)
+
+def show(stage, done, total):
+    """Print the steps and leave out the tiles."""
+    if stage.startswith("conjugate gradients"):
+        print(f"step {done}: {stage}", flush=True)
+
+
+with listen(show):
+    model = report(
+        "cg",
+        hk.NTKRegressor("relu", depth=1, bias=0.5, alpha=1.0, solver="cg", n_landmarks=4000, tol=1e-4, random_state=0),
+    )
 print(f"{model.n_iter_} steps, relative residual {model.residual_:.1e}")

@@ -10,6 +10,7 @@ from holokern.model import NTKRegressor
 from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.kernel import NetworkKernel
 from holokern.network import Network
+from holokern.progress import listen
 
 
 @pytest.fixture
@@ -32,6 +33,52 @@ def test_preconditioner_with_all_landmarks_solves_in_one_or_two_steps(kernel, po
     assert found.converged
     assert found.steps <= 2
     np.testing.assert_allclose(found.solution[:, 0], np.linalg.solve(matrix, targets), atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [1, 7, 24])
+def test_preconditioner_is_the_inverse_of_its_formula(kernel, count, points):
+    landmarks = points[:count]
+    cross, matrix = kernel(points, landmarks), kernel(points)
+    nystrom = cross @ np.linalg.solve(kernel(landmarks), cross.T)
+    exact = nystrom + np.diag(np.diag(matrix - nystrom)) + 0.1 * np.eye(24)
+    inverse = NystromPreconditioner.of(kernel, landmarks, points, 0.1) @ np.eye(24)
+    np.testing.assert_allclose(inverse @ exact, np.eye(24), atol=1e-9)
+
+
+def test_blocks_of_points_do_not_change_the_preconditioner(kernel, points, monkeypatch):
+    whole = NystromPreconditioner.of(kernel, points[:6], points, 0.1) @ np.eye(24)
+    monkeypatch.setattr("holokern.model.kernel._BLOCK_ENTRIES", 6 * 5)
+    np.testing.assert_allclose(
+        NystromPreconditioner.of(kernel, points[:6], points, 0.1) @ np.eye(24), whole, atol=1e-11
+    )
+
+
+def test_landmarks_that_coincide_and_no_ridge(kernel, points):
+    """A singular kernel matrix of landmarks, and copies of points that only the least ridge keeps apart."""
+    twice = np.concatenate([points, points])
+    preconditioner = NystromPreconditioner.of(kernel, twice[12:36], twice, 0.0)
+    inverse = preconditioner @ np.eye(48)
+    assert np.all(np.linalg.eigvalsh((inverse + inverse.T) / 2) > 0)
+
+
+def test_every_step_reports_its_residual(kernel, points, targets):
+    matrix = kernel(points) + 0.1 * np.eye(24)
+    seen = []
+    with listen(lambda stage, done, total: seen.append((stage, done, total))):
+        found = conjugate_gradients(lambda v: matrix @ v, targets[:, None], tolerance=1e-6, max_steps=40)
+    assert [done for _, done, _ in seen] == list(range(1, found.steps + 1))
+    assert [stage for stage, _, _ in seen] == [f"conjugate gradients, residual {r:.1e}" for r in found.residuals]
+    assert found.residuals[-1] < 1e-6 <= found.residuals[-2]
+    assert found.residual == pytest.approx(found.residuals[-1], rel=1e-3)
+
+
+def test_a_small_ridge_needs_few_steps():
+    """What the landmarks miss of the diagonal counts as ridge: the steps do not grow as the root of 1/α."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1500, 8)) / np.sqrt(8)
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=1500)
+    model = NTKRegressor("relu", 1, bias=0.1, alpha=1e-3, solver="cg", n_landmarks=300, tol=1e-4, random_state=0)
+    assert model.fit(X, y).n_iter_ < 28  # 22; without the diagonal 35
 
 
 def test_preconditioning_saves_steps():
