@@ -19,6 +19,7 @@ FLOW = [
     "syntax",
     "files",
     "progress",
+    "blas",
     "weyl",
     "activation",
     "pfaffian",

@@ -22,7 +22,7 @@ WHOLE = (-1.0, 1.0)
 
 
 @lru_cache(maxsize=256)
-def _narrowing(count: int, interval: tuple[float, float]) -> Array:
+def narrowing(count: int, interval: tuple[float, float]) -> Array:
     """The matrix that turns Chebyshev coefficients on [-1, 1] into those on a part of it."""
     low, high = interval
     at = low + (high - low) / 2 * (chebyshev_nodes(count) + 1)
@@ -50,7 +50,7 @@ class Block:
     def on(self, angles: tuple[float, float]) -> Block:
         """The block on a part of the interval [-1, 1] of angles, where shorter expansions do; lengths in fours."""
         constant = self.core.shape[2] == 1
-        core = self.core if angles == WHOLE or constant else self.core @ _narrowing(self.core.shape[2], angles)
+        core = self.core if angles == WHOLE or constant else self.core @ narrowing(self.core.shape[2], angles)
         heavy = np.abs(core).sum(axis=0) > _DROPPED
         needed = np.max(np.where(heavy, np.arange(1, core.shape[2] + 1), 0), axis=1, initial=0)
         kept = max(1, int(np.max(np.nonzero(needed)[0], initial=0)) + 1)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holokern.blas import one_thread
 from holokern.dual.panels import Array
 from holokern.errors import BadInput
-from holokern.network.recursion import Diagonals
+from holokern.network.recursion import Among, Diagonals
 from holokern.network.tangent import require_tangent
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
     """[NNGP or None, NTK or None] as dask arrays; without Y every block below the diagonal mirrors one above.
 
     Rows keep the chunks of the points, cut to at most 4096. The smallest and the largest norm are found first, so that
-    each worker compiles the activations once, for all its blocks.
+    all blocks share one expansion, made once on each worker, and have the bits of the local matrix.
     """
     from dask.base import tokenize
 
@@ -40,8 +41,8 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
     token = tokenize(pickle.dumps(network), x.name, y.name, wanted)
     extent, blocks = f"norms-{token}", f"kernels-{token}"
     inputs = [(array.name, i, 0) for array in ([x] if y is x else [x, y]) for i in range(array.numblocks[0])]
-    tasks: dict[Any, Any] = {(extent, i): (_extent, key) for i, key in enumerate(inputs)}
-    tasks[extent] = (_union, [(extent, i) for i in range(len(inputs))])
+    tasks: dict[Any, Any] = {(extent, i): (network.among, key) for i, key in enumerate(inputs)}
+    tasks[extent] = (Among.union, [(extent, i) for i in range(len(inputs))], (x.shape[0], y.shape[0]))
     names = [f"{kind}-{token}" for kind in ("nngp", "ntk")]
     for i in range(x.numblocks[0]):
         for j in range(y.numblocks[0]):
@@ -101,29 +102,10 @@ def _array(name: str, tasks: dict[Any, Any], chunks: Any, dtype: Any, inputs: li
     return da.Array(graph, name, chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
-def _extent(points: Array) -> tuple[float, float]:
-    """The smallest positive and the largest norm of the rows."""
-    lengths = np.linalg.norm(np.asarray(points, dtype=float), axis=1)
-    return float(np.min(lengths[lengths > 0], initial=np.inf)), float(np.max(lengths, initial=0.0))
-
-
-def _union(parts: list[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in parts), max(high for _, high in parts)
-
-
-def _block(
-    network: Network, wanted: tuple[bool, bool], extent: tuple[float, float], x: Array, y: Array | None
-) -> list[Array | None]:
+def _block(network: Network, wanted: tuple[bool, bool], among: Among, x: Array, y: Array | None) -> list[Array | None]:
     """One block by one thread; dask has threads or processes of its own."""
-    if 0 < extent[0] <= extent[1] < np.inf and x.shape[1]:
-        ends = np.zeros((2, x.shape[1]))
-        ends[:, 0] = extent
-        network.diagonals(ends)
-    if all(wanted):
-        return list(network.both(x, y, threads=1))
-    if wanted[0]:
-        return [network.nngp(x, y, threads=1), None]
-    return [None, network.ntk(x, y, threads=1)]
+    with one_thread():
+        return network.part(x, y, among, wanted)
 
 
 def _diagonal(points: Array, network: Network, kind: str) -> Array:

@@ -299,14 +299,13 @@ def advance(
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def write_rows(panel: Any, first: Any, order: Any, rank: Any, out: Any) -> None:
-    """Write rows of the sorted matrix, which hold the columns from ``first`` on, to their places in ``out``.
+def write_rows(panel: Any, starts: Any, order: Any, rank: Any, out: Any) -> None:
+    """Write rows of the sorted matrix, row i from the column ``starts[i]`` on, to their places in ``out``.
 
     An empty ``rank`` means that the points kept their order.
     """
     for i in range(panel.shape[0]):
-        source = panel[i]
-        line = out[order[i]]
+        source, line, first = panel[i], out[order[i]], starts[i]
         if rank.shape[0] == 0:
             for column in range(first, line.shape[0]):
                 line[column] = source[column]

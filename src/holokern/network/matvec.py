@@ -40,10 +40,8 @@ def matvec(
         raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
     order = np.argsort(unit_vectors(X)[1], kind="stable")
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
-    if len(X):
-        # Compiled once for all tiles.
-        network.diagonals(points[[0, -1]])
-    matrix = getattr(network, kernel)
+    among = network.among(points)
+    wanted = (kernel == "nngp", kernel == "ntk")
     room = np.empty(min(tile, len(X)) ** 2)
     result = np.zeros_like(columns)
     starts = range(0, len(X), tile)
@@ -51,7 +49,7 @@ def matvec(
     for done, (i, j) in enumerate(pairs, start=1):
         rows, others = points[i : i + tile], points[j : j + tile]
         out = room[: len(rows) * len(others)].reshape(len(rows), len(others))
-        matrix(rows, None if i == j else others, out=out, threads=threads)
+        network.part(rows, None if i == j else others, among, wanted, out=(out, out), threads=threads)
         result[i : i + tile] += out @ columns[j : j + tile]
         if i != j:
             result[j : j + tile] += out.T @ columns[i : i + tile]

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from holokern.activation import activation as as_activation
-from holokern.dual.compiled import homogeneity
 from holokern.dual.panels import Array
 from holokern.dual.quadrature import norms
 from holokern.errors import BadInput
@@ -18,8 +17,9 @@ from holokern.network.array_kernel import ArrayKernel
 from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination
 from holokern.network.plan import LayerSpec, Points
-from holokern.network.recursion import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.recursion import Among, Diagonals, diagonals, fill, layer_matrices
 from holokern.network.tangent import jumping, require_tangent
+from holokern.network.whole import scale_free
 
 __all__ = ["Network"]
 
@@ -203,11 +203,33 @@ class Network:
 
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
-        sort = any(homogeneity(sigma) is None for sigma in dict.fromkeys(self.activations))
-        return Points.of(x, scale, self.bias, sort)
+        return Points.of(x, scale, self.bias, sort=not scale_free(self.layers_spec))
+
+    def among(self, *data: Any) -> Among:
+        """What parts of a matrix share: the range of the norms and the size of all the data that they belong to."""
+        return Among.of(*(self._points(_matrix("X", x)).length for x in data))
+
+    def part(
+        self,
+        X: Any,
+        Y: Any,
+        among: Among,
+        wanted: tuple[bool, bool],
+        *,
+        out: Any = (None, None),
+        threads: int | None = 1,
+    ) -> list[Any]:
+        """[NNGP or None, NTK or None] of a part of a matrix, whose entries have the bits of those of the whole."""
+        return self._matrices(X, Y, out, threads, wanted, among)
 
     def _matrices(
-        self, X: Any, Y: Any, outs: tuple[Target, Target], threads: int | None, wanted: tuple[bool, bool]
+        self,
+        X: Any,
+        Y: Any,
+        outs: tuple[Target, Target],
+        threads: int | None,
+        wanted: tuple[bool, bool],
+        among: Among | None = None,
     ) -> list[Any]:
         other = matrices_of_other_kind(self, X, Y, outs, wanted)
         if other is not None:
@@ -229,7 +251,7 @@ class Network:
             results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
             if shape[0] and shape[1]:
                 rows, columns = self._points(x), None if Y is None else self._points(y)
-                fill(self.layers_spec, rows, columns, results[0], results[1], threads)
+                fill(self.layers_spec, rows, columns, results[0], results[1], threads, among)
         return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
 
 

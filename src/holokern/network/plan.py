@@ -41,19 +41,25 @@ class Points:
 
     Attributes
     ----------
-    unit, length
-        Directions and lengths, the bias included as one more coordinate.
+    padded, length
+        Directions and lengths, the bias included as one more coordinate. The directions are followed by rows of zeros
+        up to a multiple of 8: products of such matrices have entries whose bits do not depend on their places.
     order, rank
         ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
     is_sorted
-        False if the points kept their order, because the activations are homogeneous.
+        False if the points kept their order, because only their directions matter.
     """
 
-    unit: Array
+    padded: Array
     length: Array
     order: NDArray[np.intp]
     rank: NDArray[np.intp]
     is_sorted: bool
+
+    @property
+    def unit(self) -> Array:
+        """The directions."""
+        return self.padded[: len(self.length)]
 
     @classmethod
     def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
@@ -66,11 +72,16 @@ class Points:
         unit, length = unit_vectors(points)
         if not sort:
             order = np.arange(len(length))
-            return cls(unit, length, order, order, False)
+            return cls(_padded(unit), length, order, order, False)
         order = np.argsort(length, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return cls(np.ascontiguousarray(unit[order]), length[order], order, rank, True)
+        return cls(_padded(unit[order]), length[order], order, rank, True)
+
+
+def _padded(unit: Array) -> Array:
+    more = -len(unit) % 8
+    return np.concatenate([unit, np.zeros((more, unit.shape[1]))]) if more else np.ascontiguousarray(unit)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from holokern.network.angles import ARCSINE
 
-__all__ = ["angle_from_gap", "first_angles"]
+__all__ = ["angle_between", "angle_from_gap", "first_angles"]
 
 _ARCSINE = ARCSINE
 _NEAR = 2e-3
@@ -57,7 +57,7 @@ def angle_from_gap(gap: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _angle_between(first: Any, second: Any, same: Any) -> Any:
+def angle_between(first: Any, second: Any, same: Any) -> Any:
     """The angle between nearly parallel unit vectors by their difference, or sum when they are opposite."""
     square = 0.0
     sign = 1.0 if same else -1.0
@@ -97,7 +97,7 @@ def first_angles(
         if nearest > 1.0 - _NEAR:
             for j in range(width):
                 if abs(cosines[j]) > 1.0 - _NEAR:
-                    line[j] = _angle_between(rows[i], columns[j], cosines[j] > 0.0)
+                    line[j] = angle_between(rows[i], columns[j], cosines[j] > 0.0)
         if length == 0.0:
             for j in range(width):
                 if other_lengths[j] == 0.0:

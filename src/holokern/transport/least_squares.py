@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holokern.blas import one_thread
 from holokern.errors import BadInput
 from holokern.weyl import Operator
 
@@ -231,17 +232,9 @@ def _fit(basis: Basis, rows: Array, constraints: tuple[Array, Array], mu: float 
         raise BadInput(f"mu = {mu!r} is not positive; leave it out for hard constraints")
     if not len(values):
         raise BadInput("expected at least one constraint; without any the answer is zero")
-    # many small factorisations: threads of BLAS gain little, and wait for each other when the machine is busy
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_thread():
         found = _coefficients(rows, fixed, values, mu)
     return Fit(basis, found.reshape(basis.size, -1), float(np.linalg.norm(rows @ found)))
-
-
-@lru_cache(maxsize=1)
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _coefficients(rows: Array, fixed: Array, values: Array, mu: float | None) -> Array:

@@ -1,0 +1,239 @@
+"""The machine code of expansions of networks: rows of both kernels from the cosines of unit vectors.
+
+Every entry is a function of its two points and of the expansion alone, whatever the other points of a row are, so that
+parts of a matrix have the same bits as the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from holokern.network.tile_angles import angle_between, angle_from_gap
+
+__all__ = ["NEAR", "strip"]
+
+NEAR = 2e-3
+_CHUNK = 128
+_FAST = {"contract", "nsz"}
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> int:
+    """coefficients[q, m] = Σ core[p, q, m] row[p]; returns the largest length."""
+    most = 0
+    for q in range(lengths.shape[0]):
+        line, length = coefficients[q], lengths[q]
+        most = max(most, length)
+        for m in range(length):
+            line[m] = 0.0
+        for p in range(core.shape[0]):
+            factor, source = row[p], core[p, q]
+            for m in range(length):
+                line[m] += factor * source[m]
+    return most
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _expand(
+    coefficients: Any, lengths: Any, columns: Any, start: Any, polynomials: Any, part: Any, result: Any
+) -> None:
+    """result[j] = Σ coefficients[q, m] columns[q, start + j] polynomials[m, j]."""
+    width = result.shape[0]
+    for q in range(lengths.shape[0]):
+        length = lengths[q]
+        if length == 0:
+            continue
+        line = coefficients[q]
+        # Eight terms at a time, to load and store the sums less often; the lengths are multiples of four.
+        m = 0
+        if length % 8:
+            a0, a1, a2, a3 = line[0], line[1], line[2], line[3]
+            t0, t1, t2, t3 = polynomials[0], polynomials[1], polynomials[2], polynomials[3]
+            for j in range(width):
+                part[j] = a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
+            m = 4
+        else:
+            for j in range(width):
+                part[j] = 0.0
+        while m < length:
+            a0, a1, a2, a3 = line[m], line[m + 1], line[m + 2], line[m + 3]
+            a4, a5, a6, a7 = line[m + 4], line[m + 5], line[m + 6], line[m + 7]
+            t0, t1, t2, t3 = polynomials[m], polynomials[m + 1], polynomials[m + 2], polynomials[m + 3]
+            t4, t5, t6, t7 = polynomials[m + 4], polynomials[m + 5], polynomials[m + 6], polynomials[m + 7]
+            for j in range(width):
+                low = a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
+                part[j] += low + (a4 * t4[j] + a5 * t5[j] + a6 * t6[j] + a7 * t7[j])
+            m += 8
+        if q == 0:
+            # The first function is 1.
+            for j in range(width):
+                result[j] = part[j]
+        else:
+            column = columns[q, start : start + width]
+            for j in range(width):
+                result[j] += part[j] * column[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _polynomials(angles: Any, low: Any, high: Any, most: Any, polynomials: Any) -> None:
+    """T_m of the angles mapped from [low, high] to [-1, 1], one row each."""
+    width = angles.shape[0]
+    scale, shift = 2.0 / (high - low), (high + low) / (high - low)
+    constant, linear = polynomials[0], polynomials[1]
+    for j in range(width):
+        constant[j] = 1.0
+        linear[j] = scale * angles[j] - shift
+    for m in range(2, most):
+        now, before, earlier = polynomials[m], polynomials[m - 1], polynomials[m - 2]
+        for j in range(width):
+            now[j] = 2.0 * linear[j] * before[j] - earlier[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _angles(cosines: Any, row: Any, columns: Any, theta: Any) -> None:
+    """Angles from cosines of unit vectors; nearly parallel vectors are subtracted from each other."""
+    nearest = 0.0
+    for j in range(theta.shape[0]):
+        theta[j] = angle_from_gap(1.0 - cosines[j])
+    for j in range(theta.shape[0]):
+        nearest = max(nearest, abs(cosines[j]))
+    if nearest > 1.0 - NEAR:
+        for j in range(theta.shape[0]):
+            if abs(cosines[j]) > 1.0 - NEAR:
+                theta[j] = angle_between(row, columns[j], cosines[j] > 0.0)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _intervals(theta: Any, edges: Any, which: Any) -> Any:
+    """The interval of every angle; returns the common one, or -1."""
+    for j in range(theta.shape[0]):
+        which[j] = 0
+    for t in range(1, edges.shape[0] - 1):
+        edge = edges[t]
+        for j in range(theta.shape[0]):
+            which[j] += 1 if theta[j] >= edge else 0
+    low = high = which[0]
+    for j in range(theta.shape[0]):
+        low, high = min(low, which[j]), max(high, which[j])
+    return low if low == high else -1
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _folded(theta: Any, fold: Any, sign: Any) -> None:
+    """Angles past π/2 turned back, and the sign that both kernels take."""
+    for j in range(theta.shape[0]):
+        far = fold != 0 and theta[j] > 0.5 * math.pi
+        theta[j] = math.pi - theta[j] if far else theta[j]
+        sign[j] = float(fold) if far else 1.0
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _selected(which: Any, t: Any, places: Any) -> int:
+    """The places of the angles in one interval, and how many there are."""
+    some = 0
+    for j in range(which.shape[0]):
+        places[some] = j
+        some += 1 if which[j] == t else 0
+    return some
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _gathered(source: Any, places: Any, target: Any) -> None:
+    for j in range(places.shape[0]):
+        target[j] = source[places[j]]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _scattered(source: Any, places: Any, target: Any) -> None:
+    for j in range(places.shape[0]):
+        target[places[j]] = source[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def _scaled(values: Any, sign: Any, scale: Any, scales: Any) -> None:
+    for j in range(values.shape[0]):
+        values[j] *= sign[j] * (scale * scales[j])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def strip(
+    cosines: Any,
+    offset: Any,
+    units: Any,
+    other_units: Any,
+    fold: Any,
+    edges: Any,
+    index: Any,
+    own_cells: Any,
+    starts: Any,
+    row_vectors: Any,
+    bounds: Any,
+    column_vectors: Any,
+    cores: Any,
+    lengths: Any,
+    scales: Any,
+    other_scales: Any,
+    kernels: Any,
+    out: Any,
+) -> int:
+    """Fill rows of ``kernels`` (NNGP 0, NTK 1) from the column ``starts[i]`` on; returns how many entries are left out.
+
+    The first column of ``cosines`` belongs to the column ``offset``. Entries that were left out hold NaN; they are in
+    intervals of angles where the network has no expansion.
+    """
+    left_out, count = 0, edges.shape[0] - 1
+    lines = np.empty((2, count, cores.shape[3], cores.shape[4]))
+    known = np.zeros(count, dtype=np.int64)
+    polynomials = np.empty((max(2, cores.shape[4]), _CHUNK))
+    scratch, gathered = np.empty((5, _CHUNK)), np.empty((column_vectors.shape[0], _CHUNK))
+    which, places = np.empty(_CHUNK, dtype=np.int64), np.empty(_CHUNK, dtype=np.int64)
+    part, room = scratch[3], scratch[4]
+    for i in range(units.shape[0]):
+        for other in range(bounds.shape[0] - 1):
+            known[:] = 0
+            last = bounds[other + 1]
+            for start in range(max(bounds[other], starts[i]), last, _CHUNK):
+                stop = min(start + _CHUNK, last)
+                size = stop - start
+                theta, sign, angles = scratch[0, :size], scratch[1, :size], scratch[2, :size]
+                _angles(cosines[i, start - offset : stop - offset], units[i], other_units[start:stop], theta)
+                _folded(theta, fold, sign)
+                common = _intervals(theta, edges, which[:size])
+                for t in range(count):
+                    apart = common < 0
+                    some = _selected(which[:size], t, places) if apart else size
+                    if some == 0 or (not apart and common != t):
+                        continue
+                    number = index[own_cells[i], other, t]
+                    if number < 0:
+                        left_out += some
+                        known[t] = 0
+                    elif known[t] == 0:
+                        for kernel in kernels:
+                            longest = _contract(
+                                cores[kernel, number], lengths[kernel, number], row_vectors[i], lines[kernel, t]
+                            )
+                            known[t] = max(known[t], longest)
+                    columns, at, here = column_vectors, start, theta
+                    if apart:
+                        columns, at, here = gathered, 0, angles[:some]
+                        _gathered(theta, places[:some], here)
+                        for q in range(gathered.shape[0]):
+                            _gathered(column_vectors[q, start:stop], places[:some], gathered[q])
+                    _polynomials(here, edges[t], edges[t + 1], known[t], polynomials)
+                    for kernel in kernels:
+                        line = out[kernel, i, start:stop]
+                        target = room[:some] if apart else line
+                        if number < 0:
+                            target[:] = np.nan
+                        else:
+                            _expand(lines[kernel, t], lengths[kernel, number], columns, at, polynomials, part, target)
+                        if apart:
+                            _scattered(target, places[:some], line)
+                for kernel in kernels:
+                    _scaled(out[kernel, i, start:stop], sign, scales[kernel, i], other_scales[kernel, start:stop])
+    return left_out
