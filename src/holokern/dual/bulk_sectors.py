@@ -10,7 +10,7 @@ from holokern.dual.panels import Array
 
 __all__ = ["sector_series", "unit_angles"]
 
-_COUNTS = (24, 48, 96, 192, 384)
+_FEWEST, _GROWTH, _TRIES = 24, 1.6, 5
 _OF_SINE = 18
 _MAGNIFIED = 16.0
 
@@ -39,7 +39,7 @@ def sector_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: flo
     def normalised(count: int) -> Array:
         return _series(functions[-1], rule, ends, ends, count) / bound
 
-    count = enough_terms(_COUNTS, normalised, 2, label)
+    count = enough_terms(_counts(float(ends[-1])), normalised, 2, label)
     last = _series(functions[-1], rule, c1, c2, count)
     if len(functions) == 1:
         return [last]
@@ -47,6 +47,11 @@ def sector_series(functions: tuple[Table, ...], c1: Array, c2: Array, reach: flo
     if magnified > _MAGNIFIED:
         return [_series(functions[0], rule, c1, c2, count), last]
     return [_from_slope(last, c1, c2, _at_zero(functions[0], rule, c1, c2)), last]
+
+
+def _counts(high: float) -> tuple[int, ...]:
+    """Numbers of terms worth trying up to a deviation; they grow with its root."""
+    return tuple(int(_FEWEST * np.sqrt(max(1.0, high / 2)) * _GROWTH**i) for i in range(_TRIES))
 
 
 def _at_zero(function: Table, rule: SectorRule, c1: Array, c2: Array) -> Array:
