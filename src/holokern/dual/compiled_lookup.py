@@ -10,6 +10,8 @@ import numpy as np
 
 __all__ = ["look_up", "sector_sums"]
 
+_AT_ONCE = 1024
+
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def look_up(u: Any, table: Any, panels_a_unit: Any, half: Any, result: Any) -> None:
@@ -48,37 +50,43 @@ def sector_sums(
     ``alike`` says that both sets of deviations are one. A product of small matrices by hand: a threaded BLAS is slower
     here, and much slower on a busy machine.
     """
-    angles, radii = sines.shape[0], rho.shape[0]
+    angles = sines.shape[0]
+    # Some radii at a time, so that all values stay in the cache.
+    radii = max(1, min(rho.shape[0], _AT_ONCE // angles))
+    same[:], opposite[:] = 0.0, 0.0
     points = np.empty(angles * radii)
-    for t in range(angles):
-        for i in range(radii):
-            points[t * radii + i] = sines[t] * rho[i]
-    right, left = np.empty((first.shape[0], points.shape[0])), np.empty((first.shape[0], points.shape[0]))
-    _both_signs(table, panels_a_unit, half, first, points, right, left)
-    other_right, other_left = right, left
-    if not alike:
-        other_right, other_left = (
-            np.empty((second.shape[0], points.shape[0])),
-            np.empty((second.shape[0], points.shape[0])),
-        )
-        _both_signs(table, panels_a_unit, half, second, points, other_right, other_left)
-    heavy_right, heavy_left = np.empty(points.shape[0]), np.empty(points.shape[0])
-    for a in range(first.shape[0]):
-        # Reversed in t, so that the inner loops run forwards over both factors.
+    heavy_right, heavy_left = np.empty(angles * radii), np.empty(angles * radii)
+    right, left = np.empty((first.shape[0], angles * radii)), np.empty((first.shape[0], angles * radii))
+    others = 0 if alike else second.shape[0]
+    other_right, other_left = np.empty((others, angles * radii)), np.empty((others, angles * radii))
+    for start in range(0, rho.shape[0], radii):
         for t in range(angles):
             for i in range(radii):
-                weight = weights[t] * masses[i]
-                heavy_right[(angles - 1 - t) * radii + i] = weight * right[a, t * radii + i]
-                heavy_left[(angles - 1 - t) * radii + i] = weight * left[a, t * radii + i]
-        for b in range(a + 1 if alike else second.shape[0]):
-            equal = 0.0
-            unequal = 0.0
-            for i in range(points.shape[0]):
-                equal += heavy_right[i] * other_right[b, i] + heavy_left[i] * other_left[b, i]
-                unequal += heavy_right[i] * other_left[b, i] + heavy_left[i] * other_right[b, i]
-            same[a, b], opposite[a, b] = equal, unequal
-            if alike:
-                same[b, a], opposite[b, a] = equal, unequal
+                # Beyond the last radius the weight is zero.
+                points[t * radii + i] = sines[t] * rho[min(start + i, rho.shape[0] - 1)]
+        _both_signs(table, panels_a_unit, half, first, points, right, left)
+        if not alike:
+            _both_signs(table, panels_a_unit, half, second, points, other_right, other_left)
+        for a in range(first.shape[0]):
+            # Reversed in t, so that the inner loops run forwards over both factors.
+            for t in range(angles):
+                for i in range(radii):
+                    weight = weights[t] * masses[start + i] if start + i < rho.shape[0] else 0.0
+                    heavy_right[(angles - 1 - t) * radii + i] = weight * right[a, t * radii + i]
+                    heavy_left[(angles - 1 - t) * radii + i] = weight * left[a, t * radii + i]
+            for b in range(a + 1 if alike else others):
+                there_right, there_left = (right[b], left[b]) if alike else (other_right[b], other_left[b])
+                equal = 0.0
+                unequal = 0.0
+                for i in range(angles * radii):
+                    equal += heavy_right[i] * there_right[i] + heavy_left[i] * there_left[i]
+                    unequal += heavy_right[i] * there_left[i] + heavy_left[i] * there_right[i]
+                same[a, b] += equal
+                opposite[a, b] += unequal
+    if alike:
+        for a in range(first.shape[0]):
+            for b in range(a):
+                same[b, a], opposite[b, a] = same[a, b], opposite[a, b]
 
 
 @numba.njit(cache=True, nogil=True)
