@@ -1,4 +1,4 @@
-"""The machine code of kernels: one layer of a tile, and writing finished rows.
+"""The machine code of kernels layer by layer: one layer of a tile.
 
 A tile is small enough for the cache. Every inner loop runs along a row of the tile without branches, so that it becomes
 vector instructions.
@@ -14,9 +14,8 @@ import numpy as np
 
 from holokern.network.tile_angles import angle_from_gap
 
-__all__ = ["advance", "layer", "mirror", "write_rows"]
+__all__ = ["advance", "layer"]
 
-_BLOCK = 64
 _CHUNK = 128
 _FAST = {"contract", "nsz"}
 
@@ -152,17 +151,7 @@ def _advance(
             line[j] = math.pi - angle if sign[j] < 0.0 else angle
 
 
-_MATRIX, _CUBE, _COUNTS = "f8[:, ::1]", "f8[:, :, ::1]", "i8[::1]"
-_FACTORS = f"{_CUBE}, {_COUNTS}, {_MATRIX}, {_MATRIX}"
-
-
-@numba.njit(
-    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, b1, i8, i8, f8, f8, f8, "
-    f"{_FACTORS}, {_FACTORS}, {_FACTORS}, {_MATRIX}, {_MATRIX})",
-    cache=True,
-    nogil=True,
-    fastmath=_FAST,
-)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def layer(
     theta: Any,
     sigma: Any,
@@ -253,12 +242,7 @@ def layer(
             )
 
 
-@numba.njit(
-    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, b1, i8, f8, f8, {_MATRIX}, {_MATRIX}, {_MATRIX}, {_MATRIX})",
-    cache=True,
-    nogil=True,
-    fastmath=_FAST,
-)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def advance(
     theta: Any,
     sigma: Any,
@@ -296,35 +280,3 @@ def advance(
             bias,
             residual,
         )
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def write_rows(panel: Any, starts: Any, order: Any, rank: Any, out: Any) -> None:
-    """Write rows of the sorted matrix, row i from the column ``starts[i]`` on, to their places in ``out``.
-
-    An empty ``rank`` means that the points kept their order.
-    """
-    for i in range(panel.shape[0]):
-        source, line, first = panel[i], out[order[i]], starts[i]
-        if rank.shape[0] == 0:
-            for column in range(first, line.shape[0]):
-                line[column] = source[column]
-            continue
-        for column in range(line.shape[0]):
-            place = rank[column]
-            if place >= first:
-                line[column] = source[place]
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
-    """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image."""
-    size = out.shape[0]
-    for low in range(start, stop, _BLOCK):
-        for left in range(0, low + _BLOCK, _BLOCK):
-            for i in range(low, min(low + _BLOCK, stop)):
-                for j in range(left, min(left + _BLOCK, i, size)):
-                    if rank[i] < rank[j]:
-                        out[j, i] = out[i, j]
-                    else:
-                        out[i, j] = out[j, i]

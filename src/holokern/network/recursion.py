@@ -142,7 +142,7 @@ class _Part:
 
 def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
     """Write rows in strips; threads take strips."""
-    from holokern.network.kernel_tiles import write_rows
+    from holokern.network.write_rows import write_rows
 
     starts, count, width = part.starts(), len(part.rows.length), len(part.columns.length)
     kernels = tuple(kernel for kernel, out in enumerate(outs) if out is not None)
@@ -161,8 +161,8 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
         if starts[some].min() >= width:
             return
         if not hasattr(room, "panels"):
-            room.panels = np.empty((2, _HEIGHT, width))
-        panels = room.panels[:, : some.stop - start]
+            room.panels = np.empty(2 * _HEIGHT * width)
+        panels = room.panels[: 2 * (some.stop - start) * width].reshape(2, -1, width)
         if layered is not None and start < by_layers:
             layered.fill(some, int(starts[some].min()), panels)
         elif whole is not None:
@@ -179,7 +179,7 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
     """The other half; strips of the lower triangle write different pairs, so threads do not meet."""
-    from holokern.network.kernel_tiles import mirror
+    from holokern.network.write_rows import mirror
 
     for out in outs:
         if out is not None:

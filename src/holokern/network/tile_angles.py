@@ -68,12 +68,7 @@ def angle_between(first: Any, second: Any, same: Any) -> Any:
     return small if same else math.pi - small
 
 
-@numba.njit(
-    "void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])",
-    cache=True,
-    nogil=True,
-    fastmath=_FAST,
-)
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def first_angles(
     tile: Any, sigma: Any, tangent: Any, rows: Any, columns: Any, lengths: Any, other_lengths: Any
 ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ _RANKS = (14, 20, 28)
 _DEGREES = (16, 24, 32, 48)
 _NEAR, _MIDDLE = 0.4, 1.0
 _TAIL, _ENOUGH, _NOISE = 4e-15, 1e-13, 1e-12
+
+
+Panel = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,10 @@ class _Tail:
 
 
 class _TooRough(Exception):
-    """The panels are too wide for these expansions."""
+    """One of two panels is too wide for an expansion."""
+
+    def __init__(self, *panels: Panel) -> None:
+        self.panels = panels
 
 
 @dataclass(frozen=True)
@@ -128,19 +135,25 @@ class Boxes:
         return result
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def boxes_of(specs: tuple[LayerSpec, ...], scope: Scope) -> Boxes | None:
     """The expansion of a network, or None if no bearable one was found."""
-    if scale_free(specs) or scope.low == scope.high:
-        c = np.array([1.0 if scale_free(specs) else scope.low])
-        return _built(specs, np.log(c))
     bottom, top = np.log(scope.low), np.log(scope.high)
-    count = int(np.ceil((top - bottom) / _PANEL))
-    while count <= _MOST_PANELS:
+    if scale_free(specs):
+        panels = [(0.0, 0.0)]
+    elif scope.low == scope.high:
+        panels = [(bottom, bottom)]
+    else:
+        ends = np.linspace(bottom, top, 1 + int(np.ceil((top - bottom) / _PANEL)))
+        panels = [(float(low), float(high)) for low, high in pairwise(ends)]
+    known: dict[tuple[Panel, Panel], dict[int, tuple[Array, Array]]] = {}
+    while len(panels) <= _MOST_PANELS:
         try:
-            return _built(specs, np.linspace(bottom, top, count + 1))
-        except _TooRough:
-            count *= 2
+            return _built(specs, panels, known)
+        except _TooRough as error:
+            at = panels.index(max(error.panels, key=lambda panel: panel[1] - panel[0]))
+            low, high = panels[at]
+            panels[at : at + 1] = [(low, (low + high) / 2), ((low + high) / 2, high)]
         except PrecisionLost:
             break
     return None
@@ -161,19 +174,33 @@ def _fold(specs: tuple[LayerSpec, ...]) -> int:
     return -1 if odd else 0
 
 
-def _built(specs: tuple[LayerSpec, ...], ends: Array) -> Boxes:
-    fold = _fold(specs)
+def _built(
+    specs: tuple[LayerSpec, ...],
+    panels: list[Panel],
+    known: dict[tuple[Panel, Panel], dict[int, tuple[Array, Array]]],
+) -> Boxes:
+    """The expansion on these panels; ``known`` keeps the boxes that were found.
+
+    Raises
+    ------
+    _TooRough
+        If a panel is too wide.
+    """
+    fold, single = _fold(specs), panels[0][0] == panels[0][1]
     edges = np.array([0.0, _NEAR, _MIDDLE, np.pi / 2])
     if not fold:
         edges = np.concatenate([edges[:3], np.pi - edges[2::-1]])
-    intervals = [t for t in range(len(edges) - 1) if not _left_out(specs, len(ends) == 1, t, len(edges) - 2, fold)]
-    panels = range(max(1, len(ends) - 1))
-    builder = _Builder(specs, ends, edges)
-    tensors = {
-        (p, q, t): tensor for p in panels for q in range(p, len(panels)) for t, tensor in builder.box(p, q, intervals)
-    }
-    scales = np.array([builder.scales(p) for p in panels])
-    return Boxes(ends, edges, fold, tensors, scales, [builder.diagonals(p) for p in panels], scale_free(specs))
+    intervals = [t for t in range(len(edges) - 1) if not _left_out(specs, single, t, len(edges) - 2, fold)]
+    builder = _Builder(specs, edges)
+    # Panels with themselves first: they are the roughest.
+    pairs = sorted(combinations_with_replacement(range(len(panels)), 2), key=lambda pair: pair[1] - pair[0])
+    for p, q in pairs:
+        if (panels[p], panels[q]) not in known:
+            known[panels[p], panels[q]] = dict(builder.box(panels[p], panels[q], intervals))
+    tensors = {(p, q, t): tensor for p, q in pairs for t, tensor in known[panels[p], panels[q]].items()}
+    ends = np.array([panels[0][0]] if single else [panels[0][0], *(high for _, high in panels)])
+    scales = np.array([builder.scales(panel) for panel in panels])
+    return Boxes(ends, edges, fold, tensors, scales, list(map(builder.diagonals, panels)), scale_free(specs))
 
 
 def _left_out(specs: tuple[LayerSpec, ...], single: bool, t: int, last: int, fold: int) -> bool:
@@ -188,46 +215,41 @@ def _left_out(specs: tuple[LayerSpec, ...], single: bool, t: int, last: int, fol
 @dataclass(frozen=True)
 class _Builder:
     specs: tuple[LayerSpec, ...]
-    ends: Array
     edges: Array
 
     @property
     def with_tangent(self) -> bool:
         return all(spec.activation.jump_order != 0 for spec in self.specs)
 
-    def deviations(self, panel: int, rank: int) -> Array:
-        if len(self.ends) == 1:
-            return np.asarray(np.exp(self.ends))
-        low, high = self.ends[panel], self.ends[panel + 1]
+    def deviations(self, panel: Panel, rank: int) -> Array:
+        low, high = panel
         return np.asarray(np.exp((low + high + (high - low) * chebyshev_nodes(rank)) / 2))
 
-    def scales(self, panel: int) -> Array:
+    def scales(self, panel: Panel) -> Array:
         """a, b of the scale for each kernel: the power of c that meets the roots of the diagonal at both ends."""
-        if scale_free(self.specs):
-            ends = np.array([0.0, 1.0])
-        else:
-            ends = np.repeat(self.ends, 2) if len(self.ends) == 1 else self.ends[panel : panel + 2]
-        low, high = np.log(self.roots(np.exp(ends))).T
-        slope = (high - low) / (ends[1] - ends[0]) if ends[1] > ends[0] else np.zeros(2)
-        return np.stack([low - slope * ends[0], slope], axis=1)
+        low, high = (0.0, 1.0) if scale_free(self.specs) else panel
+        first, last = np.log(self.roots(np.exp([low, high]))).T
+        slope = (last - first) / (high - low) if high > low else np.zeros(2)
+        return np.stack([first - slope * low, slope], axis=1)
 
     def roots(self, c: Array) -> Array:
         """The roots of the diagonals of both kernels, that of the NTK replaced by 1 where there is none."""
         track = Track.of(self.specs, c)
         return np.stack([track.nngp, track.tangent if self.with_tangent else np.ones(len(c))])
 
-    def relative(self, panel: int, c: Array) -> Array:
+    def relative(self, panel: Panel, c: Array) -> Array:
         """The roots of the diagonals divided by the scales."""
         scales = self.scales(panel)
         return self.roots(c) / np.exp(scales[:, :1] + scales[:, 1:] * np.log(c))
 
-    def diagonals(self, panel: int) -> Array:
-        rank = 1 if len(self.ends) == 1 else _RANKS[-1]
+    def diagonals(self, panel: Panel) -> Array:
+        """Chebyshev coefficients of the diagonals divided by the scales twice."""
+        rank = 1 if panel[0] == panel[1] else _RANKS[-1]
         return np.asarray(self.relative(panel, self.deviations(panel, rank)) ** 2 @ chebyshev_matrix(rank).T)
 
-    def box(self, p: int, q: int, intervals: list[int]) -> Iterator[tuple[int, tuple[Array, Array]]]:
+    def box(self, p: Panel, q: Panel, intervals: list[int]) -> Iterator[tuple[int, tuple[Array, Array]]]:
         """The tensors for two panels, by interval of angles."""
-        ranks = iter((1,) if len(self.ends) == 1 else _RANKS)
+        ranks = iter((1,) if p[0] == p[1] else _RANKS)
         rank, todo = next(ranks), dict.fromkeys(intervals, _DEGREES[0])
         tails: dict[int, tuple[_Tail, _Tail]] = {}
         while todo:
@@ -247,13 +269,13 @@ class _Builder:
                     continue
                 wider = wider or not settled[0]
                 if not settled[1] and along.size > across.size / 4:
-                    self._longer(t, todo)
+                    self._longer(t, todo, (p, q))
             if todo and wider:
                 rank = next(ranks, 0)
                 if not rank:
-                    raise _TooRough
+                    raise _TooRough(p, q)
 
-    def _longer(self, t: int, todo: dict[int, int]) -> None:
+    def _longer(self, t: int, todo: dict[int, int], panels: tuple[Panel, Panel]) -> None:
         """Raise a degree; at the last one leave out an interval that ends at 0 or π, others need narrower panels."""
         degree = next((degree for degree in _DEGREES if degree > todo[t]), None)
         if degree is not None:
@@ -261,9 +283,9 @@ class _Builder:
         elif t in (0, len(self.edges) - 2):
             del todo[t]
         else:
-            raise _TooRough
+            raise _TooRough(*panels)
 
-    def _tensors(self, p: int, q: int, rank: int, degrees: dict[int, int]) -> dict[int, tuple[Array, Array]]:
+    def _tensors(self, p: Panel, q: Panel, rank: int, degrees: dict[int, int]) -> dict[int, tuple[Array, Array]]:
         angles = [
             self.edges[t] + (self.edges[t + 1] - self.edges[t]) * (chebyshev_nodes(m) + 1) / 2
             for t, m in degrees.items()

@@ -118,7 +118,7 @@ class _Same:
         return isinstance(other, _Same) and other.boxes is self.boxes
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _cells(same: _Same, each: int) -> Cells:
     boxes = same.boxes
     count = boxes.panels * each
