@@ -19,10 +19,9 @@ __all__ = ["NEAR", "strip"]
 NEAR = 2e-3
 _CHUNK = 128
 _FAST = {"contract", "nsz"}
-# Functions that only `strip` calls have no wrappers: without what a call from Python needs they take less time to compile.
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> int:
     """coefficients[q, m] = Σ core[p, q, m] row[p]; returns the largest length."""
     most = 0
@@ -38,7 +37,7 @@ def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> int:
     return most
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _expand(
     coefficients: Any, lengths: Any, columns: Any, start: Any, polynomials: Any, part: Any, result: Any
 ) -> None:
@@ -79,7 +78,7 @@ def _expand(
                 result[j] += part[j] * column[j]
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _polynomials(angles: Any, low: Any, high: Any, most: Any, polynomials: Any) -> None:
     """T_m of the angles mapped from [low, high] to [-1, 1], one row each."""
     width = angles.shape[0]
@@ -94,7 +93,7 @@ def _polynomials(angles: Any, low: Any, high: Any, most: Any, polynomials: Any) 
             now[j] = 2.0 * linear[j] * before[j] - earlier[j]
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _angles(cosines: Any, row: Any, columns: Any, theta: Any) -> None:
     """Angles from cosines of unit vectors; nearly parallel vectors are subtracted from each other."""
     nearest = 0.0
@@ -108,7 +107,7 @@ def _angles(cosines: Any, row: Any, columns: Any, theta: Any) -> None:
                 theta[j] = angle_between(row, columns[j], cosines[j] > 0.0)
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _intervals(theta: Any, edges: Any, which: Any) -> Any:
     """The interval of every angle; returns the common one, or -1."""
     for j in range(theta.shape[0]):
@@ -123,7 +122,7 @@ def _intervals(theta: Any, edges: Any, which: Any) -> Any:
     return low if low == high else -1
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _folded(theta: Any, fold: Any, sign: Any) -> None:
     """Angles past π/2 turned back, and the sign that both kernels take."""
     for j in range(theta.shape[0]):
@@ -132,7 +131,7 @@ def _folded(theta: Any, fold: Any, sign: Any) -> None:
         sign[j] = float(fold) if far else 1.0
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _selected(which: Any, t: Any, places: Any) -> int:
     """The places of the angles in one interval, and how many there are."""
     some = 0
@@ -142,19 +141,19 @@ def _selected(which: Any, t: Any, places: Any) -> int:
     return some
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _gathered(source: Any, places: Any, target: Any) -> None:
     for j in range(places.shape[0]):
         target[j] = source[places[j]]
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _scattered(source: Any, places: Any, target: Any) -> None:
     for j in range(places.shape[0]):
         target[places[j]] = source[j]
 
 
-@numba.njit(nogil=True, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@numba.njit(nogil=True, fastmath=_FAST)
 def _scaled(values: Any, sign: Any, scale: Any, scales: Any) -> None:
     for j in range(values.shape[0]):
         values[j] *= sign[j] * (scale * scales[j])
