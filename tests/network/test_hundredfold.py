@@ -257,3 +257,39 @@ def test_random_expressions(seed, bias):
 def test_named_activations_with_more_points(name, bias):
     x = delicate(11, (10 / 128, 0.3, 0.9, 1.1, 3.0, 7.0))
     check(named(name), x, bias, (1,) if name in ONE_LAYER else (1, 2, 3))
+
+
+@pytest.fixture
+def whole(monkeypatch):
+    """Few points are computed layer by layer otherwise."""
+    monkeypatch.setattr("holokern.network.recursion._FEW", 0)
+
+
+def similar():
+    """Points of similar norms, one longer in the direction of another, then 1e-9 away, a copy, an antipode and zero."""
+    x = np.random.default_rng(3).standard_normal((4, 4))
+    x *= (np.array([0.8, 1.0, 1.1, 1.3]) / np.linalg.norm(x, axis=1))[:, None]
+    return np.concatenate([x, [1.25 * x[0], x[1] + 1e-9 * x[2], x[2], -x[2], 0 * x[0]]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whole_networks(name, whole):
+    check(named(name), similar(), 0.0 if NAMES.index(name) % 2 else BIAS, (1,) if name in ONE_LAYER else (1, 2))
+
+
+@pytest.mark.parametrize("name", ["gelu", "elu", "tanh"])
+def test_whole_networks_without_differences_in_length(name, whole):
+    x = similar()[[0, 1, 2, 3, 5, 6, 7]]
+    check(activation(name), x / np.linalg.norm(x, axis=1)[:, None], 0.0, (1, 2, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_whole_networks_a_hundredfold(name, whole):
+    check(named(name), delicate(), BIAS if NAMES.index(name) % 2 else 0.0, (1,) if name in ONE_LAYER else (1, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", QUICK)
+def test_whole_networks_of_random_expressions(seed, whole):
+    check(activation(random_expression(seed)), delicate(seed), 0.0, (1, 2))

@@ -268,7 +268,7 @@ class _Builder:
                     yield t, pair
                     continue
                 wider = wider or not settled[0]
-                if not settled[1] and along.size > across.size / 4:
+                if not settled[1] and (settled[0] or along.size > across.size / 4):
                     self._longer(t, todo, (p, q))
             if todo and wider:
                 rank = next(ranks, 0)
