@@ -8,6 +8,7 @@ each θ down to zero, and each is integrated by a Gauss–Legendre rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from holokern.dual.gauss import legendre_rule
 from holokern.dual.panels import Array, Index, Panels, between
 from holokern.dual.profile import HALF_RANGE, Profile, Smoothness
 
-__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "pair"]
+__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "mean", "pair"]
 
 _EVALUATIONS = 1 << 16
 _DENSITY = 1 / np.sqrt(2 * np.pi)
@@ -173,21 +174,47 @@ def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tupl
 
 def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
     """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π."""
+
+    def products(x: Array, owner: Index) -> tuple[Array, ...]:
+        k = f.value(x, owner) * g.value(sign * x, owner)
+        kdot = f.slope(x, owner) * g.slope(sign * x, owner)
+        return k, kdot, np.abs(k), np.abs(kdot)
+
+    return Moments(*_on_line(f, g, sign, resolution, products))
+
+
+def mean(f: Side, resolution: Resolution) -> Array:
+    """E[f(x)]."""
+    return _on_line(f, f, 1, resolution, lambda x, owner: (f.value(x, owner),))[0]
+
+
+def distance(f: Side, g: Side, scales: tuple[Array, Array], resolution: Resolution) -> Array:
+    """E[(f(x)/n₁ - g(x)/n₂)²]/2, without cancellation where f and g are nearly the same."""
+
+    def squares(x: Array, owner: Index) -> tuple[Array, ...]:
+        n1, n2 = (scale[owner][:, None] for scale in scales)
+        return ((f.value(x, owner) / n1 - g.value(x, owner) / n2) ** 2 / 2,)
+
+    return _on_line(f, g, 1, resolution, squares)[0]
+
+
+def _on_line(
+    f: Side, g: Side, sign: int, resolution: Resolution, terms: Callable[[Array, Index], tuple[Array, ...]]
+) -> list[Array]:
+    """Expectations of functions of x that are smooth between the breaks of f(x) and of g(±x)."""
     low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
     splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends
     panels = _panels(low, high, *splits).halved(resolution.halvings)
     t, w = legendre_rule(resolution.nodes)
-    totals = np.zeros((4, len(f.c)))
+    totals: list[Array] = []
     step = max(1, _EVALUATIONS // len(t))
     for start in range(0, len(panels), step):
         part = panels.part(slice(start, start + step))
         x = part.start[:, None] + part.width[:, None] * t
         weight = w * part.width[:, None] * _DENSITY * np.exp(-x * x / 2)
-        k = weight * f.value(x, part.owner) * g.value(sign * x, part.owner)
-        kdot = weight * f.slope(x, part.owner) * g.slope(sign * x, part.owner)
-        for i, terms in enumerate((k, kdot, np.abs(k), np.abs(kdot))):
-            totals[i] += part.total(terms.sum(axis=1), len(f.c))
-    return Moments(*totals)
+        sums = [part.total((weight * term).sum(axis=1), len(f.c)) for term in terms(x, part.owner)]
+        totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+    return totals
 
 
 def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:

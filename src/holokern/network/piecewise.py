@@ -11,14 +11,20 @@ import numpy as np
 
 from holokern.dual.compiled_pieces import Pieces
 from holokern.dual.compiled_wedge import WedgeSide
+from holokern.dual.gauss import legendre_rule
+from holokern.dual.pairing import Side as Deviations
+from holokern.dual.pairing import distance
 from holokern.dual.panels import Array
-from holokern.dual.quadrature import quadrature
+from holokern.dual.profile import profile_of
+from holokern.dual.quadrature import FINE, quadrature
 from holokern.errors import Unsupported
 from holokern.network.layer_spec import LayerSpec, Side
 
 __all__ = ["DirectPlan", "PairwisePlan", "WedgePlan"]
 
 _TOLERANCE = 1e-13
+_NEAR = 1e-4
+_NODES = 10
 
 
 @dataclass(frozen=True)
@@ -83,21 +89,31 @@ class WedgePlan(PairwisePlan):
 
 @dataclass(frozen=True)
 class DirectPlan(PairwisePlan):
-    """Any activation, by quadrature: right, but thousands of times slower.
-
-    Points that nearly coincide (angles below about 1e-6) lose digits: 1 - k/(n₁n₂) is a difference here.
-    """
+    """Any activation, by quadrature: right, but thousands of times slower."""
 
     def tile(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
         """Both 1 - k/(n₁n₂) and k̇ for a tile of angles."""
         c1, c2 = np.broadcast_arrays(self.sides[0].safe[some][:, None], self.sides[1].safe[others])
         n1, n2 = (side.numbers[1] / np.sqrt(self.spec.weight) for side in self.sides)
-        far = (theta > np.pi / 2) if self.fold else np.zeros(theta.shape, dtype=bool)
-        angle = np.where(far, np.pi - theta, theta)
-        inside = np.clip(angle, 1e-12, np.pi - 1e-12)
-        flat = [np.ascontiguousarray(a).ravel() for a in (c1, c2, inside)]
+        n1, n2 = np.broadcast_arrays(n1[some][:, None], n2[others])
+        angle = np.minimum(theta, np.pi - theta) if self.fold else theta
+        flat = [np.ascontiguousarray(a).ravel() for a in (c1, c2, np.clip(angle, 1e-12, np.pi - 1e-12))]
         k, kdot, _, _ = quadrature(self.spec.activation, flat[0], flat[1], flat[2], _TOLERANCE)
-        scale = n1[some][:, None] * n2[others]
-        lost = 1.0 - k.reshape(theta.shape) / np.where(scale > 0, scale, 1.0)
-        lost = np.where((angle == 0) & (c1 == c2), 0.0, np.maximum(lost, 0.0))
-        return lost, np.ascontiguousarray(kdot.reshape(theta.shape))
+        scale = np.where(n1 * n2 > 0, n1 * n2, 1.0)
+        lost = np.maximum(1.0 - k.reshape(theta.shape) / scale, 0.0)
+        positive = (self.sides[0].numbers[3][some][:, None] > 0) & (self.sides[1].numbers[3][others] > 0)
+        near = (lost < _NEAR) & positive & (n1 * n2 > 0)
+        if np.any(near):
+            lost[near] = self._lost(c1[near], c2[near], angle[near], (n1[near], n2[near]))
+        return np.ascontiguousarray(lost), np.ascontiguousarray(kdot.reshape(theta.shape))
+
+    def _lost(self, c1: Array, c2: Array, theta: Array, norms: tuple[Array, Array]) -> Array:
+        """1 - k/(n₁n₂) for nearly equal points: the loss at θ = 0, and c1 c2 ∫ k̇ sin over (0, θ) by [Price1958]."""
+        profile = profile_of(self.spec.activation)
+        at_zero = distance(Deviations.of(profile, c1), Deviations.of(profile, c2), norms, FINE)
+        nodes, weights = legendre_rule(_NODES)
+        t = np.multiply.outer(theta, nodes).clip(min=1e-12)
+        first, second = (np.repeat(c, _NODES) for c in (c1, c2))
+        kdot = quadrature(self.spec.activation, first, second, t.ravel(), _TOLERANCE)[1].reshape(t.shape)
+        turned = c1 * c2 * theta * ((np.sin(t) * kdot) @ weights) / (norms[0] * norms[1])
+        return np.where(theta > 0, at_zero + turned, at_zero)

@@ -16,7 +16,7 @@ from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_tensors import CompiledDual
 from holokern.dual.compiled_wedge import wedge_sides
 from holokern.dual.pairing import Side as Deviations
-from holokern.dual.pairing import conditional
+from holokern.dual.pairing import mean
 from holokern.dual.panels import Array
 from holokern.dual.profile import profile_of
 from holokern.dual.quadrature import FINE, norms
@@ -224,8 +224,7 @@ def _direct_plan(spec: LayerSpec, c: tuple[Array, Array], low: float) -> Plan:
         return norms(sigma.derivative, one) if sigma.jump_order != 0 else np.ones(len(one))
 
     def means(one: Array) -> Array:
-        there = Deviations.of(profile_of(sigma), one)
-        return conditional(there, np.zeros(len(one)), np.full(len(one), np.pi / 2), FINE)[0]
+        return mean(Deviations.of(profile_of(sigma), one), FINE)
 
     functions = (lambda one: norms(sigma, one), slopes, means)
     return DirectPlan(spec, _both(c, lambda one: side_of(spec, one, low, np.zeros_like, functions)))
