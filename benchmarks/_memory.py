@@ -26,10 +26,13 @@ def forget_peak() -> None:
         return
 
 
-def memory_ratio(task: Callable[[], object], results: int, given: int) -> dict[str, float]:
-    """By how much a task raises the peak, in units of its results and its input, both in bytes."""
+def memory_ratio(task: Callable[[], object], results: int, given: int, before: int | None = None) -> dict[str, float]:
+    """By how much a task raises the peak, in units of its results and its input, both in bytes.
+
+    ``before`` is the memory to count from, for processes that keep what earlier tasks used; None counts from now.
+    """
     forget_peak()
-    before = peak_memory()
+    before = peak_memory() if before is None else before
     task()
     peak = peak_memory()
     return {"before": before, "peak": peak, "ratio": (peak - before + given) / (results + given)}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
+from _memory import forget_peak, peak_memory  # noqa: E402
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000)
 NAMES = ("relu", "gelu")
@@ -34,13 +34,19 @@ def one(name: str, size: int) -> dict:
 
     x = np.random.default_rng(0).standard_normal((size, DIMENSION))
     net = Network(name, DEPTH, weight_variance=2.0)
-    net.ntk(x[:400], threads=1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    net.part(x[:400], None, net.among(x), (False, True))  # compile
+    forget_peak()
+    before = peak_memory()
     start = time.process_time()
     matrix = net.ntk(x, threads=1)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"activation": name, "N": size, "seconds": seconds, "bytes": peak - before, "result": matrix.nbytes}
+    return {
+        "activation": name,
+        "N": size,
+        "seconds": seconds,
+        "bytes": peak_memory() - before,
+        "result": matrix.nbytes,
+    }
 
 
 def draw(cases: list[dict], figure: Path) -> None:

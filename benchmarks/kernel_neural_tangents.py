@@ -23,7 +23,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import jax
 import jax.numpy as jnp
 import numpy as np
-from _memory import memory_ratio
+from _memory import memory_ratio, peak_memory
 
 jax.config.update("jax_enable_x64", True)
 
@@ -63,6 +63,7 @@ def main() -> None:
     task = json.loads(Path(sys.argv[1]).read_text())
     points = np.load(task["points"])
     results = []
+    before = peak_memory()
     for name, count, repeat in task["cases"]:
         x = jnp.asarray(points[:count])
         function = kernel(name, task["depth"], task["weight"])
@@ -79,7 +80,9 @@ def main() -> None:
                 "N": count,
                 "first": seconds[0],
                 "seconds": min(seconds[1:] or seconds),
-                "memory": memory_ratio(lambda f=function, x=x: jax.block_until_ready(f(x)), 16 * count**2, x.nbytes),
+                "memory": memory_ratio(
+                    lambda f=function, x=x: jax.block_until_ready(f(x)), 16 * count**2, x.nbytes, before
+                ),
                 "nngp": shown[0],
                 "ntk": shown[1],
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from holokern.errors import Unsupported
@@ -10,9 +11,10 @@ from holokern.network.plan import LayerSpec
 __all__ = ["jumping", "require_tangent"]
 
 
-def jumping(specs: tuple[LayerSpec, ...]) -> list[Any]:
+@lru_cache(maxsize=256)
+def jumping(specs: tuple[LayerSpec, ...]) -> tuple[Any, ...]:
     """The activations that jump."""
-    return [sigma for sigma in dict.fromkeys(spec.activation for spec in specs) if sigma.jump_order == 0]
+    return tuple(sigma for sigma in dict.fromkeys(spec.activation for spec in specs) if sigma.jump_order == 0)
 
 
 def require_tangent(specs: tuple[LayerSpec, ...]) -> None:
