@@ -170,7 +170,9 @@ class _Shape:
 
     def radicals(self, c: Array) -> tuple[Array, Array]:
         value, slope, _, w = self.line(c)
-        return np.sqrt(value**2 @ w), np.sqrt(slope**2 @ w)
+        # The density first: squares of exponentials would overflow.
+        root = np.sqrt(w)
+        return np.sqrt(np.sum((value * root) ** 2, axis=1)), np.sqrt(np.sum((slope * root) ** 2, axis=1))
 
     def means(self, c: Array, norm: Array) -> Array:
         value, _, _, w = self.line(c)
@@ -247,15 +249,15 @@ class _Shape:
     def _gap(self, c: Array, norm: Array) -> Array:
         """W = ½E[((s1 - s2)/δ)²] for s = σ(cx)/n(c), by the derivative in ℓ where δ = 0."""
         value, slope, x, w = self.line(c)
-        unit = value / norm[:, None]
-        moved = c[:, None] * x * slope
-        rate = (moved - value * ((value * moved) @ w / norm**2)[:, None]) / norm[:, None]
+        root = np.sqrt(w) / norm[:, None]
+        unit, moved = value * root, c[:, None] * x * slope * root
+        rate = moved - unit * np.sum(unit * moved, axis=1)[:, None]
         delta = np.log(c)[:, None] - np.log(c)[None, :] + np.eye(len(c))
         result = np.empty((len(c), len(c)))
         for a in range(len(c)):
             quotient = (unit[a] - unit) / delta[a][:, None]
             quotient[a] = rate[a]
-            result[a] = quotient**2 @ w / 2
+            result[a] = np.sum(quotient**2, axis=1) / 2
         return result
 
 

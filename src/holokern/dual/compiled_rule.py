@@ -95,7 +95,9 @@ class SectorRule:
         """E[f(cx)²]^(1/2) for every c; 1 where it vanishes, as it serves to divide by."""
         x, w = self.on_line()
         u = np.multiply.outer(c, x)
-        result = np.sqrt((function(u) ** 2 + function(-u) ** 2) @ w)
+        # The density first: squares of exponentials would overflow.
+        root = np.sqrt(w)
+        result = np.sqrt(np.sum((function(u) * root) ** 2 + (function(-u) * root) ** 2, axis=-1))
         return np.where(result > 0, result, 1.0)
 
 

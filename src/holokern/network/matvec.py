@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from holokern.blas import one_thread
 from holokern.dual.panels import Array
 from holokern.errors import BadInput
 from holokern.network.angles import unit_vectors
@@ -46,14 +47,16 @@ def matvec(
     result = np.zeros_like(columns)
     starts = range(0, len(X), tile)
     pairs = list(combinations_with_replacement(starts, 2))
-    for done, (i, j) in enumerate(pairs, start=1):
-        rows, others = points[i : i + tile], points[j : j + tile]
-        out = room[: len(rows) * len(others)].reshape(len(rows), len(others))
-        network.part(rows, None if i == j else others, among, wanted, out=(out, out), threads=threads)
-        result[i : i + tile] += out @ columns[j : j + tile]
-        if i != j:
-            result[j : j + tile] += out.T @ columns[i : i + tile]
-        report("kernel tiles", done, len(pairs))
+    # Threads of BLAS wait by spinning, and would take the processors from those that fill the next tile.
+    with one_thread():
+        for done, (i, j) in enumerate(pairs, start=1):
+            rows, others = points[i : i + tile], points[j : j + tile]
+            out = room[: len(rows) * len(others)].reshape(len(rows), len(others))
+            network.part(rows, None if i == j else others, among, wanted, out=(out, out), threads=threads)
+            result[i : i + tile] += out @ columns[j : j + tile]
+            if i != j:
+                result[j : j + tile] += out.T @ columns[i : i + tile]
+            report("kernel tiles", done, len(pairs))
     back = np.empty_like(result)
     back[order] = result
     return back.reshape(vectors.shape)

@@ -145,6 +145,8 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
     from holokern.network.write_rows import write_rows
 
     starts, count, width = part.starts(), len(part.rows.length), len(part.columns.length)
+    if starts.min() >= width:
+        return
     kernels = tuple(kernel for kernel, out in enumerate(outs) if out is not None)
     arguments = part.specs, part.rows, part.columns, kernels
     whole = None if part.cells is None else WholeRows.of(*arguments, part.cells)

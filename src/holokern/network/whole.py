@@ -17,6 +17,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern import progress
 from holokern.dual.compiled import breaks_away, homogeneity
 from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
 from holokern.dual.panels import Array
@@ -194,8 +195,9 @@ def _built(
     builder = _Builder(specs, edges)
     # Panels with themselves first: they are the roughest.
     pairs = sorted(combinations_with_replacement(range(len(panels)), 2), key=lambda pair: pair[1] - pair[0])
-    for p, q in pairs:
+    for done, (p, q) in enumerate(pairs):
         if (panels[p], panels[q]) not in known:
+            progress.report("expansion of the network", done, len(pairs))
             known[panels[p], panels[q]] = dict(builder.box(panels[p], panels[q], intervals))
     tensors = {(p, q, t): tensor for p, q in pairs for t, tensor in known[panels[p], panels[q]].items()}
     ends = np.array([panels[0][0]] if single else [panels[0][0], *(high for _, high in panels)])

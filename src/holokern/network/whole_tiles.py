@@ -108,18 +108,23 @@ def _angles(cosines: Any, row: Any, columns: Any, theta: Any) -> None:
 
 
 @numba.njit(nogil=True, fastmath=_FAST)
-def _intervals(theta: Any, edges: Any, which: Any) -> Any:
-    """The interval of every angle; returns the common one, or -1."""
+def _intervals(theta: Any, edges: Any, which: Any, counts: Any) -> Any:
+    """The interval of every angle, and how many there are in each; returns the fullest."""
     for j in range(theta.shape[0]):
         which[j] = 0
+    counts[:] = 0
+    counts[0] = theta.shape[0]
     for t in range(1, edges.shape[0] - 1):
         edge = edges[t]
         for j in range(theta.shape[0]):
-            which[j] += 1 if theta[j] >= edge else 0
-    low = high = which[0]
-    for j in range(theta.shape[0]):
-        low, high = min(low, which[j]), max(high, which[j])
-    return low if low == high else -1
+            here = 1 if theta[j] >= edge else 0
+            which[j] += here
+            counts[t] += here
+        counts[t - 1] -= counts[t]
+    fullest = 0
+    for t in range(1, counts.shape[0]):
+        fullest = t if counts[t] > counts[fullest] else fullest
+    return fullest
 
 
 @numba.njit(nogil=True, fastmath=_FAST)
@@ -187,7 +192,7 @@ def strip(
     """
     left_out, count = 0, edges.shape[0] - 1
     lines = np.empty((2, count, cores.shape[3], cores.shape[4]))
-    known = np.zeros(count, dtype=np.int64)
+    known, counts = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     polynomials = np.empty((max(2, cores.shape[4]), _CHUNK))
     scratch, gathered = np.empty((5, _CHUNK)), np.empty((column_vectors.shape[0], _CHUNK))
     which, places = np.empty(_CHUNK, dtype=np.int64), np.empty(_CHUNK, dtype=np.int64)
@@ -202,16 +207,17 @@ def strip(
                 theta, sign, angles = scratch[0, :size], scratch[1, :size], scratch[2, :size]
                 _angles(cosines[i, start - offset : stop - offset], units[i], other_units[start:stop], theta)
                 _folded(theta, fold, sign)
-                common = _intervals(theta, edges, which[:size])
-                for t in range(count):
-                    apart = common < 0
-                    some = _selected(which[:size], t, places) if apart else size
-                    if some == 0 or (not apart and common != t):
+                fullest = _intervals(theta, edges, which[:size], counts)
+                for step in range(count):
+                    # All angles as if they were in the fullest interval, then those that are not.
+                    apart = step > 0
+                    t = (step - 1 if step <= fullest else step) if apart else fullest
+                    if counts[t] == 0:
                         continue
+                    some = _selected(which[:size], t, places) if apart else size
                     number = index[own_cells[i], other, t]
                     if number < 0:
-                        left_out += some
-                        known[t] = 0
+                        left_out += counts[t]
                     elif known[t] == 0:
                         for kernel in kernels:
                             longest = _contract(
