@@ -10,7 +10,7 @@ intervals are left out, and their pairs are computed layer by layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
 
@@ -25,7 +25,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.whole_samples import Track, samples
 
-__all__ = ["Boxes", "Scope", "boxes_of", "scale_free"]
+__all__ = ["Boxes", "Scope", "boxes_of", "measured_error", "scale_free"]
 
 _PANEL = 0.75
 _MOST_PANELS = 24
@@ -33,7 +33,7 @@ _GRID = np.log(2) / 8
 _RANKS = (14, 20, 28)
 _DEGREES = (16, 24, 32, 48)
 _NEAR, _MIDDLE = 0.4, 1.0
-_TAIL, _ENOUGH, _NOISE = 4e-15, 1e-13, 1e-12
+_TAIL, _ENOUGH, _NOISE, _WRONG = 4e-15, 1e-13, 1e-12, 1e-11
 
 
 Panel = tuple[float, float]
@@ -127,6 +127,25 @@ class Boxes:
             at = np.log(length)
         return np.asarray(np.exp(self.scales[panel, :, 0].T + self.scales[panel, :, 1].T * at))
 
+    def entry(self, c1: float, c2: float, theta: float) -> tuple[float, float] | None:
+        """Both kernels for two deviations and an angle, or None where there is no expansion."""
+        far = bool(self.fold) and theta > np.pi / 2
+        angle = np.pi - theta if far else theta
+        t = min(int(np.searchsorted(self.edges, angle, side="right")) - 1, len(self.edges) - 2)
+        length = np.sort([c1, c2])
+        panel, place = self.place(length)
+        tensors = self.tensors.get((int(panel[0]), int(panel[1]), t))
+        if tensors is None:
+            return None
+        low, high = self.edges[t], self.edges[t + 1]
+        at = (*place, (2 * angle - low - high) / (high - low))
+        scale = np.prod(self.scale(length, panel), axis=1)
+        values = [
+            scale[kernel] * (self.fold if far else 1) * np.einsum("pqm,p,q,m->", tensor, *map(_basis, at, tensor.shape))
+            for kernel, tensor in enumerate(tensors)
+        ]
+        return float(values[0]), float(values[1])
+
     def diagonal(self, panel: NDArray[np.intp], place: Array) -> Array:
         """The entries of points with themselves, divided by their scales twice, one row a kernel."""
         result = np.empty((2, len(place)))
@@ -134,6 +153,10 @@ class Boxes:
             here = panel == p
             result[:, here] = np.polynomial.chebyshev.chebval(place[here], coefficients.T)
         return result
+
+
+def _basis(x: float, count: int) -> Array:
+    return np.asarray(np.polynomial.chebyshev.chebvander([x], count - 1)[0])
 
 
 @lru_cache(maxsize=16)
@@ -150,7 +173,8 @@ def boxes_of(specs: tuple[LayerSpec, ...], scope: Scope) -> Boxes | None:
     known: dict[tuple[Panel, Panel], dict[int, tuple[Array, Array]]] = {}
     while len(panels) <= _MOST_PANELS:
         try:
-            return _built(specs, panels, known)
+            boxes = _built(specs, panels, known)
+            return boxes if measured_error(specs, boxes) <= _WRONG else None
         except _TooRough as error:
             at = panels.index(max(error.panels, key=lambda panel: panel[1] - panel[0]))
             low, high = panels[at]
@@ -158,6 +182,26 @@ def boxes_of(specs: tuple[LayerSpec, ...], scope: Scope) -> Boxes | None:
         except PrecisionLost:
             break
     return None
+
+
+def measured_error(specs: tuple[LayerSpec, ...], boxes: Boxes) -> float:
+    """The largest error at points on which the tensors were not built, relative to the roots of the diagonals."""
+    random = np.random.default_rng(20261)
+    low, high = boxes.ends[0], boxes.ends[-1]
+    tracks = [Track.of(specs, np.exp(low + (high - low) * random.random(2))) for _ in range(2)]
+    angles = np.pi * random.random(4)
+    exact = samples(specs, tracks[0], tracks[1], np.broadcast_to(angles, (2, 2, 4)).copy())
+    worst = 0.0
+    for a, b, m in np.ndindex(2, 2, 4):
+        found = boxes.entry(float(tracks[0].deviations[0][a]), float(tracks[1].deviations[0][b]), float(angles[m]))
+        if found is not None:
+            roots = [(track.nngp[i], track.tangent[i]) for track, i in zip(tracks, (a, b), strict=True)]
+            differences = [
+                abs(found[kernel] / (roots[0][kernel] * roots[1][kernel]) - exact[kernel][a, b, m])
+                for kernel in range(2)
+            ]
+            worst = max(worst, *(float(d) for d in differences if not np.isnan(d)))
+    return worst
 
 
 def scale_free(specs: tuple[LayerSpec, ...]) -> bool:
@@ -218,36 +262,43 @@ def _left_out(specs: tuple[LayerSpec, ...], single: bool, t: int, last: int, fol
 class _Builder:
     specs: tuple[LayerSpec, ...]
     edges: Array
+    known: dict[bytes, Track] = field(default_factory=dict)
 
     @property
     def with_tangent(self) -> bool:
         return all(spec.activation.jump_order != 0 for spec in self.specs)
 
-    def deviations(self, panel: Panel, rank: int) -> Array:
-        low, high = panel
-        return np.asarray(np.exp((low + high + (high - low) * chebyshev_nodes(rank)) / 2))
+    def track(self, panel: Panel, rank: int) -> Track:
+        """The deviations of Chebyshev nodes of a panel through the layers."""
+        return self.followed((panel[0] + panel[1] + (panel[1] - panel[0]) * chebyshev_nodes(rank)) / 2)
+
+    def followed(self, logarithms: Array) -> Track:
+        """Deviations through the layers; kept, as several tensors need them."""
+        key = logarithms.tobytes()
+        if key not in self.known:
+            self.known[key] = Track.of(self.specs, np.exp(logarithms))
+        return self.known[key]
 
     def scales(self, panel: Panel) -> Array:
         """a, b of the scale for each kernel: the power of c that meets the roots of the diagonal at both ends."""
         low, high = (0.0, 1.0) if scale_free(self.specs) else panel
-        first, last = np.log(self.roots(np.exp([low, high]))).T
+        first, last = np.log(self.roots(self.followed(np.array([low, high])))).T
         slope = (last - first) / (high - low) if high > low else np.zeros(2)
         return np.stack([first - slope * low, slope], axis=1)
 
-    def roots(self, c: Array) -> Array:
+    def roots(self, track: Track) -> Array:
         """The roots of the diagonals of both kernels, that of the NTK replaced by 1 where there is none."""
-        track = Track.of(self.specs, c)
-        return np.stack([track.nngp, track.tangent if self.with_tangent else np.ones(len(c))])
+        return np.stack([track.nngp, track.tangent if self.with_tangent else np.ones(len(track.nngp))])
 
-    def relative(self, panel: Panel, c: Array) -> Array:
+    def relative(self, panel: Panel, track: Track) -> Array:
         """The roots of the diagonals divided by the scales."""
         scales = self.scales(panel)
-        return self.roots(c) / np.exp(scales[:, :1] + scales[:, 1:] * np.log(c))
+        return self.roots(track) / np.exp(scales[:, :1] + scales[:, 1:] * np.log(track.deviations[0]))
 
     def diagonals(self, panel: Panel) -> Array:
         """Chebyshev coefficients of the diagonals divided by the scales twice."""
         rank = 1 if panel[0] == panel[1] else _RANKS[-1]
-        return np.asarray(self.relative(panel, self.deviations(panel, rank)) ** 2 @ chebyshev_matrix(rank).T)
+        return np.asarray(self.relative(panel, self.track(panel, rank)) ** 2 @ chebyshev_matrix(rank).T)
 
     def box(self, p: Panel, q: Panel, intervals: list[int]) -> Iterator[tuple[int, tuple[Array, Array]]]:
         """The tensors for two panels, by interval of angles."""
@@ -292,10 +343,8 @@ class _Builder:
             self.edges[t] + (self.edges[t + 1] - self.edges[t]) * (chebyshev_nodes(m) + 1) / 2
             for t, m in degrees.items()
         ]
-        c1, c2 = (self.deviations(panel, rank) for panel in (p, q))
-        first = Track.of(self.specs, c1)
-        second = first if p == q else Track.of(self.specs, c2)
-        ratios = self.relative(p, c1), self.relative(q, c2)
+        first, second = (self.track(panel, rank) for panel in (p, q))
+        ratios = self.relative(p, first), self.relative(q, second)
         theta = np.broadcast_to(np.concatenate(angles), (rank, rank, sum(map(len, angles))))
         both = samples(self.specs, first, second, np.ascontiguousarray(theta))
         result, start = {}, 0

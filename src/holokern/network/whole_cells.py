@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +22,8 @@ _DROPPED = 2e-15
 _UNROLLED = 4
 
 Counts = NDArray[np.int64]
+
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -95,14 +98,14 @@ class CellSide:
 
 def cells_of(specs: tuple[LayerSpec, ...], scope: Scope, size: int) -> Cells | None:
     """The cells for about ``size`` points, or None if the network has no expansion."""
-    boxes = boxes_of(specs, scope)
-    if boxes is None:
-        return None
-    if len(boxes.ends) == 1:
-        return _cells(_Same(boxes), 1)
-    # A power of two of cells in all, so that data of similar size share them.
-    wanted = 2 ** round(np.log2(min(max(size / _POINTS_A_CELL, 1), _MOST_CELLS)))
-    return _cells(_Same(boxes), max(1, -(-wanted // boxes.panels)))
+    # One at a time: threads that need the same expansion wait for it.
+    with _lock:
+        boxes = boxes_of(specs, scope)
+        if boxes is None:
+            return None
+        # A power of two of cells in all, so that data of similar size share them.
+        wanted = 2 ** round(np.log2(min(max(size / _POINTS_A_CELL, 1), _MOST_CELLS)))
+        return _cells(_Same(boxes), 1 if len(boxes.ends) == 1 else max(1, -(-wanted // boxes.panels)))
 
 
 @dataclass(frozen=True)
