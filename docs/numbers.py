@@ -230,7 +230,36 @@ def highlights(folder: Path) -> str:
             f"{number(row['first s'])} s), error {number(row['largest error'])}; "
             f"the paper's HGM took {number(paper, 3)} s;"
         )
+    lines += _kernel_lines(load("kernel", folder))
     return "\n".join(lines).removesuffix(";") + ".\n\nCPU seconds on one core of the machine of `benchmarks/results`."
+
+
+def _kernel_lines(data: dict[str, Any]) -> list[str]:
+    """Kernel matrices beside a closed form in numpy and neural-tangents."""
+    largest = max(row["N"] for row in data["ours"])
+    numpy = next(row["seconds"] for row in data["numpy"] if row["N"] == largest)
+    ours = {(row["activation"], row["N"]): row["seconds"] for row in data["ours"]}
+    peers = {(row["activation"], row["N"]): row["seconds"] for row in data["peer"]}
+    ratios = {key: peers[key] / ours[key] for key in peers}
+    closed = ", ".join(
+        f"{number(ratios[name, largest])} for {name}" for name in ("relu", "gelu", "erf") if (name, largest) in ratios
+    )
+    smallest = min(row["N"] for row in data["ours"])
+    numerical = {name: ratio for (name, size), ratio in ratios.items() if size == smallest}
+    slowest = max(seconds for (_, size), seconds in ours.items() if size == largest)
+    lines = [
+        f"- NNGP and NTK of {largest} points through three hidden layers: relu {number(ours['relu', largest])} s, "
+        f"every other activation of the benchmark at most {number(slowest)} s; a closed form of ReLU in numpy "
+        f"{number(numpy)} s;"
+    ]
+    if closed and numerical:
+        worst = min(numerical, key=lambda name: numerical[name])
+        others = min(ratio for name, ratio in numerical.items() if name != worst)
+        lines.append(
+            f"- times faster than neural-tangents: {closed} with its closed forms; with its quadrature, which serves "
+            f"the others, {number(numerical[worst])} for {worst} and at least {number(others)} for the rest;"
+        )
+    return lines
 
 
 #: Name of a block -> its text from the folder of results.

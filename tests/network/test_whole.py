@@ -106,3 +106,15 @@ def test_deep_networks_need_no_more_than_shallow_ones():
     assert np.max(np.abs(nngp[0] - rho)) < 1e-12
     # The recursion itself loses half the digits of small angles in arccos.
     assert np.max(np.abs(ntk[0, 5:] - slope[5:])) < 1e-10 * 51
+
+
+def test_negligible_expansions_are_zero():
+    """Far panels of a sine hold nothing that counts: E[sin u sin v] is at most exp(-(c1 - c2)²/2) there."""
+    directions = np.linspace(0.1, 1.5, 150)
+    points = np.stack([np.cos(directions), np.sin(directions)], axis=1)
+    net = Network("sin", 1, weight_variance=2.0)
+    found = net.nngp(points * 1.5, points * 12.0)
+    u, v = (scale * points for scale in (1.5, 12.0))
+    norms = [np.sum(x * x, axis=1) for x in (u, v)]
+    exact = 2.0 * np.exp(-(norms[0][:, None] + norms[1]) / 2) * np.sinh(u @ v.T)
+    assert np.max(np.abs(found - exact)) < 1e-13

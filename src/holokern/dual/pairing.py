@@ -23,6 +23,9 @@ _EVALUATIONS = 1 << 16
 _DENSITY = 1 / np.sqrt(2 * np.pi)
 _PANEL = 9.0
 _TAIL = 3.5
+_NODES = 24
+_SETTLED = 1e-14
+_MOST_HALVINGS = 7
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,11 @@ def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tupl
     return means[1], means[3]
 
 
-def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
-    """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π."""
+def diagonal(f: Side, g: Side, sign: int, resolution: Resolution | None = None) -> Moments:
+    """E[f(x) g(±x)] and E[ḟ(x) ġ(±x)]: the limits of `pair` at θ = 0 and θ = π.
+
+    Without a resolution here and below, panels are halved until the integrals do not change any more.
+    """
 
     def products(x: Array, owner: Index) -> tuple[Array, ...]:
         k = f.value(x, owner) * g.value(sign * x, owner)
@@ -183,36 +189,52 @@ def diagonal(f: Side, g: Side, sign: int, resolution: Resolution) -> Moments:
     return Moments(*_on_line(f, g, sign, resolution, products))
 
 
-def mean(f: Side, resolution: Resolution) -> Array:
+def mean(f: Side) -> Array:
     """E[f(x)]."""
-    return _on_line(f, f, 1, resolution, lambda x, owner: (f.value(x, owner),))[0]
+    return _on_line(f, f, 1, None, lambda x, owner: (f.value(x, owner), np.abs(f.value(x, owner))))[0]
 
 
-def distance(f: Side, g: Side, scales: tuple[Array, Array], resolution: Resolution) -> Array:
+def distance(f: Side, g: Side, scales: tuple[Array, Array]) -> Array:
     """E[(f(x)/n₁ - g(x)/n₂)²]/2, without cancellation where f and g are nearly the same."""
 
     def squares(x: Array, owner: Index) -> tuple[Array, ...]:
         n1, n2 = (scale[owner][:, None] for scale in scales)
         return ((f.value(x, owner) / n1 - g.value(x, owner) / n2) ** 2 / 2,)
 
-    return _on_line(f, g, 1, resolution, squares)[0]
+    return _on_line(f, g, 1, None, squares)[0]
 
 
 def _on_line(
-    f: Side, g: Side, sign: int, resolution: Resolution, terms: Callable[[Array, Index], tuple[Array, ...]]
+    f: Side, g: Side, sign: int, resolution: Resolution | None, terms: Callable[[Array, Index], tuple[Array, ...]]
 ) -> list[Array]:
     """Expectations of functions of x that are smooth between the breaks of f(x) and of g(±x)."""
     low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
     splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends
-    panels = _panels(low, high, *splits).halved(resolution.halvings)
-    t, w = legendre_rule(resolution.nodes)
+    panels = _panels(low, high, *splits)
+    if resolution is not None:
+        return _integrals(panels.halved(resolution.halvings), resolution.nodes, terms, len(f.c))
+    before = _integrals(panels, _NODES, terms, len(f.c))
+    for halvings in range(1, _MOST_HALVINGS):
+        after = _integrals(panels.halved(halvings), _NODES, terms, len(f.c))
+        scale = np.max(np.abs(after), axis=0)
+        moved = np.max(np.abs(np.subtract(after, before)), axis=0)
+        if np.all(moved <= _SETTLED * scale):
+            break
+        before = after
+    return after
+
+
+def _integrals(
+    panels: Panels, nodes: int, terms: Callable[[Array, Index], tuple[Array, ...]], points: int
+) -> list[Array]:
+    t, w = legendre_rule(nodes)
     totals: list[Array] = []
     step = max(1, _EVALUATIONS // len(t))
     for start in range(0, len(panels), step):
         part = panels.part(slice(start, start + step))
         x = part.start[:, None] + part.width[:, None] * t
         weight = w * part.width[:, None] * _DENSITY * np.exp(-x * x / 2)
-        sums = [part.total((weight * term).sum(axis=1), len(f.c)) for term in terms(x, part.owner)]
+        sums = [part.total((weight * term).sum(axis=1), points) for term in terms(x, part.owner)]
         totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
     return totals
 

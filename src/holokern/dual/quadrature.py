@@ -122,7 +122,7 @@ def norms(activation: Any, c: Array) -> Array:
     """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
     different, back = np.unique(c, return_inverse=True)
     side = Side.of(profile_of(activation), different)
-    return np.sqrt(diagonal(side, side, 1, FINE).k)[back]
+    return np.sqrt(diagonal(side, side, 1).k)[back]
 
 
 def _condition(side: Side) -> tuple[Array, Array]:

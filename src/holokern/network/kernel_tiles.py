@@ -13,25 +13,12 @@ import numba
 import numpy as np
 
 from holokern.network.tile_angles import angle_from_gap
+from holokern.network.tile_sums import contract, expand, polynomials_of
 
 __all__ = ["advance", "layer"]
 
 _CHUNK = 128
 _FAST = {"contract", "nsz"}
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _chebyshev(angles: Any, scale: Any, shift: Any, polynomials: Any) -> None:
-    """T_m of scale·θ - shift, one row each."""
-    width = angles.shape[0]
-    constant, linear = polynomials[0], polynomials[1]
-    for j in range(width):
-        constant[j] = 1.0
-        linear[j] = scale * angles[j] - shift
-    for m in range(2, polynomials.shape[0]):
-        now, before, earlier = polynomials[m], polynomials[m - 1], polynomials[m - 2]
-        for j in range(width):
-            now[j] = 2.0 * linear[j] * before[j] - earlier[j]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
@@ -54,52 +41,6 @@ def _joined(
         line[j] = (
             angle_from_gap((lost + (a * a + b * b + c * c) / (root + inner)) / root) if root > 0.0 else 0.5 * math.pi
         )
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _contract(core: Any, lengths: Any, row: Any, coefficients: Any) -> None:
-    """coefficients[q, m] = Σ core[p, q, m] row[p]."""
-    for q in range(lengths.shape[0]):
-        line = coefficients[q]
-        for m in range(lengths[q]):
-            line[m] = 0.0
-        for p in range(row.shape[0]):
-            factor, source = row[p], core[p, q]
-            for m in range(lengths[q]):
-                line[m] += factor * source[m]
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _expand(
-    coefficients: Any, lengths: Any, columns: Any, start: Any, polynomials: Any, part: Any, result: Any
-) -> None:
-    """result[j] = Σ coefficients[q, m] columns[q, start + j] polynomials[m, j]."""
-    width = result.shape[0]
-    for j in range(width):
-        result[j] = 0.0
-    for q in range(lengths.shape[0]):
-        length = lengths[q]
-        line = coefficients[q]
-        for j in range(width):
-            part[j] = 0.0
-        # Eight terms at a time, to load and store the sums less often; the lengths are multiples of four.
-        for m in range(0, length - 4, 8):
-            a0, a1, a2, a3 = line[m], line[m + 1], line[m + 2], line[m + 3]
-            a4, a5, a6, a7 = line[m + 4], line[m + 5], line[m + 6], line[m + 7]
-            t0, t1, t2, t3 = polynomials[m], polynomials[m + 1], polynomials[m + 2], polynomials[m + 3]
-            t4, t5, t6, t7 = polynomials[m + 4], polynomials[m + 5], polynomials[m + 6], polynomials[m + 7]
-            for j in range(width):
-                low = a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
-                part[j] += low + (a4 * t4[j] + a5 * t5[j] + a6 * t6[j] + a7 * t7[j])
-        if length % 8:
-            m = length - 4
-            a0, a1, a2, a3 = line[m], line[m + 1], line[m + 2], line[m + 3]
-            t0, t1, t2, t3 = polynomials[m], polynomials[m + 1], polynomials[m + 2], polynomials[m + 3]
-            for j in range(width):
-                part[j] += a0 * t0[j] + a1 * t1[j] + a2 * t2[j] + a3 * t3[j]
-        column = columns[q, start : start + width]
-        for j in range(width):
-            result[j] += part[j] * column[j]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
@@ -160,8 +101,8 @@ def layer(
     residual: Any,
     fold: Any,
     power: Any,
-    scale: Any,
-    shift: Any,
+    low: Any,
+    high: Any,
     bias: Any,
     gap_core: Any,
     gap_lengths: Any,
@@ -180,7 +121,7 @@ def layer(
 ) -> None:
     """One layer of a tile, in place: θ, Σ and Θ before it become θ, Σ and Θ after it.
 
-    The polynomials in the angle are those of scale·θ - shift. ``rows`` and ``columns`` hold, for each point, log c, the
+    The polynomials in the angle belong to [low, high]. ``rows`` and ``columns`` hold, for each point, log c, the
     scaled norms n and d, and c. The new angle comes from 1 - r without cancellation: with the parts a_t = (n, bias, c)
     of a point and their own 1 - r_t,
 
@@ -196,10 +137,10 @@ def layer(
     turn = float(fold)
     for i in range(height):
         log_c, norm, slope_norm, deviation = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
-        _contract(gap_core, gap_lengths, gap_rows[i], gap_line)
-        _contract(bend_core, bend_lengths, bend_rows[i], bend_line)
+        contract(gap_core, gap_lengths, gap_rows[i], gap_line)
+        contract(bend_core, bend_lengths, bend_rows[i], bend_line)
         if with_tangent:
-            _contract(slope_core, slope_lengths, slope_rows[i], slope_line)
+            contract(slope_core, slope_lengths, slope_rows[i], slope_line)
         for start in range(0, width, _CHUNK):
             stop = min(start + _CHUNK, width)
             size = stop - start
@@ -216,9 +157,9 @@ def layer(
                     far = line[j] > 0.5 * math.pi
                     folded[j] = math.pi - line[j] if far else line[j]
                     sign[j] = turn if far else 1.0
-            _chebyshev(folded, scale, shift, room)
+            polynomials_of(folded, low, high, degrees, room)
             _combine(gap_line, gap_lengths, gap_columns, start, gap)
-            _expand(bend_line, bend_lengths, bend_columns, start, room, part, bend)
+            expand(bend_line, bend_lengths, bend_columns, start, room, part, bend)
             if power == 2:
                 for j in range(size):
                     apart = log_c - logs[j]
@@ -228,7 +169,7 @@ def layer(
                     apart = log_c - logs[j]
                     gap[j] = apart * apart * gap[j] + folded[j] * bend[j]
             if with_tangent:
-                _expand(slope_line, slope_lengths, slope_columns, start, room, part, slope)
+                expand(slope_line, slope_lengths, slope_columns, start, room, part, slope)
                 for j in range(size):
                     slope[j] *= slope_norm * slopes[j]
                 if fold > 0:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.dual.compiled import breaks_away
 from holokern.dual.compiled_pieces import Pieces
 from holokern.dual.compiled_wedge import WedgeSide
 from holokern.dual.gauss import legendre_rule
@@ -16,7 +17,7 @@ from holokern.dual.pairing import Side as Deviations
 from holokern.dual.pairing import distance
 from holokern.dual.panels import Array
 from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import FINE, quadrature
+from holokern.dual.quadrature import quadrature
 from holokern.errors import Unsupported
 from holokern.network.layer_spec import LayerSpec, Side
 
@@ -24,7 +25,7 @@ __all__ = ["DirectPlan", "PairwisePlan", "WedgePlan"]
 
 _TOLERANCE = 1e-13
 _NEAR = 1e-4
-_NODES = 10
+_NODES, _HALVINGS = 10, 8
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,14 @@ class DirectPlan(PairwisePlan):
     def _lost(self, c1: Array, c2: Array, theta: Array, norms: tuple[Array, Array]) -> Array:
         """1 - k/(n₁n₂) for nearly equal points: the loss at θ = 0, and c1 c2 ∫ k̇ sin over (0, θ) by [Price1958]."""
         profile = profile_of(self.spec.activation)
-        at_zero = distance(Deviations.of(profile, c1), Deviations.of(profile, c2), norms, FINE)
+        at_zero = distance(Deviations.of(profile, c1), Deviations.of(profile, c2), norms)
         nodes, weights = legendre_rule(_NODES)
-        t = np.multiply.outer(theta, nodes).clip(min=1e-12)
-        first, second = (np.repeat(c, _NODES) for c in (c1, c2))
+        # Breaks away from zero make k̇ rough as t → 0 unless the deviations are equal: panels are halved towards it.
+        halvings = _HALVINGS if breaks_away(self.spec.activation) else 0
+        ends = np.concatenate([[0.0], 0.5 ** np.arange(halvings, -1.0, -1.0)])
+        at = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
+        t = np.multiply.outer(theta, at).clip(min=1e-12)
+        first, second = (np.repeat(c, len(at)) for c in (c1, c2))
         kdot = quadrature(self.spec.activation, first, second, t.ravel(), _TOLERANCE)[1].reshape(t.shape)
-        turned = c1 * c2 * theta * ((np.sin(t) * kdot) @ weights) / (norms[0] * norms[1])
-        return np.where(theta > 0, at_zero + turned, at_zero)
+        integral = (np.sin(t) * kdot) @ np.outer(np.diff(ends), weights).ravel()
+        return np.where(theta > 0, at_zero + c1 * c2 * theta * integral / (norms[0] * norms[1]), at_zero)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled import breaks_away, compile_dual
+from holokern.dual.compiled import breaks_away, compile_dual, homogeneity
 from holokern.dual.compiled_factors import Block, LocalDual, localise
 from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_tensors import CompiledDual
@@ -19,7 +19,7 @@ from holokern.dual.pairing import Side as Deviations
 from holokern.dual.pairing import mean
 from holokern.dual.panels import Array
 from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import FINE, norms
+from holokern.dual.quadrature import norms
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.network.angles import unit_vectors
 from holokern.network.layer_spec import LayerSpec, Side, side_of
@@ -31,6 +31,7 @@ _GRID = 4
 _FINE = 16
 _SAMPLES = 17
 _SHARED = 1.5
+_FEW, _WIDE = 400, 16.0
 
 T = TypeVar("T")
 
@@ -166,6 +167,9 @@ def _plan(spec: LayerSpec, c: tuple[Array, Array], wide: tuple[float, float]) ->
     low, high = _extent(c)
     if breaks_away(spec.activation):
         return _piecewise_plan(spec, c, low)
+    if len(c[0]) * len(c[1]) < _FEW and high > _WIDE * low and homogeneity(spec.activation) is None:
+        # Compiling for a wide range takes longer than a few integrals.
+        return _direct_plan(spec, c, low)
     try:
         made = compile_dual(spec.activation, min(low, wide[0]), max(high, wide[1]))
     except PrecisionLost:
@@ -224,7 +228,7 @@ def _direct_plan(spec: LayerSpec, c: tuple[Array, Array], low: float) -> Plan:
         return norms(sigma.derivative, one) if sigma.jump_order != 0 else np.ones(len(one))
 
     def means(one: Array) -> Array:
-        return mean(Deviations.of(profile_of(sigma), one), FINE)
+        return mean(Deviations.of(profile_of(sigma), one))
 
     functions = (lambda one: norms(sigma, one), slopes, means)
     return DirectPlan(spec, _both(c, lambda one: side_of(spec, one, low, np.zeros_like, functions)))

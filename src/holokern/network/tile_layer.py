@@ -104,8 +104,8 @@ class TileLayer:
         factors: list[Any] = []
         for (core, lengths, columns), vector in zip(known, self.row_vectors, strict=True):
             factors += [core, lengths, vector[some], columns]
-        scale, shift = 2 * unit / (high - low), (2 + low + high) / (high - low)
-        head = (with_tangent, spec.residual, whole.fold, whole.power, scale, shift, spec.bias)
+        ends = (low + 1) / unit, (high + 1) / unit
+        head = (with_tangent, spec.residual, whole.fold, whole.power, *ends, spec.bias)
         arguments: list[Any] = [*tile, *head, *factors, *numbers]
         layer(*arguments)
 

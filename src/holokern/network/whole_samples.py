@@ -14,7 +14,6 @@ from holokern.dual.bulk import bulk
 from holokern.dual.pairing import Side, diagonal
 from holokern.dual.panels import Array
 from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import FINE
 from holokern.network.layer_spec import LayerSpec
 
 __all__ = ["Track", "samples"]
@@ -41,7 +40,7 @@ class Track:
         deviations, tangent = [c], c**2
         for spec in specs:
             side = Side.of(profile_of(spec.activation), deviations[-1])
-            moments = diagonal(side, side, 1, FINE)
+            moments = diagonal(side, side, 1)
             new = spec.weight * moments.k + spec.bias**2
             slope = spec.weight * moments.kdot if spec.activation.jump_order != 0 else np.full_like(c, np.inf)
             kept = 1.0 if spec.residual else 0.0
