@@ -254,7 +254,7 @@ def similar():
     """Points of similar norms, one longer in the direction of another, then 1e-9 away, a copy, an antipode and zero."""
     x = np.random.default_rng(3).standard_normal((4, 4))
     x *= (np.array([0.8, 1.0, 1.1, 1.3]) / np.linalg.norm(x, axis=1))[:, None]
-    return np.concatenate([x, [1.25 * x[0], x[1] + 1e-9 * x[2], x[2], -x[2], 0 * x[0]]])
+    return np.concatenate([x, [2 * x[0], x[1] + 1e-9 * x[2], x[2], -x[2], 0 * x[0]]])
 
 
 @pytest.mark.parametrize("name", NAMES)
