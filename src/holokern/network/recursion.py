@@ -66,6 +66,7 @@ def fill(
         _fill_part(_Part(specs, rows, other, cells, _ALL), outs, threads)
     else:
         # Every pair is computed with the shorter point as its row, so that its bits do not depend on the side.
+        # The first part may write anything where the second will.
         _fill_part(_Part(specs, rows, other, cells, _NOT_SHORTER), outs, threads)
         turned = None if nngp is None else nngp.T, None if ntk is None else ntk.T
         _fill_part(_Part(specs, other, rows, cells, _LONGER), turned, threads)
@@ -171,7 +172,7 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
             whole.fill(some, starts[some], part.rule == _AFTER, panels)
         for panel, out in zip(panels, outs, strict=True):
             if out is not None:
-                write_rows(panel, starts[some], part.rows.order[some], rank, out)
+                write_rows(panel, starts[some], part.rule == _LONGER, part.rows.order[some], rank, out)
 
     todo = [*range(0, by_layers, _HEIGHT), *range(by_layers, count, _HEIGHT)]
     for done, _ in enumerate(_spread(strip, todo, threads), start=1):

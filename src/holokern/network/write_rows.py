@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numba
+import numpy as np
 
 __all__ = ["mirror", "write_rows"]
 
-_BLOCK = 64
+_BLOCK = 32
 
 
 @numba.njit(cache=True, nogil=True)
-def write_rows(panel: Any, starts: Any, order: Any, rank: Any, out: Any) -> None:
-    """Write rows of the sorted matrix, row i from the column ``starts[i]`` on, to their places in ``out``.
+def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: Any) -> None:
+    """Write rows of the sorted matrix to their places in ``out``.
 
+    With ``only``, row i from the column ``starts[i]`` on; else also what stands before, without a test of every entry.
     An empty ``rank`` means that the points kept their order.
     """
     for i in range(panel.shape[0]):
@@ -22,22 +24,36 @@ def write_rows(panel: Any, starts: Any, order: Any, rank: Any, out: Any) -> None
         if rank.shape[0] == 0:
             for column in range(first, line.shape[0]):
                 line[column] = source[column]
-            continue
-        for column in range(line.shape[0]):
-            place = rank[column]
-            if place >= first:
-                line[column] = source[place]
+        elif only:
+            for column in range(line.shape[0]):
+                if rank[column] >= first:
+                    line[column] = source[rank[column]]
+        else:
+            for column in range(line.shape[0]):
+                line[column] = source[rank[column]]
 
 
 @numba.njit(cache=True, nogil=True)
 def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
-    """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image."""
+    """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image.
+
+    Block by block through a small copy, so that memory is read and written along rows.
+    """
     size = out.shape[0]
+    copy = np.empty((_BLOCK, _BLOCK), dtype=out.dtype)
     for low in range(start, stop, _BLOCK):
-        for left in range(0, low + _BLOCK, _BLOCK):
-            for i in range(low, min(low + _BLOCK, stop)):
-                for j in range(left, min(left + _BLOCK, i, size)):
+        high = min(low + _BLOCK, stop)
+        for left in range(0, high, _BLOCK):
+            right = min(left + _BLOCK, size)
+            for j in range(left, right):
+                for i in range(low, high):
+                    copy[i - low, j - left] = out[j, i]
+            for i in range(low, high):
+                for j in range(left, min(right, i)):
                     if rank[i] < rank[j]:
-                        out[j, i] = out[i, j]
+                        copy[i - low, j - left] = out[i, j]
                     else:
-                        out[i, j] = out[j, i]
+                        out[i, j] = copy[i - low, j - left]
+            for j in range(left, right):
+                for i in range(max(low, j + 1), high):
+                    out[j, i] = copy[i - low, j - left]
