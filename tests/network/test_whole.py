@@ -118,3 +118,12 @@ def test_negligible_expansions_are_zero():
     norms = [np.sum(x * x, axis=1) for x in (u, v)]
     exact = 2.0 * np.exp(-(norms[0][:, None] + norms[1]) / 2) * np.sinh(u @ v.T)
     assert np.max(np.abs(found - exact)) < 1e-13
+
+
+def test_machine_code_is_compiled_once():
+    """Other memory layouts would compile it again, which takes seconds."""
+    from holokern.network.whole_tiles import strip
+
+    for name, bias, y in (("relu", 0.0, None), ("gelu", 0.0, X[:100]), ("tanh", 0.1, None), ("step", 0.0, None)):
+        Network(name, 2, bias=bias).nngp(X, y)
+    assert len(strip.nopython_signatures) == 1

@@ -89,9 +89,9 @@ class CellSide:
         part = np.minimum(((place + 1) / 2 * cells.each).astype(np.int64), cells.each - 1)
         local = np.clip((place + 1) * cells.each - 2 * part - 1, -1.0, 1.0)
         number = np.where(zero, -1, panel * cells.each + part)
-        by_point = np.polynomial.chebyshev.chebvander(local, cells.functions - 1)
+        by_point = np.ascontiguousarray(np.polynomial.chebyshev.chebvander(local, cells.functions - 1))
         bounds = np.searchsorted(number, np.arange(count + 1)).astype(np.int64)
-        scale = np.where(zero, 0.0, boxes.scale(safe, panel))
+        scale = np.ascontiguousarray(np.where(zero, 0.0, boxes.scale(safe, panel)))
         diagonal = scale**2 * boxes.diagonal(panel, place)
         return cls(bounds, number, np.ascontiguousarray(by_point.T), by_point, scale, diagonal)
 
