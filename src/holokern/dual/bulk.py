@@ -29,6 +29,7 @@ from holokern.progress import report
 __all__ = ["bulk"]
 
 _TOLERANCE = 1e-13
+_SLICE = 4096
 _AT_ONCE = 512
 _NEARLY_ALIKE = 1e-9
 _SMALLEST = 1e-290
@@ -107,7 +108,10 @@ def _by_formulas(sigma: Any, c1: Array, c2: Array, theta: Array, k: Array, kdot:
     with np.errstate(all="ignore"):
         # Not zero, where the formulas of k̇ divide by the sine.
         first, second, angle = _flat(c1, c2, np.maximum(theta, _SMALLEST))
-        found = closed(sigma, first, second, angle, _TOLERANCE)
+        # In slices, as the formulas hold many arrays at a time.
+        slices = [slice(start, start + _SLICE) for start in range(0, len(angle), _SLICE)]
+        parts = [closed(sigma, first[some], second[some], angle[some], _TOLERANCE) for some in slices]
+        found = [np.concatenate(kind) for kind in zip(*parts, strict=True)]
         scales = [np.multiply.outer(a, b) for a, b in zip(_norms(sigma, c1), _norms(sigma, c2), strict=True)]
     rough = np.zeros(theta.shape[:2], dtype=bool)
     kinds = (0,) if sigma.jump_order == 0 else (0, 1)

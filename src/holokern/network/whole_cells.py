@@ -136,8 +136,15 @@ def _cells(same: _Same, each: int) -> Cells:
             for cores, tensor in zip(found, tensors, strict=True):
                 turned = tensor if (first, second) == (p, q) else tensor.transpose(1, 0, 2)
                 moved = np.einsum("ipa,pqm,jqb->ijabm", to_cells, turned, to_cells, optimize=True)
-                cores.extend(moved.reshape(-1, *moved.shape[2:]))
+                cores.extend(_without_tails(moved.reshape(-1, *moved.shape[2:])))
     return Cells(boxes, each, index, *_packed(found))
+
+
+def _without_tails(cores: Array) -> Array:
+    """Cores with as many functions of either deviation as one of them needs."""
+    heavy = np.abs(cores) >= _DROPPED
+    used = 1 + max(int(np.max(np.nonzero(np.any(heavy, axis=axes))[0], initial=0)) for axes in ((0, 2, 3), (0, 1, 3)))
+    return cores[:, :used, :used].copy()
 
 
 def _packed(found: list[list[Array]]) -> tuple[Array, Counts]:
@@ -150,7 +157,6 @@ def _packed(found: list[list[Array]]) -> tuple[Array, Counts]:
     terms = whole != 0
     needed = np.max(np.where(np.any(terms, axis=1), np.arange(1, whole.shape[3] + 1), 0), axis=2)
     lengths = -(-needed // _UNROLLED) * _UNROLLED
-    used = 1 + max(int(np.max(np.nonzero(np.any(terms, axis=axes))[0], initial=0)) for axes in ((0, 2, 3), (0, 1, 3)))
-    kept = whole[:, :used, :used, : int(np.max(lengths, initial=_UNROLLED))]
-    kept, lengths = (array.reshape(2, -1, *array.shape[1:]) for array in (kept, lengths[:, :used]))
+    kept = whole[..., : int(np.max(lengths, initial=_UNROLLED))]
+    kept, lengths = (array.reshape(2, -1, *array.shape[1:]) for array in (kept, lengths))
     return np.ascontiguousarray(kept), np.ascontiguousarray(lengths, dtype=np.int64)
