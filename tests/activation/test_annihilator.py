@@ -191,8 +191,8 @@ def pairing(operator, polynomial, values):
 TESTS = [fmpq_poly([1]), fmpq_poly([0, 1]), fmpq_poly([fmpq(1, 3), -1, 2]), fmpq_poly([1, 0, -3, 1, fmpq(1, 7)])]
 
 
-def assert_killed(tree, operators, scale=1, tolerance="1e-15"):
-    with mp.workdps(DIGITS):
+def assert_killed(tree, operators, scale=1, tolerance="1e-15", digits=DIGITS):
+    with mp.workdps(digits):
         degree = max(operator.degree for operator in operators) + 6
         values = moments(tree, degree, scale)
         for operator in operators:
@@ -348,7 +348,8 @@ def expressions(draw):
 @settings(deadline=None, max_examples=25)
 def test_random_expressions_are_killed(text):
     tree = read_expression(text)
-    assert_killed(tree, whole_annihilator(tree), tolerance="1e-11")
+    # Operators of order ten have coefficients of eighteen digits, which cancel.
+    assert_killed(tree, whole_annihilator(tree), tolerance="1e-11", digits=45)
 
 
 @given(NUMBERS, st.sampled_from(["sin(u)", "exp(u)", "u^2+1", "erf(u)"]))
