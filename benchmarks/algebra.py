@@ -52,7 +52,7 @@ print(json.dumps({"seconds": time.process_time() - start, "rank": system.rank, "
 OURS_RESTRICTION = """
 import json, sys, time
 from holokern.weyl import weyl_algebra
-from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
+from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
 D = weyl_algebra("u", "D")
 _, operators = json.loads(sys.argv[1])
 start = time.process_time()

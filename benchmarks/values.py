@@ -25,16 +25,16 @@ import numpy as np  # noqa: E402
 from flint import arb, ctx, fmpq  # noqa: E402
 
 import holokern as hk  # noqa: E402
-from holokern.dual.all_at_once import run_through  # noqa: E402
-from holokern.dual.hgm_x import coordinates_x  # noqa: E402
-from holokern.dual.initial import hermite_moments  # noqa: E402
+from holokern.dual.methods.all_at_once import run_through  # noqa: E402
+from holokern.dual.methods.hgm_x import coordinates_x  # noqa: E402
+from holokern.dual.methods.initial import hermite_moments  # noqa: E402
 from holokern.dual.registry import Method, register  # noqa: E402
 from holokern.errors import HolokernError  # noqa: E402
+from holokern.hgm.ordering import clusters, order_of  # noqa: E402
 from holokern.paper.learning import tangent_kernel  # noqa: E402
 from holokern.paper.numbers import LEARNING  # noqa: E402
 from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error  # noqa: E402
 from holokern.paper.table import Table  # noqa: E402
-from holokern.transport.ordering import clusters, order_of  # noqa: E402
 
 # label -> method, options
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {

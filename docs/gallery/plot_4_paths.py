@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import holokern as hk
-from holokern.transport.ordering import length_of, order_of
+from holokern.hgm.ordering import length_of, order_of
 
 # %%
 # The points of a small training problem: pairs of inputs give pairs of deviations and an angle.

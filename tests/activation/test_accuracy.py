@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.derivative import differentiate
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
 from holokern.activation.named import build
-from holokern.activation.tree import Call, Constant, Number, Power, Product, Sum, Variable
+from holokern.activation.tree.constructors import Call, Constant, Number, Power, Product, Sum, Variable
+from holokern.activation.tree.derivative import differentiate
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.values.evaluate import evaluate
 
 REQUIRED = {
     "polynomial": {"coefficients": [1, -2, 0, "1/3"]},

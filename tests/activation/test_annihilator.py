@@ -11,12 +11,25 @@ from flint import fmpq, fmpq_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.annihilator import D1, annihilator_of, minimal_operator, whole_annihilator
-from holokern.activation.grammar import read_expression
-from holokern.activation.pieces import find_breaks, pieces_of
-from holokern.activation.tree import Always, And, Call, Cases, Constant, Not, Number, Or, Power, Product, Relation, Sum
+from holokern.activation.ode.annihilator import D1, annihilator_of, minimal_operator, whole_annihilator
+from holokern.activation.ring.pieces import find_breaks, pieces_of
+from holokern.activation.tree.constructors import (
+    Always,
+    And,
+    Call,
+    Cases,
+    Constant,
+    Not,
+    Number,
+    Or,
+    Power,
+    Product,
+    Relation,
+    Sum,
+)
+from holokern.activation.tree.grammar import read_expression
 from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
-from holokern.weyl.univariate import UnivariateIdeal
+from holokern.weyl.univariate.operators import UnivariateIdeal
 
 DIGITS = 30
 KNOWN = {

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from holokern.activation.balls import ball, constant_ball
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.values.balls import ball, constant_ball
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput
 
 TEXTS = (

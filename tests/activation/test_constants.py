@@ -11,10 +11,10 @@ from flint import arb, fmpz_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.constant_values import function_value, polynomial_root
-from holokern.activation.constants import exact, named_constant
-from holokern.activation.construct import element_of
-from holokern.activation.grammar import read_expression
+from holokern.activation.ring.construct import element_of
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.values.constant_values import function_value, polynomial_root
+from holokern.activation.values.constants import exact, named_constant
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 
 PI, E = named_constant("pi"), named_constant("E")

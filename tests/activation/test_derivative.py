@@ -5,13 +5,13 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from holokern.activation.balls import ball
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.derivative import differentiate
-from holokern.activation.grammar import read_expression
 from holokern.activation.named import build
-from holokern.activation.printing import to_text
-from holokern.activation.tree import ZERO
+from holokern.activation.tree.constructors import ZERO
+from holokern.activation.tree.derivative import differentiate
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.printing import to_text
+from holokern.activation.values.balls import ball
 from holokern.errors import Unsupported
 
 REQUIRED = {

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holokern.activation.derivative import differentiate
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
+from holokern.activation.tree.derivative import differentiate
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput
 
 INF = math.inf

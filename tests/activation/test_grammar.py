@@ -2,8 +2,8 @@
 
 import pytest
 
-from holokern.activation.grammar import read_expression
-from holokern.activation.printing import to_text
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.printing import to_text
 from holokern.errors import BadInput, HolokernError, TooLarge, UnknownName
 
 

@@ -9,9 +9,9 @@ import pytest
 from flint import fmpq
 
 from holokern.activation.catalogue import ALIASES, REGISTRY
-from holokern.activation.evaluate import evaluate
 from holokern.activation.named import build, find, read_rational
-from holokern.activation.printing import to_text
+from holokern.activation.tree.printing import to_text
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, TooLarge, UnknownName
 
 X = np.array([-7.0, -3.0, -1.7, -0.4, 0.3, 0.9, 2.2, 3.0, 6.5])

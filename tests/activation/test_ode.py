@@ -12,13 +12,13 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.annihilator import D1, whole_annihilator
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
-from holokern.activation.ode import OdeActivation, ode_activation
-from holokern.activation.ode_arithmetic import ode_of_tree
+from holokern.activation.ode.annihilator import D1, whole_annihilator
+from holokern.activation.ode.arithmetic import ode_of_tree
+from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.weyl.univariate import UnivariateIdeal
+from holokern.weyl.univariate.operators import UnivariateIdeal
 
 KNOWN = {
     "sin": ("D^2 + 1", {0: [0, 1]}, mp.sin),

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.constants import ExactReal, exact
-from holokern.activation.construct import element_of
-from holokern.activation.grammar import read_expression
-from holokern.activation.local import expand
-from holokern.activation.parity import parity_by_rules
-from holokern.activation.pieces import find_breaks, jump_order, jumps, parity, pieces_of, rescaled
-from holokern.activation.quotient import Quotient
-from holokern.activation.resolve import resolve
-from holokern.activation.taylor import taylor
-from holokern.activation.tree import ZERO
+from holokern.activation.ring.construct import element_of
+from holokern.activation.ring.expansions import expand
+from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, pieces_of, rescaled
+from holokern.activation.ring.quotient import Quotient
+from holokern.activation.ring.taylor import taylor
+from holokern.activation.tree.constructors import ZERO
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.parity import parity_by_rules
+from holokern.activation.tree.resolve import resolve
+from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, NotHolonomic, Unsupported
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
-from holokern.activation.printing import to_text
-from holokern.activation.stable import is_gate, stabilise
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.printing import to_text
+from holokern.activation.values.cancellation import is_gate, stabilise
+from holokern.activation.values.evaluate import evaluate
 
 FORMS = [
     ("exp(u) - 1", "expm1(u)"),

@@ -6,11 +6,11 @@ import pytest
 import sympy as sp
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
 from holokern.activation.named import build
-from holokern.activation.printing import to_text
-from holokern.activation.sympy_bridge import from_sympy, is_sympy, to_latex, to_sympy
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.printing import to_text
+from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy, to_latex, to_sympy
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, TooLarge, Unsupported
 
 u, x, y = sp.symbols("u x y")

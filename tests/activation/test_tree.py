@@ -7,10 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.grammar import read_expression
-from holokern.activation.printing import to_text
-from holokern.activation.substitution import substitute
-from holokern.activation.tree import (
+from holokern.activation.tree.constructors import (
     ONE,
     ZERO,
     Always,
@@ -40,6 +37,9 @@ from holokern.activation.tree import (
     sqrt,
     walk,
 )
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.printing import to_text
+from holokern.activation.tree.substitution import substitute
 from holokern.errors import BadInput, TooLarge
 
 LEAVES = (U, U, ONE, number(-2), number(Fraction(3, 7)), Constant("pi"), Constant("E"), sqrt(number(2)))

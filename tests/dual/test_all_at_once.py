@@ -5,11 +5,11 @@ import pytest
 
 import holokern as hk
 from holokern.activation import activation
-from holokern.dual.all_at_once import all_at_once, run_through, step_experiment
-from holokern.dual.hgm_x import coordinates_x
-from holokern.dual.quadrature import quadrature
+from holokern.dual.methods.all_at_once import all_at_once, run_through, step_experiment
+from holokern.dual.methods.hgm_x import coordinates_x
+from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput, UnknownName
-from holokern.transport.ordering import clusters
+from holokern.hgm.ordering import clusters
 
 
 def points(count, seed):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from holokern.activation import activation, activations
 from holokern.dual.bulk import bulk
 from holokern.dual.dual import dual
-from holokern.dual.quadrature import norms
+from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput
 
 PARAMETERS = {

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.activation import activation
-from holokern.dual.closed import closed, has_no_closed_form
-from holokern.dual.closed_erf import arc_integral
-from holokern.dual.closed_form import closed_form
-from holokern.dual.closed_terms import closed_terms
-from holokern.dual.quadrant import exponential_moment, power_moment, radial_moment
-from holokern.dual.quadrature import norms, quadrature
-from holokern.dual.tilt import Law
+from holokern.dual.closed.error_functions import arc_integral
+from holokern.dual.closed.formulas import closed_form
+from holokern.dual.closed.method import closed, has_no_closed_form
+from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
+from holokern.dual.closed.terms import closed_terms
+from holokern.dual.closed.tilted_law import Law
+from holokern.dual.quadrature.method import norms, quadrature
 from holokern.errors import Unsupported
 
 SOURCES = [

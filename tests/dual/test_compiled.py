@@ -7,9 +7,10 @@ from holokern.activation import activation, activations
 from holokern.dual.compiled import compile_dual
 from holokern.dual.compiled_factors import WHOLE, localise
 from holokern.dual.compiled_rule import SectorRule
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, tabulate
+from holokern.dual.compiled_table import tabulate
 from holokern.dual.dual import dual
 from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 
 PARAMETERS = {
     "polynomial": {"coefficients": ["1", "-2", "1/3", "1"]},

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.dual.dual import dual
-from holokern.dual.enclose import Enclosure, enclose
+from holokern.dual.enclosure.enclose import Enclosure, enclose
 from holokern.errors import BadInput, NotHolonomic, PrecisionLost, UnknownName, Unsupported
 
 POINTS = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from holokern.dual import dual
-from holokern.dual.gauss import hermite_rule, legendre_rule
 from holokern.errors import BadInput
+from holokern.numeric.gauss import hermite_rule, legendre_rule
 
 
 def test_smooth_activations_settle():

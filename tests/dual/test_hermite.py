@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holokern.activation import activation
 from holokern.dual.dual import dual
-from holokern.dual.hermite import hermite, hermite_coefficients, serves_hermite
+from holokern.dual.hermite.method import hermite, hermite_coefficients, serves_hermite
 from holokern.errors import PrecisionLost, Unsupported
 
 SHARP = ["relu", "elu", "resin", "abs", "leaky_relu", "selu", "step", "Heaviside(u)*(u^3 - 2*u^2 + u)"]

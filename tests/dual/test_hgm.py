@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import holokern as hk
 from holokern.activation import activation
-from holokern.dual.hgm import hgm
-from holokern.dual.hgm_x import coordinates_x, moments_in_x, start_in_x
-from holokern.dual.quadrature import quadrature
+from holokern.dual.methods.hgm import hgm
+from holokern.dual.methods.hgm_x import coordinates_x, moments_in_x, start_in_x
+from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
 
 SMOOTH_OR_AT_ZERO = ["relu", "step", "gelu", "erf", "resin", "elu", "sin", "gaussian", "identity", "snake", "abs"]

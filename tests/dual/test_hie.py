@@ -5,10 +5,10 @@ import pytest
 
 import holokern as hk
 from holokern.activation import activation
-from holokern.dual.hie import hie
-from holokern.dual.quadrature import quadrature
+from holokern.dual.methods.hie import hie
+from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
-from holokern.transport.least_squares import ChebyshevBasis, FunctionBasis
+from holokern.hgm.least_squares import ChebyshevBasis, FunctionBasis
 
 
 def test_reference_values(reference):

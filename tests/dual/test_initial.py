@@ -9,9 +9,9 @@ from flint import arb, ctx
 from scipy.special import dawsn
 
 from holokern.activation import activation
-from holokern.dual.initial import hermite_moments
-from holokern.dual.moments import hermite_moment, piece_line
-from holokern.dual.quadrature import quadrature
+from holokern.dual.enclosure.moments import hermite_moment, piece_line
+from holokern.dual.methods.initial import hermite_moments
+from holokern.dual.quadrature.method import quadrature
 
 
 def test_resin_moments_of_the_paper():

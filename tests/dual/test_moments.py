@@ -9,8 +9,8 @@ from flint import arb, ctx
 from scipy import integrate
 
 from holokern.activation import activation
-from holokern.dual.growth import growth_bound
-from holokern.dual.moments import (
+from holokern.dual.enclosure.bounds import growth_bound
+from holokern.dual.enclosure.moments import (
     gaussian_expectation,
     hermite_moment,
     piece_line,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.dual.orthant import OrthantPath, orthant
 from holokern.errors import BadInput
+from holokern.hgm.orthant import OrthantPath, orthant
 
 
 def covariance(seed, size):

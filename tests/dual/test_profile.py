@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from holokern.activation import activation
-from holokern.dual.panels import between
-from holokern.dual.profile import germ, profile_of
+from holokern.dual.quadrature.profile import germ, profile_of
+from holokern.numeric.panels import between
 
 
 def test_piecewise_polynomials_need_no_ends_but_zero():

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.activation import activation
-from holokern.dual.pairing import Resolution, Side, pair
-from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import joint_density, norms, quadrature
+from holokern.dual.quadrature.method import joint_density, norms, quadrature
+from holokern.dual.quadrature.pairing import Resolution, Side, pair
+from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import PrecisionLost
 
 EXTREME = [

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.activation import activation
-from holokern.dual.coefficients import hermite_sequence
-from holokern.dual.moments import hermite_moment
-from holokern.dual.recurrence import Recurrence, hermite_recurrence
+from holokern.dual.enclosure.moments import hermite_moment
+from holokern.dual.hermite.coefficients import hermite_sequence
+from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import NotHolonomic
-from holokern.weyl.fractions import function_field
+from holokern.weyl.rational.fractions import function_field
 
 K = function_field("n c2")
 

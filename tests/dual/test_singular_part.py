@@ -6,9 +6,9 @@ import pytest
 from flint import arb, ctx
 
 from holokern.activation import activation
-from holokern.dual.coefficients import hermite_sequence
 from holokern.dual.dual import dual
-from holokern.dual.singular_part import SplitSeries, rest_of_smooth_part, truncated_moments
+from holokern.dual.hermite.coefficients import hermite_sequence
+from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part, truncated_moments
 from holokern.errors import HolokernError
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import holokern as hk
 from holokern.activation import activation
-from holokern.dual.quadrature import quadrature
-from holokern.dual.taylor import expand
+from holokern.dual.methods.taylor import expand
+from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput
 
 

@@ -16,7 +16,7 @@ import pytest
 from holokern.activation import activation
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.dual.dual import dual
-from holokern.dual.profile import profile_of
+from holokern.dual.quadrature.profile import profile_of
 from holokern.network import Network
 
 TOLERANCE = 1e-11

@@ -8,7 +8,7 @@ from flint import ctx
 
 from holokern.activation import activation
 from holokern.dual.dual import dual
-from holokern.dual.enclose import enclose
+from holokern.dual.enclosure.enclose import enclose
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import Network
 from holokern.network.angles import unit_vectors

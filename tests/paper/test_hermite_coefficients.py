@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flint import ctx
 
-from holokern.dual.recurrence import hermite_recurrence
+from holokern.dual.hermite.recurrence import hermite_recurrence
 from holokern.paper.hermite_coefficients import hermite, initial_values
 from holokern.paper.problem import Problem
-from holokern.weyl.fractions import function_field
+from holokern.weyl.rational.fractions import function_field
 
 
 def test_the_table_agrees_with_the_papers_initial_values() -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from holokern.weyl.fractions import function_field
+from holokern.weyl.rational.fractions import function_field
 
 
 class Function:

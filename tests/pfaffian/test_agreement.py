@@ -6,7 +6,7 @@ import pytest
 
 from holokern import activation, activations, pfaffian
 from holokern.errors import NotHolonomic
-from holokern.pfaffian.numeric import check_against_numbers
+from holokern.pfaffian.check.against_numbers import check_against_numbers
 
 PARAMETERS = {
     "polynomial": {"coefficients": [1, -2, 0, 3]},

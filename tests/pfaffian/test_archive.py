@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from holokern.activation.constant_values import function_value
-from holokern.activation.constants import exact, named_constant
+from holokern.activation.values.constant_values import function_value
+from holokern.activation.values.constants import exact, named_constant
 from holokern.errors import ArchiveError
 from holokern.pfaffian.archive import from_json, load, save, to_json
 from holokern.pfaffian.coordinates import COORDINATES
-from holokern.pfaffian.derivation import derive, read_operators
+from holokern.pfaffian.derivation.by_stein import derive, read_operators
 
 
 def _derived(operator, coordinates="sigma", other=None):

@@ -9,7 +9,7 @@ from holokern.errors import ArchiveError, BadInput, CheckFailed
 from holokern.pfaffian import cache as cache_module
 from holokern.pfaffian.cache import Cache, cached, code_version, default_folder, open_cache
 from holokern.pfaffian.coordinates import COORDINATES
-from holokern.pfaffian.derivation import derive, read_operators
+from holokern.pfaffian.derivation.by_stein import derive, read_operators
 
 REQUEST = {"annihilators": ("u*D - 1",), "coordinates": "sigma", "basis": None}
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, BadOperator, NotHolonomic, TooLarge
 from holokern.pfaffian import pfaffian
-from holokern.pfaffian.derivation import read_operators
-from holokern.pfaffian.flatness import is_flat
-from holokern.pfaffian.numeric import check_against_numbers
+from holokern.pfaffian.check.against_numbers import check_against_numbers
+from holokern.pfaffian.check.flatness import is_flat
+from holokern.pfaffian.derivation.by_stein import read_operators
 from holokern.weyl import weyl_algebra
-from holokern.weyl.fractions import function_field
+from holokern.weyl.rational.fractions import function_field
 
 X = function_field("x11 x12 x22")
 PAPERS_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"

@@ -8,8 +8,8 @@ import pytest
 from holokern.activation import Activation, activation
 from holokern.errors import BadInput, CheckFailed, NotHolonomic, UnknownName
 from holokern.pfaffian import pfaffian
-from holokern.pfaffian.derivation import read_operators
-from holokern.pfaffian.numeric import check_against_numbers
+from holokern.pfaffian.check.against_numbers import check_against_numbers
+from holokern.pfaffian.derivation.by_stein import read_operators
 
 RANKS = {
     "relu": 2,

@@ -4,7 +4,7 @@ import pytest
 from flint import fmpz_poly
 
 from holokern.errors import BadInput
-from holokern.pfaffian.exponents import coefficient_polynomials, local_exponents, singular_points
+from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents, singular_points
 from holokern.weyl import weyl_algebra
 
 D = weyl_algebra("t")

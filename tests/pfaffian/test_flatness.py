@@ -4,8 +4,8 @@ import pytest
 
 from holokern import pfaffian
 from holokern.errors import BadInput
-from holokern.pfaffian.flatness import flatness, is_flat
-from holokern.weyl.fractions import function_field
+from holokern.pfaffian.check.flatness import flatness, is_flat
+from holokern.weyl.rational.fractions import function_field
 
 
 def _mutants(system):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from holokern.errors import BadInput
 from holokern.pfaffian import pfaffian
 from holokern.pfaffian.gauge import inverse, multiply, read_matrix
-from holokern.weyl.fractions import function_field
+from holokern.weyl.rational.fractions import function_field
 
 K = function_field("S11 S12 S22")
 entries = st.sampled_from(["0", "1", "S11", "S12 + 1", "1/S22", "S11*S22 - S12^2", "-2", "3/S12"])

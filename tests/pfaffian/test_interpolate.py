@@ -8,9 +8,9 @@ from flint import nmod_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.pfaffian.interpolate import Line, denominator_on_line, interpolate, lower_set, value_modulo
-from holokern.pfaffian.quotient import PRIMES
-from holokern.weyl.fractions import function_field
+from holokern.pfaffian.derivation.interpolate import Line, denominator_on_line, interpolate, lower_set, value_modulo
+from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.weyl.rational.fractions import function_field
 
 P = PRIMES[0]
 residues = st.integers(0, P - 1)

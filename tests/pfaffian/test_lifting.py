@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.pfaffian.lifting import Lifting, rational_from_residue
-from holokern.pfaffian.quotient import PRIMES
+from holokern.pfaffian.derivation.lifting import Lifting, rational_from_residue
+from holokern.pfaffian.derivation.quotient import PRIMES
 
 
 @given(st.integers(-(10**8), 10**8), st.integers(1, 10**8))

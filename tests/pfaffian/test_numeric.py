@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
+from holokern.pfaffian.check.against_numbers import check_against_numbers, numeric_vector, random_points
+from holokern.pfaffian.check.quadrature import hermite_moments
 from holokern.pfaffian.coordinates import COORDINATES
-from holokern.pfaffian.derivation import derive, read_operators
-from holokern.pfaffian.numeric import check_against_numbers, numeric_vector, random_points
-from holokern.pfaffian.quadrature import hermite_moments
-from holokern.weyl.fractions import function_field
+from holokern.pfaffian.derivation.by_stein import derive, read_operators
+from holokern.weyl.rational.fractions import function_field
 
 
 def _arccos_relu(c1, c2, r):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.pfaffian.quotient import PRIMES, bernstein_multiplicity, quotient
-from holokern.pfaffian.relations import Presentation
+from holokern.pfaffian.derivation.quotient import PRIMES, bernstein_multiplicity, quotient
+from holokern.pfaffian.derivation.relations import Presentation
 from holokern.weyl import weyl_algebra
-from holokern.weyl.univariate_bernstein import bernstein_basis
+from holokern.weyl.univariate.bernstein import bernstein_basis
 
 D1 = weyl_algebra("u", "D")
 

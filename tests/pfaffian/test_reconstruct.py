@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import CheckFailed, TooLarge
-from holokern.pfaffian.quotient import PRIMES
-from holokern.pfaffian.reconstruct import reconstruct
-from holokern.weyl.fractions import function_field
+from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.pfaffian.derivation.reconstruct import reconstruct
+from holokern.weyl.rational.fractions import function_field
 
 K = function_field("x y z")
 

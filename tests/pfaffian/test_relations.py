@@ -8,7 +8,7 @@ from math import comb, factorial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.pfaffian.relations import Presentation, integer_terms, right_action
+from holokern.pfaffian.derivation.relations import Presentation, integer_terms, right_action
 from holokern.weyl import weyl_algebra
 
 D1 = weyl_algebra("u", "D")

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from holokern.pfaffian.coordinates import COORDINATES
-from holokern.pfaffian.derivation import derive, read_operators
+from holokern.pfaffian.derivation.by_stein import derive, read_operators
 from holokern.pfaffian.typeset import latex, text
 
 

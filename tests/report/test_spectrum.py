@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from holokern import activation, dual
-from holokern.dual.hermite import hermite_coefficients
+from holokern.dual.hermite.method import hermite_coefficients
 from holokern.errors import BadInput
 from holokern.report.edge import edge_of_chaos
 from holokern.report.spectrum import series_values, spectrum

@@ -3,8 +3,8 @@
 import pytest
 
 from holokern.activation import activation
+from holokern.hgm.polar_tables import polar_table
 from holokern.pfaffian import pfaffian
-from holokern.transport.tables import polar_table
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, SingularPath
+from holokern.hgm.balls import BallRow, BallSystem, transport_balls
+from holokern.hgm.half_angle import HalfAngleTable
 from holokern.pfaffian import pfaffian
-from holokern.transport.balls import BallRow, BallSystem, transport_balls
-from holokern.transport.half_angle import HalfAngleTable
 
 
 def system(*rows: tuple[list[int], dict[int, list[int]]]) -> BallSystem:

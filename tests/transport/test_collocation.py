@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holokern.transport.collocation import approach, collocate
-from holokern.transport.near_end import NearEnd
+from holokern.hgm.collocation import approach, collocate
+from holokern.hgm.near_end import NearEnd
 
 
 def relu(phi, sign):

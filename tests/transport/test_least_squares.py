@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from holokern.errors import BadInput
-from holokern.pfaffian import pfaffian
-from holokern.transport.least_squares import (
+from holokern.hgm.least_squares import (
     ChebyshevBasis,
     Constraint,
     FunctionBasis,
@@ -16,6 +15,7 @@ from holokern.transport.least_squares import (
     fit_system,
     gauss_nodes,
 )
+from holokern.pfaffian import pfaffian
 from holokern.weyl import weyl_algebra
 
 RELU = weyl_algebra("x")("(1 - x^2)*dx^2 - 5*x*dx - 4")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, UnknownName
-from holokern.transport.ordering import ORDERS, clusters, length_of, order_of, resampled
+from holokern.hgm.ordering import ORDERS, clusters, length_of, order_of, resampled
 
 
 @settings(deadline=None, max_examples=30)

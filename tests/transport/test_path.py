@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from holokern.errors import BadInput
+from holokern.hgm.line import LinePath, LineTable
+from holokern.hgm.near_end import NearEnd
+from holokern.hgm.path import AnglePath, SegmentPath, batch_roots
+from holokern.hgm.polar_tables import polar_table
 from holokern.pfaffian import pfaffian
-from holokern.transport.line import LinePath, LineTable
-from holokern.transport.near_end import NearEnd
-from holokern.transport.path import AnglePath, SegmentPath, batch_roots
-from holokern.transport.tables import polar_table
 
 NAMES = ["relu", "step", "resin", "elu", "gelu", "hardtanh", "identity", "snake"]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.transport.path import LocalSystem
-from holokern.transport.scipy_solver import integrate
-from holokern.transport.series import multiply_series, power_of_series, power_table, trigonometric_series
-from holokern.transport.stepper import taylor_coefficients, transport
+from holokern.hgm.path import LocalSystem
+from holokern.hgm.scipy_solver import integrate
+from holokern.hgm.series import multiply_series, power_of_series, power_table, trigonometric_series
+from holokern.hgm.stepper import taylor_coefficients, transport
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import weyl_algebra
-from holokern.weyl.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl.modules.bfunction import BFunction, b_function, bernstein_sato
 
 
 def polynomial(*coefficients: object) -> BFunction:
@@ -67,7 +67,7 @@ def test_weight_in_two_variables() -> None:
 
 @pytest.mark.parametrize("operator", ["u*D - 1", "u*D", "D"])
 def test_koyama_takemura(operator: str) -> None:
-    from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
+    from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
 
     sigma = [weyl_algebra("u", "D")(operator)]
     b = b_function(koyama_takemura_ideal_of_product([sigma, sigma]), (1, 1, 0, 0, 0))

@@ -4,9 +4,9 @@ import pytest
 
 from holokern.errors import BadInput, CheckFailed
 from holokern.weyl import weyl_algebra
-from holokern.weyl.certificate import membership_certificate
-from holokern.weyl.checker import check_groebner_basis, check_membership
-from holokern.weyl.orders import grevlex, weight_order
+from holokern.weyl.algebra.orders import grevlex, weight_order
+from holokern.weyl.groebner.certificate import membership_certificate
+from holokern.weyl.groebner.checker import check_groebner_basis, check_membership
 
 D = weyl_algebra("x y")
 GENERATORS = [D("x*dx + y*dy"), D("dx*dy")]

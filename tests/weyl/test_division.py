@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadOperator, TooLarge, Unsupported
 from holokern.weyl import Operator, WeylAlgebra, weyl_algebra
-from holokern.weyl.division import Divider, interreduce, normal_form
-from holokern.weyl.orders import grevlex, leading_monomial, lex, order_filtration, weight_order
+from holokern.weyl.algebra.orders import grevlex, leading_monomial, lex, order_filtration, weight_order
+from holokern.weyl.groebner.division import Divider, interreduce, normal_form
 
 D = weyl_algebra("x y")
 ORDERS = [grevlex(D), lex(D), order_filtration(D)]

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, HolokernError
-from holokern.weyl.fractions import RationalFunction, function_field
+from holokern.weyl.rational.fractions import RationalFunction, function_field
 
 K = function_field("x y")
 x, y = K.gens

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput
 from holokern.weyl import Operator, WeylAlgebra, weyl_algebra
-from holokern.weyl.certificate import membership_certificate
-from holokern.weyl.checker import check_groebner_basis
-from holokern.weyl.groebner import groebner_basis
-from holokern.weyl.orders import elimination, grevlex, lex, order_filtration, weight_order
+from holokern.weyl.algebra.orders import elimination, grevlex, lex, order_filtration, weight_order
+from holokern.weyl.groebner.basis import groebner_basis
+from holokern.weyl.groebner.certificate import membership_certificate
+from holokern.weyl.groebner.checker import check_groebner_basis
 
 D = weyl_algebra("x y")
 D3 = weyl_algebra("x y z")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from holokern.weyl import Operator, WeylAlgebra, weyl_algebra
-from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
+from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
 
 D = weyl_algebra("x y")
 D1 = weyl_algebra("u", "D")

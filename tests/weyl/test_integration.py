@@ -6,8 +6,8 @@ import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import weyl_algebra
-from holokern.weyl.fourier import fourier_transform
-from holokern.weyl.integration import integration_ideal, integration_module
+from holokern.weyl.modules.fourier import fourier_transform
+from holokern.weyl.modules.integration import integration_ideal, integration_module
 
 D = weyl_algebra("t x")
 E = weyl_algebra("x")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.koyama_takemura import (
+from holokern.weyl.modules.koyama_takemura import (
     gaussian_integral_algebra,
     koyama_takemura_generators,
     koyama_takemura_ideal,

@@ -5,7 +5,7 @@ from flint import fmpq, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.weyl.modular import echelon, eliminate, primes, reconstruct
+from holokern.weyl.groebner.modular import echelon, eliminate, primes, reconstruct
 
 P = next(primes())
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, BadOperator, UnknownName
 from holokern.weyl import weyl_algebra
-from holokern.weyl.orders import (
+from holokern.weyl.algebra.orders import (
     Order,
     as_order,
     elimination,
@@ -16,7 +16,7 @@ from holokern.weyl.orders import (
     order_filtration,
     weight_order,
 )
-from holokern.weyl.packing import Packing
+from holokern.weyl.algebra.packing import Packing
 
 D = weyl_algebra("x y")
 ORDERS = [

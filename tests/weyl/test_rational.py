@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.fractions import RationalFunction
-from holokern.weyl.rational import RationalOperator, rational_weyl_algebra
+from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
+from holokern.weyl.rational.fractions import RationalFunction
 
 R = rational_weyl_algebra("x y")
 D = R.polynomial_algebra

@@ -8,9 +8,9 @@ import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import weyl_algebra
-from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
-from holokern.weyl.rational import rational_weyl_algebra
-from holokern.weyl.restriction import restriction_ideal, restriction_module
+from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
+from holokern.weyl.modules.restriction import restriction_ideal, restriction_module
+from holokern.weyl.rational.algebra import rational_weyl_algebra
 
 D = weyl_algebra("x y")
 E = weyl_algebra("x")

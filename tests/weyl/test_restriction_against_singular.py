@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from holokern.weyl import weyl_algebra
-from holokern.weyl.ideal import LeftIdeal
-from holokern.weyl.koyama_takemura import koyama_takemura_ideal_of_product
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
 
 THETA = "(x*dx + y*dy)"
 

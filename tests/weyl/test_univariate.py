@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadOperator
 from holokern.weyl import check_groebner_basis, lex, weight_order, weyl_algebra
-from holokern.weyl.orders import leading_monomial
-from holokern.weyl.univariate import UnivariateIdeal, nullspace, weyl_closure
-from holokern.weyl.univariate_bernstein import bernstein_basis
+from holokern.weyl.algebra.orders import leading_monomial
+from holokern.weyl.univariate.bernstein import bernstein_basis
+from holokern.weyl.univariate.operators import UnivariateIdeal, nullspace, weyl_closure
 
 D1 = weyl_algebra("u", "D")
 U, D = D1.gens

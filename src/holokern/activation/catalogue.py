@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from holokern.activation.named import Entry, Parameter
-from holokern.activation.tree import (
+from holokern.activation.tree.constructors import (
     HALF,
     MINUS_ONE,
     ONE,

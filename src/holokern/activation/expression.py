@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from holokern.activation.annihilator import annihilator_of
-from holokern.activation.balls import ball
-from holokern.activation.breaks import Break
-from holokern.activation.derivative import differentiate
-from holokern.activation.evaluate import evaluate
-from holokern.activation.grammar import read_expression
 from holokern.activation.named import read_rational
-from holokern.activation.pieces import find_breaks, jump_order, parity, pieces_of
-from holokern.activation.substitution import substitute
-from holokern.activation.sympy_bridge import to_latex
-from holokern.activation.tree import Node, U, add, check_size, is_constant, multiply, number
+from holokern.activation.ode.annihilator import annihilator_of
+from holokern.activation.ring.breaks import Break
+from holokern.activation.ring.pieces import find_breaks, jump_order, parity, pieces_of
+from holokern.activation.tree.constructors import Node, U, add, check_size, is_constant, multiply, number
+from holokern.activation.tree.derivative import differentiate
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.substitution import substitute
+from holokern.activation.tree.sympy_bridge import to_latex
+from holokern.activation.values.balls import ball
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, HolokernError
 from holokern.weyl import Operator
 
 if TYPE_CHECKING:
     from flint import arb
 
-    from holokern.activation.constants import ExactReal
+    from holokern.activation.values.constants import ExactReal
 
 __all__ = ["Expression"]
 

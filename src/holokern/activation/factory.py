@@ -7,10 +7,10 @@ import re
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.expression import Expression
 from holokern.activation.function import Activation
-from holokern.activation.grammar import FUNCTIONS, read_expression
 from holokern.activation.named import build, suggestion
-from holokern.activation.ode import OdeActivation, ode_activation
-from holokern.activation.sympy_bridge import from_sympy, is_sympy
+from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
+from holokern.activation.tree.grammar import FUNCTIONS, read_expression
+from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy
 from holokern.errors import BadInput, TooLarge, UnknownName
 
 __all__ = ["activation", "activations"]

@@ -7,12 +7,12 @@ from fractions import Fraction
 from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
-from holokern.activation.breaks import Break
 from holokern.activation.expression import Expression
 from holokern.activation.named import Parameters, Value, read_rational
-from holokern.activation.ode import OdeActivation
-from holokern.activation.printing import to_text
-from holokern.activation.tree import Node
+from holokern.activation.ode.ode_activation import OdeActivation
+from holokern.activation.ring.breaks import Break
+from holokern.activation.tree.constructors import Node
+from holokern.activation.tree.printing import to_text
 from holokern.errors import BadInput, Unsupported
 from holokern.weyl import Operator
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from flint import arb
 
-    from holokern.activation.constants import ExactReal
+    from holokern.activation.values.constants import ExactReal
 
 __all__ = ["Activation", "serve"]
 

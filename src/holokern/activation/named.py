@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
-from holokern.activation.tree import MAX_EXPONENT, Node
+from holokern.activation.tree.constructors import MAX_EXPONENT, Node
 from holokern.errors import BadInput, TooLarge, UnknownName
 
 __all__ = ["Entry", "Parameter", "Parameters", "build", "find", "read_rational", "suggestion"]

@@ -74,7 +74,7 @@ def dual(
             numbers = {"c1": c1, "c2": c2, "r": r, "theta": theta}
             result = _estimated(sigma, numbers, method, tolerance)
         if closed_form:
-            from holokern.dual.closed_form import closed_form as form_of
+            from holokern.dual.closed.formulas import closed_form as form_of
 
             form = form_of(sigma)
             result |= {"k_closed_form": str(form.k), "kdot_closed_form": str(form.kdot)}
@@ -86,7 +86,7 @@ def dual(
 
 
 def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
-    from holokern.dual.enclose import enclose
+    from holokern.dual.enclosure.enclose import enclose
 
     if r is None:
         raise BadInput("give the correlation by --r")

@@ -1,10 +1,10 @@
 """Dual activations: k and k̇ with an error, by each method."""
 
 from holokern.activation.function import serve
-from holokern.dual import builtin, hermite
-from holokern.dual.closed_form import ClosedForm, closed_form
+from holokern.dual.closed.formulas import ClosedForm, closed_form
 from holokern.dual.dual import dual
-from holokern.dual.enclose import Enclosure, enclose
+from holokern.dual.enclosure.enclose import Enclosure, enclose
+from holokern.dual.methods import registered as _registered
 from holokern.dual.registry import Method, method_named, methods, register
 from holokern.dual.value import DualValue
 
@@ -13,14 +13,13 @@ __all__ = [
     "DualValue",
     "Enclosure",
     "Method",
-    "builtin",
     "closed_form",
     "dual",
     "enclose",
-    "hermite",
     "method_named",
     "methods",
     "register",
 ]
 
 serve("closed_form", closed_form)
+_registered.register_all()

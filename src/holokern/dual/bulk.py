@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from holokern.activation import activation as as_activation
 from holokern.dual.bulk_sectors import sector_series, unit_angles
 from holokern.dual.bulk_waves import wave_series
-from holokern.dual.closed import closed
-from holokern.dual.closed_terms import closed_terms
+from holokern.dual.closed.hinged import hinged_grid
+from holokern.dual.closed.method import closed
+from holokern.dual.closed.terms import closed_terms
 from holokern.dual.compiled import breaks_away, cannot_compile
-from holokern.dual.compiled_hinged import hinged_grid
 from holokern.dual.compiled_table import tables_of
 from holokern.dual.dual import dual
-from holokern.dual.panels import Array
 from holokern.errors import BadInput, PrecisionLost
+from holokern.numeric.panels import Array
 from holokern.progress import report
 
 __all__ = ["bulk"]

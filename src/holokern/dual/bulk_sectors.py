@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.dual.compiled_rule import SectorRule, probes, settled_rule
-from holokern.dual.compiled_table import Table, chebyshev_matrix, chebyshev_nodes, enough_terms
-from holokern.dual.panels import Array
+from holokern.dual.compiled_table import Table, enough_terms
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 
 __all__ = ["sector_series", "unit_angles"]
 

@@ -14,8 +14,8 @@ from scipy.fft import dct
 
 from holokern.dual.compiled_rule import SectorRule, first_rule, probes, settle
 from holokern.dual.compiled_table import Table
-from holokern.dual.panels import Array
 from holokern.errors import PrecisionLost
+from holokern.numeric.panels import Array
 
 __all__ = ["wave_series"]
 

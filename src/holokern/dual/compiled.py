@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 from holokern.activation import activation as as_activation
-from holokern.dual.compiled_hinged import hinged
-from holokern.dual.compiled_pieces import pieces_of
+from holokern.dual.closed.hinged import hinged
+from holokern.dual.closed.hinges import pieces_of
 from holokern.dual.compiled_rule import SectorRule, settled_rule
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes, enough_terms, tables_of
+from holokern.dual.compiled_table import enough_terms, tables_of
 from holokern.dual.compiled_tensors import CompiledDual, chebyshev_basis
-from holokern.dual.gauss import legendre_rule
-from holokern.dual.panels import Array
 from holokern.dual.store import stored
 from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array
 
 __all__ = ["breaks_away", "cannot_compile", "compile_dual", "compiled", "homogeneity"]
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
 from holokern.dual.compiled_tensors import CompiledDual
-from holokern.dual.panels import Array
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 
 __all__ = ["WHOLE", "Block", "Factors", "LocalDual", "localise"]
 

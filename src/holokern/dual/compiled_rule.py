@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holokern.dual.compiled_table import Table
-from holokern.dual.gauss import legendre_rule
-from holokern.dual.panels import Array
 from holokern.errors import PrecisionLost
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array
 
 __all__ = ["SectorRule", "first_rule", "probes", "settle", "settled_rule"]
 

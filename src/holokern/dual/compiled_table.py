@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.pairing import Side
-from holokern.dual.panels import Array
-from holokern.dual.profile import HALF_RANGE, profile_of
+from holokern.dual.quadrature.pairing import Side
+from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
 from holokern.errors import PrecisionLost
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 
-__all__ = ["Table", "chebyshev_matrix", "chebyshev_nodes", "enough_terms", "tables_of", "tabulate"]
+__all__ = ["Table", "enough_terms", "tables_of", "tabulate"]
 
 _DEGREE = 15
 _TAIL = 4e-14
@@ -23,35 +24,6 @@ _SHORT = 8
 _MOST_PARTS = 16
 _NEGLIGIBLE = 2e-16
 _MOST_PANELS = 1 << 17
-
-
-def chebyshev_nodes(count: int) -> Array:
-    """The Chebyshev points of the first kind, increasing.
-
-    Examples
-    --------
-    >>> chebyshev_nodes(3).round(6).tolist()
-    [-0.866025, 0.0, 0.866025]
-    """
-    # As sines they are antisymmetric to the last bit.
-    return np.asarray(np.sin(np.pi * (2 * np.arange(count) + 1 - count) / (2 * count)))
-
-
-@lru_cache(maxsize=128)
-def chebyshev_matrix(count: int) -> Array:
-    """From values at `chebyshev_nodes` to coefficients of the T_m.
-
-    Examples
-    --------
-    >>> (abs(chebyshev_matrix(3) @ chebyshev_nodes(3) ** 2)).round(12).tolist()
-    [0.5, 0.0, 0.5]
-    """
-    # Angles as whole multiples of π/(2·count), reduced exactly.
-    turns = np.outer(np.arange(count), 2 * np.arange(count)[::-1] + 1) % (4 * count)
-    matrix = 2.0 / count * np.cos(np.pi * turns / (2 * count))
-    matrix[0] /= 2
-    matrix.setflags(write=False)
-    return np.asarray(matrix)
 
 
 def tabulate(function: Callable[[Array], Array], limit: float, label: str) -> Table:

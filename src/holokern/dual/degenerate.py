@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.pairing import Moments, Resolution, Side, conditional, diagonal, pair
-from holokern.dual.panels import Array
-from holokern.dual.profile import Profile, germ, profile_of
-from holokern.dual.quadrature import FINE, Estimate, joint_density, refine
+from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
+from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
+from holokern.dual.quadrature.profile import Profile, germ, profile_of
 from holokern.dual.unbounded import infinite_slope_sign
+from holokern.numeric.panels import Array
 
 __all__ = ["is_degenerate", "limits"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from holokern.activation import activation as as_activation
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, covariances
-from holokern.dual.panels import Array
-from holokern.dual.quadrature import Estimate, norms
+from holokern.dual.quadrature.method import Estimate, norms
 from holokern.dual.registry import method_named, methods
 from holokern.dual.unbounded import not_square_integrable
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, NotHolonomic, PrecisionLost, TooLarge, Unsupported
+from holokern.numeric.panels import Array
 
 __all__ = ["dual"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.panels import Array
 from holokern.errors import BadInput
+from holokern.numeric.panels import Array
 
 __all__ = ["Covariances", "angle_of", "covariances"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holokern.dual.panels import Array
 from holokern.errors import UnknownName, Unsupported
+from holokern.numeric.panels import Array
 
 __all__ = ["Method", "method_named", "methods", "register"]
 

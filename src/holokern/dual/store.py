@@ -74,7 +74,7 @@ def _sources() -> str:
     package = Path(__file__).parent
     digest = hashlib.sha256(np.__version__.encode())
     for folder in (package, package.parent / "activation"):
-        for source in sorted(folder.glob("*.py")):
+        for source in sorted(folder.rglob("*.py")):
             digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

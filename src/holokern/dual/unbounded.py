@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from holokern.activation.local import LocalSeries
-from holokern.activation.pieces import pieces_of
-from holokern.dual.panels import Array
+from holokern.activation.ring.expansions import LocalSeries
+from holokern.activation.ring.pieces import pieces_of
 from holokern.errors import HolokernError
+from holokern.numeric.panels import Array
 
 __all__ = ["Growing", "growing_breaks", "infinite_slope_sign", "not_square_integrable"]
 

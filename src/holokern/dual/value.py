@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from holokern.dual.panels import Array
+from holokern.numeric.panels import Array
 
 __all__ = ["DualValue"]
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.dual.compiled import compile_dual
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
 from holokern.model.kernel import Array
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 
 __all__ = ["Jet", "SmoothDual", "smooth_dual"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from holokern.dual.compiled_angles import ARCSINE
-from holokern.dual.panels import Array
+from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.panels import Array
 
 __all__ = ["ARCSINE", "unit_vectors"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from holokern.dual.compiled import compile_dual
 from holokern.dual.compiled_factors import localise
-from holokern.dual.quadrature import norms
+from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, Unsupported
 from holokern.network.array_layer import ArrayLayer, Pairs, limits_at_zero, safe_root
 from holokern.network.plan import LayerSpec

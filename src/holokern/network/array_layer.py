@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from holokern.dual.compiled_factors import Factors, LocalDual
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
-from holokern.dual.initial import hermite_moments
-from holokern.dual.panels import Array
-from holokern.dual.profile import germ
+from holokern.dual.methods.initial import hermite_moments
+from holokern.dual.quadrature.profile import germ
 from holokern.network.plan import LayerSpec
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 
 __all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "limits_at_zero", "safe_root"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holokern.blas import one_thread
-from holokern.dual.panels import Array
 from holokern.errors import BadInput
 from holokern.network.recursion import Among, Diagonals
 from holokern.network.tangent import require_tangent
+from holokern.numeric.blas import one_thread
+from holokern.numeric.panels import Array
 
 if TYPE_CHECKING:
     from holokern.network.network import Network

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.panels import Array
-from holokern.dual.profile import germ
+from holokern.dual.quadrature.profile import germ
+from holokern.numeric.panels import Array
 
 __all__ = ["LayerSpec", "Side", "side_of"]
 

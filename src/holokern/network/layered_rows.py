@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.panels import Array
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.plan import Points, plan_layers
 from holokern.network.tile_layer import TileLayer
+from holokern.numeric.panels import Array
 
 __all__ = ["LayeredRows", "first_tile"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from holokern.blas import one_thread
-from holokern.dual.panels import Array
 from holokern.errors import BadInput
 from holokern.network.angles import unit_vectors
+from holokern.numeric.blas import one_thread
+from holokern.numeric.panels import Array
 from holokern.progress import report
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holokern.activation import activation as as_activation
-from holokern.dual.panels import Array
-from holokern.dual.quadrature import norms
+from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput
 from holokern.network.array_dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.array_kernel import ArrayKernel
@@ -20,6 +19,7 @@ from holokern.network.plan import LayerSpec, Points
 from holokern.network.recursion import Among, Diagonals, diagonals, fill, layer_matrices
 from holokern.network.tangent import jumping, require_tangent
 from holokern.network.whole import scale_free
+from holokern.numeric.panels import Array
 
 __all__ = ["Network"]
 

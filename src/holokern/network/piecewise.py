@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from holokern.dual.closed.hinges import Pieces
+from holokern.dual.closed.wedge import WedgeSide
 from holokern.dual.compiled import breaks_away
-from holokern.dual.compiled_pieces import Pieces
-from holokern.dual.compiled_wedge import WedgeSide
-from holokern.dual.gauss import legendre_rule
-from holokern.dual.pairing import Side as Deviations
-from holokern.dual.pairing import distance
-from holokern.dual.panels import Array
-from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import quadrature
+from holokern.dual.quadrature.method import quadrature
+from holokern.dual.quadrature.pairing import Side as Deviations
+from holokern.dual.quadrature.pairing import distance
+from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import Unsupported
 from holokern.network.layer_spec import LayerSpec, Side
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array
 
 __all__ = ["DirectPlan", "PairwisePlan", "WedgePlan"]
 
@@ -78,7 +78,7 @@ class WedgePlan(PairwisePlan):
 
     def tile(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
         """Both 1 - k/(n₁n₂) and k̇ for a tile of angles."""
-        from holokern.dual.compiled_wedge_sums import wedge_tile
+        from holokern.dual.closed.wedge_sums import wedge_tile
 
         lost, slope = np.empty_like(theta), np.empty_like(theta)
         first, second = self.wedges[0].part(some), self.wedges[1].part(others)

@@ -10,20 +10,20 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.dual.closed.hinges import pieces_of
+from holokern.dual.closed.wedge import wedge_sides
 from holokern.dual.compiled import breaks_away, compile_dual, homogeneity
 from holokern.dual.compiled_factors import Block, LocalDual, localise
-from holokern.dual.compiled_pieces import pieces_of
 from holokern.dual.compiled_tensors import CompiledDual
-from holokern.dual.compiled_wedge import wedge_sides
-from holokern.dual.pairing import Side as Deviations
-from holokern.dual.pairing import mean
-from holokern.dual.panels import Array
-from holokern.dual.profile import profile_of
-from holokern.dual.quadrature import norms
+from holokern.dual.quadrature.method import norms
+from holokern.dual.quadrature.pairing import Side as Deviations
+from holokern.dual.quadrature.pairing import mean
+from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.network.angles import unit_vectors
 from holokern.network.layer_spec import LayerSpec, Side, side_of
 from holokern.network.piecewise import DirectPlan, PairwisePlan, WedgePlan
+from holokern.numeric.panels import Array
 
 __all__ = ["LayerPlan", "LayerSpec", "Plan", "Points", "Side", "plan_layers"]
 

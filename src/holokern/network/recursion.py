@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern import progress
-from holokern.blas import one_thread
 from holokern.dual.compiled import homogeneity
-from holokern.dual.panels import Array
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.layered_rows import LayeredRows, first_tile
 from holokern.network.plan import Points, plan_layers
@@ -27,6 +25,8 @@ from holokern.network.tile_layer import TileLayer
 from holokern.network.whole import Scope
 from holokern.network.whole_cells import Cells, cells_of
 from holokern.network.whole_rows import WholeRows
+from holokern.numeric.blas import one_thread
+from holokern.numeric.panels import Array
 
 __all__ = ["Among", "Diagonals", "diagonals", "fill", "layer_matrices"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from holokern.dual.compiled_factors import WHOLE, Block
-from holokern.dual.panels import Array
 from holokern.network.piecewise import PairwisePlan
 from holokern.network.plan import LayerPlan, Plan
+from holokern.numeric.panels import Array
 
 __all__ = ["TileLayer"]
 

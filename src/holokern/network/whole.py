@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from holokern import progress
 from holokern.dual.compiled import breaks_away, homogeneity
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
-from holokern.dual.panels import Array
 from holokern.errors import PrecisionLost
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.whole_samples import Track, samples
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 
 __all__ = ["Boxes", "Scope", "boxes_of", "measured_error", "scale_free"]
 

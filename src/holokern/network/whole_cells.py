@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual.compiled_factors import narrowing
-from holokern.dual.panels import Array
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.whole import Boxes, Scope, boxes_of
+from holokern.numeric.panels import Array
 
 __all__ = ["CellSide", "Cells", "cells_of"]
 

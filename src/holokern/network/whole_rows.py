@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.panels import Array
 from holokern.network.layer_spec import LayerSpec
 from holokern.network.layered_rows import LayeredRows
 from holokern.network.plan import Points
 from holokern.network.whole_cells import Cells, CellSide
+from holokern.numeric.panels import Array
 
 __all__ = ["WholeRows"]
 

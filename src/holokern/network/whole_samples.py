@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.dual.bulk import bulk
-from holokern.dual.pairing import Side, diagonal
-from holokern.dual.panels import Array
-from holokern.dual.profile import profile_of
+from holokern.dual.quadrature.pairing import Side, diagonal
+from holokern.dual.quadrature.profile import profile_of
 from holokern.network.layer_spec import LayerSpec
+from holokern.numeric.panels import Array
 
 __all__ = ["Track", "samples"]
 

@@ -12,12 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings
-from holokern.paper.problem import Array, Problem
-from holokern.paper.table import Cell, Table
-from holokern.progress import report
-from holokern.transport.least_squares import (
+from holokern.hgm.least_squares import (
     Basis,
     ChebyshevBasis,
     Constraint,
@@ -26,6 +21,11 @@ from holokern.transport.least_squares import (
     fit_system,
     gauss_nodes,
 )
+from holokern.paper.chart import Chart, Series
+from holokern.paper.findings import Findings
+from holokern.paper.problem import Array, Problem
+from holokern.paper.table import Cell, Table
+from holokern.progress import report
 from holokern.weyl import weyl_algebra
 
 __all__ = ["fit_in_angle", "fit_in_x", "hie_relu", "relu_integral"]

@@ -9,14 +9,14 @@ import numpy as np
 
 from holokern.activation import activation
 from holokern.dual import dual
-from holokern.dual.all_at_once import run_through
+from holokern.dual.methods.all_at_once import run_through
+from holokern.hgm.ordering import clusters, length_of, order_of, resampled
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings
 from holokern.paper.numbers import PATH, PATH_SCIPY
 from holokern.paper.problem import Array, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
-from holokern.transport.ordering import clusters, length_of, order_of, resampled
 
 __all__ = ["exact_integral", "path", "path_points"]
 

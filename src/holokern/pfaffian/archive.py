@@ -13,12 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from holokern.activation.constants import ExactReal, Opaque, exact
+from holokern.activation.values.constants import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import write_atomically
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import weyl_algebra
-from holokern.weyl.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 __all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
 

@@ -50,7 +50,7 @@ def code_version() -> str:
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for folder in (package, package.parent / "weyl"):
-        for source in sorted(folder.glob("*.py")):
+        for source in sorted(folder.rglob("*.py")):
             digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
-from holokern.pfaffian.derivation import derive, height, read_operators
+from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Operator
@@ -145,7 +145,7 @@ def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:
     if not system.is_flat():
         raise CheckFailed(f"the derived system of rank {system.rank} is not integrable; please report this bug")
     if left.function is not None and right.function is not None:
-        from holokern.pfaffian.numeric import check_against_numbers
+        from holokern.pfaffian.check.against_numbers import check_against_numbers
 
         check_against_numbers(system, left.function, right.function)
 

@@ -10,7 +10,7 @@ from flint import arb, arb_mat
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
-from holokern.weyl.fractions import RationalFunction
+from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["CompiledMatrices", "ball", "split_off"]
 
@@ -106,7 +106,7 @@ def ball(value: object) -> Any:
     """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):
         return value
-    from holokern.weyl.algebra import rational
+    from holokern.weyl.algebra.weyl_algebra import rational
 
     try:
         return arb(rational(value))

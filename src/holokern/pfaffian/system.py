@@ -16,10 +16,10 @@ from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_name
 from holokern.pfaffian.evaluation import CompiledMatrices, split_off
 from holokern.pfaffian.gauge import Matrix, gauge_transform, multiply, read_matrix
 from holokern.weyl import Operator
-from holokern.weyl.fractions import FunctionField, RationalFunction
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 if TYPE_CHECKING:
-    from holokern.pfaffian.scalar_ode import CurveSystem
+    from holokern.pfaffian.scalar.scalar_ode import CurveSystem
 
 __all__ = ["PfaffianSystem"]
 
@@ -134,15 +134,15 @@ class PfaffianSystem:
         >>> pfaffian(operator="u^2*(D^2 + 1)", cache=False).apparent_singularities
         (S12^2 + S11*S22,)
         """
-        from holokern.pfaffian.derivation import present
-        from holokern.pfaffian.locus import expected_locus
+        from holokern.pfaffian.derivation.by_stein import present
+        from holokern.pfaffian.derivation.locus import expected_locus
 
         genuine = expected_locus(present(*self.annihilators, self._system), self.field)
         return tuple(factor for factor in self.singular_locus if factor.numerator not in genuine)
 
     def is_flat(self) -> bool:
         """Whether the system is integrable, by a checker that shares no code with the derivation."""
-        from holokern.pfaffian.flatness import is_flat
+        from holokern.pfaffian.check.flatness import is_flat
 
         return is_flat(self)
 
@@ -150,7 +150,7 @@ class PfaffianSystem:
 
     def change_basis(self, basis: object) -> PfaffianSystem:
         """The system of the vector with the given basis, e.g. ``"1, a*b, a^2*b^2"`` or ``"1, d12"``."""
-        from holokern.pfaffian.derivation import derive
+        from holokern.pfaffian.derivation.by_stein import derive
 
         elements = read_basis(basis, self._system)
         return replace(derive(*self.annihilators, self._system, elements), scale=self.scale)
@@ -167,7 +167,7 @@ class PfaffianSystem:
             )
         if target == self._system and basis is None:
             return self
-        from holokern.pfaffian.derivation import derive
+        from holokern.pfaffian.derivation.by_stein import derive
 
         elements = None if basis is None else read_basis(basis, target)
         return replace(derive(*self.annihilators, target, elements), scale=self.scale)
@@ -186,7 +186,7 @@ class PfaffianSystem:
 
     def restrict(self, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:
         """The system along a rational curve, from which scalar ODEs follow."""
-        from holokern.pfaffian.scalar_ode import restrict
+        from holokern.pfaffian.scalar.scalar_ode import restrict
 
         return restrict(self, curve, parameter)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holokern.weyl.fractions import RationalFunction, polynomial_latex
-from holokern.weyl.printing import latex_name
+from holokern.weyl.algebra.printing import latex_name
+from holokern.weyl.rational.fractions import RationalFunction, polynomial_latex
 
 __all__ = ["latex", "latex_polynomial", "text"]
 

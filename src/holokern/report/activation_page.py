@@ -13,8 +13,8 @@ import numpy as np
 from holokern import progress
 from holokern.activation import activation as as_activation
 from holokern.dual import dual
-from holokern.dual.panels import Array
 from holokern.errors import HolokernError
+from holokern.numeric.panels import Array
 from holokern.paper.experiments import machine
 from holokern.paper.table import Table
 from holokern.report.algebra_section import algebra_section, closed_form_section, formula, refusal

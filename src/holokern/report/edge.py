@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.dual.panels import Array
+from holokern.numeric.panels import Array
 from holokern.report.value_tables import Sigma
 
 __all__ = ["EdgePart", "edge_of_chaos"]

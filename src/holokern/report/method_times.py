@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 
 from holokern.dual import dual
-from holokern.dual.panels import Array
 from holokern.errors import HolokernError
+from holokern.numeric.panels import Array
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from holokern.activation import activation as as_activation
 from holokern.dual import dual
-from holokern.dual.gauss import legendre_rule
-from holokern.dual.pairing import Side
-from holokern.dual.panels import Array
-from holokern.dual.profile import HALF_RANGE, profile_of
+from holokern.dual.quadrature.pairing import Side
+from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array
 
 __all__ = ["series_values", "spectrum"]
 

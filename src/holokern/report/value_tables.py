@@ -17,10 +17,10 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
 from holokern.dual import dual
-from holokern.dual.compiled_table import chebyshev_matrix, chebyshev_nodes
-from holokern.dual.panels import Array
-from holokern.dual.quadrature import norms
+from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
 from holokern.progress import report
 from holokern.report.spectrum import series_values, spectrum
 

@@ -1,24 +1,24 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
-from holokern.weyl.algebra import WeylAlgebra, weyl_algebra
-from holokern.weyl.bfunction import BFunction, b_function, bernstein_sato
-from holokern.weyl.certificate import membership_certificate
-from holokern.weyl.checker import check_groebner_basis, check_membership
-from holokern.weyl.fourier import fourier_transform, inverse_fourier_transform
-from holokern.weyl.ideal import LeftIdeal
-from holokern.weyl.integration import integration_ideal, integration_module
-from holokern.weyl.koyama_takemura import (
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
+from holokern.weyl.algebra.symbols import SymbolIdeal
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.groebner.certificate import membership_certificate
+from holokern.weyl.groebner.checker import check_groebner_basis, check_membership
+from holokern.weyl.modules.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl.modules.fourier import fourier_transform, inverse_fourier_transform
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.integration import integration_ideal, integration_module
+from holokern.weyl.modules.koyama_takemura import (
     gaussian_integral_algebra,
     koyama_takemura_ideal,
     koyama_takemura_ideal_of_product,
 )
-from holokern.weyl.operator import Operator
-from holokern.weyl.orders import Order, elimination, grevlex, lex, weight_order
-from holokern.weyl.rational import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational_ideal import RationalIdeal, rational_extension
-from holokern.weyl.restriction import RestrictionModule, restriction_ideal, restriction_module
-from holokern.weyl.symbols import SymbolIdeal
-from holokern.weyl.univariate import UnivariateIdeal, weyl_closure
+from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
+from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 __all__ = [
     "BFunction",

@@ -1,0 +1,1 @@
+"""Activations and linear ODEs: annihilators, closure properties, solutions given by their ODE."""

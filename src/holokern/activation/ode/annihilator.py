@@ -1,0 +1,235 @@
+"""The whole annihilator in D₁ = Q⟨u, D⟩ of an activation as a distribution, δ-terms at its breaks included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import fmpq_poly
+
+from holokern.activation.ring.element import Element, FunctionMonomial
+from holokern.activation.ring.expansions import LocalSeries
+from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
+from holokern.activation.ring.quotient import Quotient, fraction, ratio
+from holokern.activation.ring.relation import D1, first_relation
+from holokern.activation.tree.constructors import Node
+from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
+from holokern.weyl import Operator
+from holokern.weyl.univariate.bernstein import bernstein_basis
+from holokern.weyl.univariate.operators import UnivariateIdeal, nullspace, row_of
+
+__all__ = [
+    "D1",
+    "Annihilator",
+    "annihilator_of",
+    "minimal_operator",
+    "right_coefficients",
+    "saturated_annihilator",
+    "whole_annihilator",
+]
+
+Column = tuple[int, ConstantMonomial, FunctionMonomial]
+
+
+@dataclass(frozen=True, slots=True)
+class Annihilator:
+    """The left ideal of all P in D₁ with Pτ = 0, where σ(u) = τ(``scale`` · u).
+
+    ``operators`` is its reduced Gröbner basis for the Bernstein degree (ties in favour of D), ``by_order`` the one for
+    the order that compares powers of D first.
+    """
+
+    operators: tuple[Operator, ...]
+    by_order: tuple[Operator, ...]
+    scale: ExactReal = ONE
+
+
+def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
+    """Generators of the ideal of all operators that kill the activation as a distribution.
+
+    Parameters
+    ----------
+    source : Node or Pieces
+        An expression tree, or its pieces.
+
+    Returns
+    -------
+    tuple of Operator
+        The reduced Gröbner basis for the Bernstein degree, in ``weyl_algebra("u", "D")``.  When the scale of
+        :func:`annihilator_of` is not 1 these operators kill τ, not σ.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> whole_annihilator(read_expression("Max(u, 0)"))
+    (u*D - 1,)
+    >>> whole_annihilator(read_expression("Heaviside(u)*sin(u)"))
+    (u*D^2 + u,)
+    """
+    return annihilator_of(source).operators
+
+
+def annihilator_of(source: Node | Pieces) -> Annihilator:
+    """The whole annihilator with its scale, see :class:`Annihilator`.
+
+    The operator P₀ of least order over Q(u) that kills every piece is found by linear algebra.  With r its order and n
+    the order of the first discontinuous derivative at a break b, P₀σ has δ-derivatives of order below r - n only, so
+    (u - b)^(r-n) P₀ kills σ near b.  Every other operator of the annihilator is a torsion element modulo the ideal
+    so obtained.  Hence that ideal is enlarged, at each irreducible factor q of its leading coefficient, by the torsion
+    elements Q with Qσ = 0; here Qσ = c δ_b, and c is the jump at b of Σ_{i>0} D^(i-1) (a_i σ) for Q = Σ D^i a_i.
+    When nothing is left to add, the ideal is the whole annihilator; without breaks it is the Weyl closure of P₀
+    [Tsai2000].
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> annihilator_of(read_expression("u*(1 + erf(u))")).by_order
+    (u^2*D^2 + 2*u^3*D - 2*u*D - 2*u^2 + 2, D^3 + 4*u*D^2 + 4*u^2*D - 4*u)
+    """
+    return _annihilator(pieces_of(source) if not isinstance(source, Pieces) else source)
+
+
+@lru_cache(maxsize=256)
+def _annihilator(pieces: Pieces) -> Annihilator:
+    return saturated_annihilator(minimal_operator(pieces.elements), pieces, pieces.scale)
+
+
+def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
+    """The whole annihilator from the operator of least order over Q(u) that kills all pieces.
+
+    Parameters
+    ----------
+    minimal : Operator
+        That operator.
+    function : Piecewise
+        The breaks, and the exact expansions there.
+    scale : ExactReal
+        Recorded in the result.
+    """
+    start = D1.one
+    u = D1.gen("u")
+    for point, n in zip(function.breaks, exact_jump_orders(function), strict=True):
+        if n is not None:
+            start = start * (u - D1(point)) ** max(minimal.order - n, 0)
+    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
+    return Annihilator(bernstein_basis(ideal), ideal.basis, scale)
+
+
+def minimal_operator(elements: tuple[Element, ...]) -> Operator:
+    """The primitive operator of least order over Q(u) that kills all elements, each constant component by itself.
+
+    Examples
+    --------
+    >>> minimal_operator((Element.rational(Quotient.variable()),))
+    u*D - 1
+    """
+    return first_relation(_derivatives(elements))
+
+
+def _derivatives(elements: tuple[Element, ...]) -> Iterator[dict[Column, Quotient]]:
+    current = list(elements)
+    while True:
+        yield {
+            (i, constant, monomial): c
+            for i, element in enumerate(current)
+            for (constant, monomial), c in element.terms.items()
+        }
+        current = [element.derivative() for element in current]
+
+
+class _Jumps:
+    """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
+
+    def __init__(self, pieces: Piecewise) -> None:
+        self.pieces = pieces
+        self.known: dict[int, tuple[int, LocalSeries, LocalSeries]] = {}
+
+    def harmless(self, q: Any, candidates: list[Operator]) -> list[Operator]:
+        """Independent combinations of the candidates (whose qQσ is 0) with Qσ = 0."""
+        if q.degree() > 1:
+            return candidates
+        point = -fraction(q[0]) / fraction(q[1])
+        if point not in self.pieces.breaks:
+            return candidates
+        index = self.pieces.breaks.index(point)
+        values = [self.delta(index, operator) for operator in candidates]
+        keys = list({key: None for value in values for key in value.terms})
+        if not keys:
+            return candidates
+        rows = [[ratio(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
+        result = []
+        for vector in nullspace(rows):
+            total = D1.zero
+            for c, operator in zip(vector, candidates, strict=True):
+                if c != 0:
+                    total = total + operator * D1(c)
+            result.append(total)
+        return result
+
+    def delta(self, index: int, operator: Operator) -> ExactReal:
+        """The coefficient c in Qσ = c δ: the jump of Σ_{i>0} D^(i-1) (a_i σ) with Q = Σ D^i a_i."""
+        point = self.pieces.breaks[index]
+        left, right = self._expansions(index, operator.order)
+        total = exact(0)
+        for i, a in enumerate(right_coefficients(operator)):
+            if i == 0 or a == 0:
+                continue
+            shifted = a(fmpq_poly([ratio(point), 1]))
+            total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
+        return total
+
+    def _expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+        known = self.known.get(index)
+        if known is None or known[0] < order:
+            known = (order, *self.pieces.expansions(index, order))
+            self.known[index] = known
+        return known[1], known[2]
+
+
+def right_coefficients(operator: Operator) -> list[Any]:
+    """The a_i of Σ a_i'(u) D^i = Σ D^i a_i(u), by a D^i = Σ_k (-1)^k C(i,k) D^(i-k) a^(k)."""
+    rows = row_of(operator)
+    result = [fmpq_poly()] * len(rows)
+    for i, a in enumerate(rows):
+        binomial, derivative = 1, a
+        for k in range(i + 1):
+            result[i - k] = result[i - k] + (-1) ** k * binomial * derivative
+            binomial = binomial * (i - k) // (k + 1)
+            derivative = derivative.derivative()
+    return result
+
+
+def _constant_term(a: Any, series: LocalSeries, side: int, n: int) -> ExactReal:
+    """The constant term in s of D^n (a(t) · series), t = side · s; the other singular terms cancel in the limit."""
+    total = exact(0)
+    for i, c in enumerate(a.coeffs()):
+        if c == 0 or i > n:
+            continue
+        value = series.get((Fraction(n - i), 0))
+        if value:
+            factor = fraction(c) * side ** (i + n)
+            for k in range(2, n + 1):
+                factor *= k
+            total = total + value * factor
+        for k in range(1, max((k for _, k in series), default=0) + 1):
+            value = series.get((Fraction(n - i), k))
+            if value:
+                total = total + value * (fraction(c) * side ** (i + n) * _log_derivative(n, k))
+    return total
+
+
+def _log_derivative(n: int, k: int) -> Fraction:
+    """The constant term of (d/ds)^n of s^n log(s)^k."""
+    # (d/ds) s^m log^k = m s^(m-1) log^k + k s^(m-1) log^(k-1), applied for m = n, n-1, …, 1
+    row = {k: Fraction(1)}
+    for m in range(n, 0, -1):
+        following: dict[int, Fraction] = {}
+        for power, c in row.items():
+            following[power] = following.get(power, Fraction(0)) + m * c
+            if power:
+                following[power - 1] = following.get(power - 1, Fraction(0)) + power * c
+        row = following
+    return row.get(0, Fraction(0))

@@ -1,0 +1,393 @@
+"""Activations given by a linear ODE and the data that fixes the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, factorial, inf
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from holokern.activation.named import read_rational
+from holokern.activation.ode.annihilator import D1, right_coefficients, saturated_annihilator
+from holokern.activation.ode.branches import Branch, read_branches
+from holokern.activation.ode.closure import affine_operator, derivative_operator
+from holokern.activation.ode.continuation import LinearOde
+from holokern.activation.ode.solution import Solution, solution
+from holokern.activation.ring.expansions import LocalSeries
+from holokern.activation.ring.quotient import fraction, ratio
+from holokern.activation.ring.relation import operator_from
+from holokern.activation.values.constants import ExactReal, exact
+from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
+from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
+from holokern.weyl import Operator
+from holokern.weyl.univariate.bernstein import bernstein_basis
+from holokern.weyl.univariate.operators import UnivariateIdeal, row_of
+
+__all__ = ["OdeActivation", "assembled", "ode_activation"]
+
+_CHECK_BITS = 256
+_JUMP_TERMS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class OdeActivation:
+    """A solution σ of linear ODEs with polynomial coefficients, on the whole line or piecewise; immutable.
+
+    Make one with :func:`ode_activation`.  ``operators`` generate the annihilator, ``branches`` hold the data.
+
+    Examples
+    --------
+    >>> resin = ode_activation("u*(D^2 + 1)", {(None, 0): 0, (0, None): {0: [0, 1]}})
+    >>> abs(resin(1.0) - 0.8414709848078965) < 1e-15, resin(-1.0)
+    (True, 0.0)
+    >>> resin.annihilator, resin.breaks, resin.jump_order
+    ((u*D^2 + u,), (Fraction(0, 1),), 1)
+    """
+
+    operators: tuple[Operator, ...]
+    branches: tuple[Branch, ...]
+    name: str | None = field(default=None, compare=False)
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    @property
+    def equation(self) -> Operator:
+        """The operator of least order over Q(u) in the annihilator, without content."""
+        return _equation(self.operators)
+
+    def solution(self, index: int, precision: int | None = None) -> Solution:
+        """The solution on branch number ``index``."""
+        if precision is None:
+            return solution(self.equation, self.branches[index])
+        return solution(self.equation, self.branches[index], precision)
+
+    def __call__(self, x: Any) -> Any:
+        """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32.
+
+        At a break it is the mean of both sides; NaN at NaN and at the infinities.
+        """
+        points = np.asarray(x)
+        if points.dtype.kind not in "fiu":
+            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
+        flat = points.astype(np.float64).ravel()
+        result = np.full_like(flat, np.nan)
+        weight = np.zeros_like(flat)
+        finite = np.isfinite(flat)
+        for index, branch in enumerate(self.branches):
+            low, high = (default if end is None else float(end) for end, default in _ends(branch))
+            here = finite & (flat >= low) & (flat <= high)
+            if here.any():
+                values = self.solution(index).floats(flat[here])
+                result[here] = np.where(weight[here] > 0, (result[here] + values) / 2, values)
+                weight[here] += 1
+        shaped = result.reshape(points.shape)
+        if points.dtype in (np.float32, np.float16):
+            shaped = shaped.astype(points.dtype)
+        return float(shaped) if points.ndim == 0 else shaped
+
+    def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
+        """A flint ball that contains σ at ``x``; proven by Cauchy's majorant in every Taylor step.
+
+        Raises
+        ------
+        Unsupported
+            When the data stands at a singular point of the equation, where the first step is not proven.
+
+        Examples
+        --------
+        >>> sine = ode_activation("D^2 + 1", {0: [0, 1]})
+        >>> sine.ball(2).overlaps(arb(2).sin()) and sine.ball(2).rel_accuracy_bits() > 100
+        True
+        """
+        with ctx.workprec(precision + 32):
+            point = Fraction(x) if isinstance(x, int | Fraction) else x
+            place = arb(ratio(point)) if isinstance(point, Fraction) else arb(point)
+            found = None
+            for index, branch in enumerate(self.branches):
+                low, high = (end if end is None else arb(ratio(end)) for end in (branch.low, branch.high))
+                if (low is not None and place < low) or (high is not None and place > high):
+                    continue
+                inside = (low is None or place >= low) and (high is None or place <= high)
+                if not inside:
+                    return arb.nan()
+                part = self.solution(index, precision + 32)
+                if not part.is_zero and not part.flow.is_ordinary(branch.point):
+                    raise Unsupported(f"the data at the singular point u = {branch.point} gives no proven ball")
+                value = part.state(point, 1)[0]
+                found = value if found is None else (found + value) / 2
+            return arb.nan() if found is None else found
+
+    # -- exact properties --------------------------------------------------------------------------------------------
+
+    @property
+    def annihilator(self) -> tuple[Operator, ...]:
+        """The reduced Gröbner basis of the annihilator for the Bernstein degree."""
+        return bernstein_basis(self.operators)
+
+    @property
+    def annihilator_scale(self) -> ExactReal | None:
+        """Always None: the operators kill σ itself."""
+        return None
+
+    @property
+    def is_holonomic(self) -> bool:
+        """Always True."""
+        return True
+
+    @property
+    def breaks(self) -> tuple[Fraction, ...]:
+        """The ends of the intervals of the data."""
+        return tuple(branch.low for branch in self.branches[1:] if branch.low is not None)
+
+    @property
+    def jump_order(self) -> int | None:
+        """The order of the first derivative that jumps at a break; None when none of the first 24 does."""
+        orders = []
+        for index in range(len(self.breaks)):
+            left, right = self.one_sided(index, _JUMP_TERMS)
+            jump = (
+                n for n, (a, b) in enumerate(zip(left, right, strict=True)) if not may_vanish(plus(a, scaled(b, -1)))
+            )
+            orders.append(next(jump, None))
+        return min((order for order in orders if order is not None), default=None)
+
+    @property
+    def parity(self) -> str | None:
+        """``"even"`` or ``"odd"`` when the operators and the data show it, else None."""
+        mirrored = self.scale(-1)
+        if UnivariateIdeal(D1, mirrored.operators) != UnivariateIdeal(D1, self.operators):
+            return None
+        if mirrored.branches == self.branches:
+            return "even"
+        return "odd" if mirrored.branches == (self * -1).branches else None
+
+    def one_sided(self, index: int, terms: int) -> tuple[list[Value], list[Value]]:
+        """Taylor coefficients at break number ``index`` from the left and the right."""
+        point = self.breaks[index]
+        sides = [self.solution(index + k, _CHECK_BITS) for k in (0, 1)]
+        return _taylor_at(sides[0], point, terms), _taylor_at(sides[1], point, terms)
+
+    def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+        """Exact expansions at a break in s = |u - break|, for data that stands at the break or is zero."""
+        result = []
+        for side, coefficients in zip((-1, 1), self.one_sided(index, order + 1), strict=True):
+            series: LocalSeries = {}
+            for n, c in enumerate(coefficients):
+                if not isinstance(c, ExactReal):
+                    raise Unsupported(
+                        f"the whole annihilator needs exact one-sided values at the break u = {self.breaks[index]}; "
+                        "give the data there"
+                    )
+                if c:
+                    series[Fraction(n), 0] = c * side**n
+            result.append(series)
+        return result[0], result[1]
+
+    # -- new activations ---------------------------------------------------------------------------------------------
+
+    @property
+    def derivative(self) -> OdeActivation:
+        """The classical derivative on each interval."""
+        branches = []
+        equation = derivative_operator(self.equation)
+        ode = LinearOde(row_of(equation))
+        for index, branch in enumerate(self.branches):
+            count = max(ode.determining_terms(branch.point), len(branch.values))
+            coefficients = self.solution(index).taylor(count + 1)
+            kept = tuple(scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients))[1:]
+            branches.append(Branch(branch.low, branch.high, branch.point, () if all(map(_is_zero, kept)) else kept))
+        return assembled(equation, tuple(branches))
+
+    def scale(self, c: object) -> OdeActivation:
+        """The activation σ(c·u), c a rational number that is not zero."""
+        factor = read_rational(c, "the scale")
+        if not factor:
+            raise BadInput("the scale of an activation must not be zero")
+        return self._substituted(factor, Fraction(0))
+
+    def shift(self, c: object) -> OdeActivation:
+        """The activation σ(u + c), c a rational number."""
+        return self._substituted(Fraction(1), read_rational(c, "the shift"))
+
+    def _substituted(self, a: Fraction, b: Fraction) -> OdeActivation:
+        branches = []
+        for branch in self.branches:
+            low, high = (None if end is None else (end - b) / a for end in (branch.low, branch.high))
+            low, high = (low, high) if a > 0 else (high, low)
+            values = tuple(scaled(y, a**n) for n, y in enumerate(branch.values))
+            branches.append(Branch(low, high, (branch.point - b) / a, values))
+        ordered = tuple(branches if a > 0 else reversed(branches))
+        return OdeActivation(tuple(affine_operator(op, a, b) for op in self.operators), ordered)
+
+    def __mul__(self, other: object) -> OdeActivation:
+        from holokern.activation.ode.arithmetic import multiply
+
+        return multiply(self, other)
+
+    def __add__(self, other: object) -> OdeActivation:
+        from holokern.activation.ode.arithmetic import add
+
+        return add(self, other)
+
+    def __radd__(self, other: object) -> OdeActivation:
+        return self + other
+
+    def __rmul__(self, other: object) -> OdeActivation:
+        return self * other
+
+    def __neg__(self) -> OdeActivation:
+        return self * -1
+
+    def __sub__(self, other: Any) -> OdeActivation:
+        return self.__add__(other * -1)
+
+    def __rsub__(self, other: object) -> OdeActivation:
+        return -self + other
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, self.operators))
+        return f"OdeActivation({self.name or shown!s:.200})"
+
+    def latex(self) -> str:
+        """The equations in LaTeX."""
+        return r",\quad ".join(f"\\left({operator.latex()}\\right) \\sigma = 0" for operator in self.operators)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+def ode_activation(
+    operator: object, values: object, *, whole: bool = False, check: bool = True, name: str | None = None
+) -> OdeActivation:
+    """The solution of ODEs that the data fixes, as an activation.
+
+    Parameters
+    ----------
+    operator : str, Operator or sequence of them
+        In u and D; together they are taken as the annihilator of σ.
+    values : mapping
+        The data, in the form that :mod:`holokern.activation.ode.branches` describes.
+    whole : bool
+        Enlarge the annihilator to all operators that kill σ: by the Weyl closure when σ has no break, else by the
+        exact jumps, which needs the data of both sides at each break (or zero there).
+    check : bool
+        Verify that the operators kill σ as a distribution, that is, that no δ-term is left at a break.
+    name : str, optional
+        How it prints.
+
+    Raises
+    ------
+    BadOperator
+        For operators that cannot be read, or the operator 0.
+    BadInput
+        For data that cannot be read, does not fix a solution or contradicts the equation.
+    CheckFailed
+        When an operator leaves a δ-term at a break.
+
+    Examples
+    --------
+    >>> bessel = ode_activation("u*D^2 + D + u", {0: [1, 0]})
+    >>> round(bessel(2.0), 12)
+    0.223890779141
+    >>> ode_activation("u*D - 1", {0: [0, 1]}, whole=True).annihilator
+    (u*D - 1, D^2)
+    """
+    given = [operator] if isinstance(operator, str | Operator) or not isinstance(operator, Iterable) else list(operator)
+    if not given:
+        raise BadOperator("expected at least one operator such as 'D^2 + 1'")
+    operators = tuple(_read_operator(item) for item in given)
+    if not any(operators):
+        raise NotHolonomic("the operator 0 kills every function, so it fixes none; give a non-zero operator")
+    result = OdeActivation(tuple(op for op in operators if op), read_branches(values), name)
+    for index in range(len(result.branches)):
+        result.solution(index)
+    if check:
+        _check_distribution(result)
+    if whole:
+        found = saturated_annihilator(result.equation, result)
+        result = OdeActivation(found.operators, result.branches, name)
+    return result
+
+
+def _read_operator(item: object) -> Operator:
+    if not isinstance(item, str | Operator):
+        raise BadOperator(f"expected an operator in u and D as text such as 'u*D - 1', got {type(item).__name__}")
+    return D1(item)
+
+
+def _check_distribution(function: OdeActivation) -> None:
+    """Raise when some operator leaves a δ-term: for Q = Σ D^i a_i that of δ^(j) is the jump of Σ (a_i σ)^(i-1-j)."""
+    terms = max(operator.order for operator in function.operators)
+    for index, point in enumerate(function.breaks):
+        left, right = function.one_sided(index, max(terms, 1))
+        jumps = [scaled(plus(b, scaled(a, -1)), factorial(n)) for n, (a, b) in enumerate(zip(left, right, strict=True))]
+        for operator in function.operators:
+            for j in range(operator.order):
+                total = _delta(operator, point, jumps, j)
+                if not may_vanish(total):
+                    size = float(total if isinstance(total, ExactReal) else total.middle)
+                    raise CheckFailed(
+                        f"the operator {operator} does not kill the distribution: it leaves {size:.6g} times "
+                        f"derivative {j} of delta at u = {point}; multiply it by a power of (u - {point}) or correct "
+                        "the values"
+                    )
+
+
+def _delta(operator: Operator, point: Fraction, jumps: list[Value], j: int) -> Value:
+    total: Value = exact(0)
+    for i, a in enumerate(right_coefficients(operator)):
+        n = i - 1 - j
+        derivative = a
+        for k in range(n + 1):
+            factor = derivative(ratio(point)) * comb(n, k)
+            if factor != 0:
+                total = plus(total, scaled(jumps[n - k], fraction(factor)))
+            derivative = derivative.derivative()
+    return total
+
+
+@lru_cache(maxsize=256)
+def _equation(operators: tuple[Operator, ...]) -> Operator:
+    return operator_from(row_of(UnivariateIdeal(D1, operators).basis[0]))
+
+
+def assembled(equation: Operator, branches: tuple[Branch, ...]) -> OdeActivation:
+    """The activation with the whole annihilator when the data at its breaks is exact, else with a sufficient one."""
+    plain = OdeActivation((equation,), branches)
+    try:
+        return OdeActivation(saturated_annihilator(equation, plain).operators, branches)
+    except Unsupported:
+        factor = D1.one
+        for point in plain.breaks:
+            factor = factor * (D1.gen("u") - D1(point)) ** equation.order
+        return OdeActivation((factor * equation,), branches)
+
+
+def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
+    """Taylor coefficients at any point of the closed interval: exact constants where the data allows, else balls."""
+    if part.is_zero or point == part.branch.point:
+        return [as_value(c) for c in part.taylor(max(terms, len(part.branch.values)))[:terms]]
+    if not part.flow.is_ordinary(point):
+        raise Unsupported(
+            f"the equation is singular at u = {point}, so the values there are unknown; give the data at u = {point} "
+            "if the solution is analytic there, or write the activation as an expression"
+        )
+    with ctx.workprec(_CHECK_BITS):
+        state = part.state(point, part.flow.order)
+        first = [y / factorial(i) for i, y in enumerate(state)]
+        known = part.flow.series(point, first, max(terms, len(first)), lambda y, c: y * arb(c))
+    assert known is not None
+    return [as_value(c) for c in known[:terms]]
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, ExactReal) and not value
+
+
+def _ends(branch: Branch) -> tuple[tuple[Fraction | None, float], tuple[Fraction | None, float]]:
+    return (branch.low, -inf), (branch.high, inf)

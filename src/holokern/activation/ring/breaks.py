@@ -1,0 +1,328 @@
+"""Where an expression may change its formula: roots of everything that a case, a root or a logarithm depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import cmp_to_key
+from itertools import combinations, pairwise
+from math import lcm
+from typing import Any, TypeAlias
+
+from flint import fmpq_poly
+
+from holokern.activation.ring.construct import element_of
+from holokern.activation.ring.element import Element
+from holokern.activation.ring.expansions import expand
+from holokern.activation.ring.quotient import Quotient, fraction, ratio
+from holokern.activation.ring.taylor import ball_at
+from holokern.activation.tree.constructors import (
+    Call,
+    Condition,
+    Node,
+    Number,
+    Power,
+    Relation,
+    children,
+    is_constant,
+    subtract,
+    walk,
+)
+from holokern.activation.tree.resolve import CHOICES, resolve
+from holokern.activation.values.constant_values import function_value, polynomial_root
+from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
+from holokern.errors import HolokernError, NotHolonomic
+
+__all__ = ["Break", "break_candidates", "samples"]
+
+Break: TypeAlias = Fraction | ExactReal | float
+"""A Fraction, an irrational exact constant, or a float for a root that was found numerically only."""
+
+_GRID = 2_400
+_REACH = 60
+_MAX_NUMERICAL = 60
+_MAX_DENOMINATOR = 1000
+_ODD_INCREASING = ("tanh", "sinh", "erf", "erfi", "atan", "asinh")
+# an unlikely ratio, so that a sample is not a root or pole of what somebody typed
+_SPLIT = Fraction(2027, 4099)
+
+
+def break_candidates(node: Node | Condition) -> list[Break]:
+    """All points where the formula of ``node`` may change, sorted; there may be harmless extra ones.
+
+    Raises
+    ------
+    NotHolonomic
+        When there are infinitely many, as for Max(sin(u), 0).
+    """
+    found: list[Break] = []
+    for child in children(node):
+        if not is_constant(child):
+            found += break_candidates(child)
+    for switch in _switches(node):
+        inner = merged(break_candidates(switch))
+        for low, high, sample in intervals(inner):
+            found += (point for point in _roots(resolve(switch, sample), sample) if _inside(point, low, high))
+    return merged(found)
+
+
+def samples(breaks: Iterable[Break]) -> list[Fraction]:
+    """One rational point in each open interval between the sorted breaks."""
+    return [sample for _, _, sample in intervals(list(breaks))]
+
+
+def intervals(breaks: list[Break]) -> Iterator[tuple[Break | None, Break | None, Fraction]]:
+    """The open intervals between breaks, as (low, high, sample point)."""
+    ends: list[Break | None] = [None, *breaks, None]
+    for low, high in pairwise(ends):
+        yield low, high, _between(low, high)
+
+
+def comparable(point: Break) -> ExactReal:
+    """A break as an exact constant; a float stands for itself."""
+    return point if isinstance(point, ExactReal) else exact(Fraction(point))
+
+
+def merged(points: Iterable[Break]) -> list[Break]:
+    """Sorted, without repetitions; exact points win over floats next to them."""
+    kept: list[Break] = []
+    exact_first = sorted(points, key=lambda point: isinstance(point, float))
+    for point in exact_first:
+        tidy: Break = point
+        if isinstance(point, ExactReal) and point.rational is not None:
+            tidy = point.rational
+        if not any(_same(tidy, other) for other in kept):
+            kept.append(tidy)
+    return sorted(kept, key=cmp_to_key(_compare))
+
+
+def _compare(a: Break, b: Break) -> int:
+    return (comparable(a) - comparable(b)).sign()
+
+
+def _same(a: Break, b: Break) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return abs(float(a) - float(b)) <= 1e-12 * max(1.0, abs(float(a)))
+    return comparable(a) == comparable(b)
+
+
+def _between(low: Break | None, high: Break | None) -> Fraction:
+    if low is None and high is None:
+        return _SPLIT
+    if low is None or high is None:
+        end = float(high if low is None else low)  # type: ignore[arg-type]
+        start = Fraction(round(end))
+        return start - 1 - _SPLIT if low is None else start + 1 + _SPLIT
+    a, b = (point if isinstance(point, Fraction) else Fraction(float(point)) for point in (low, high))
+    return a + (b - a) * _SPLIT
+
+
+def _inside(point: Break, low: Break | None, high: Break | None) -> bool:
+    value = comparable(point)
+    return (low is None or value > comparable(low)) and (high is None or value < comparable(high))
+
+
+def _switches(node: Node | Condition) -> list[Node]:
+    """The expressions whose sign changes may change the formula of this very node."""
+    switches: list[Node] = []
+    match node:
+        case Call(name, args) if name in CHOICES:
+            switches = [subtract(a, b) for a, b in combinations(args, 2)] if name in ("Max", "Min") else [args[0]]
+        case Relation(left, _, right):
+            switches = [subtract(left, right)]
+        case Call("log", (argument,)):
+            switches = [argument]
+        case Power(base, Number(value)) if value.denominator != 1:
+            switches = [base]
+    return [_stripped(switch) for switch in switches if not is_constant(switch)]
+
+
+def _stripped(switch: Node) -> Node:
+    """An expression with the same sign: odd increasing functions keep the sign of their argument."""
+    while isinstance(switch, Call) and switch.name in _ODD_INCREASING:
+        switch = switch.args[0]
+    return switch
+
+
+# -- roots -----------------------------------------------------------------------------------------------------------
+
+
+def _roots(node: Node, sample: Fraction) -> list[Break]:
+    """The real zeros and poles of an expression without cases: exactly if the ring allows, else numerically."""
+    try:
+        element = element_of(node, sample)
+    except HolokernError:
+        return list(_numerical_roots(node))
+    exact_roots = _element_roots(element)
+    if exact_roots is not None:
+        return exact_roots
+    return [_snapped(element, point) for point in _numerical_roots(node)]
+
+
+def _snapped(element: Element, point: float) -> Break:
+    """The rational number next to a numerical root, if the element vanishes there exactly."""
+    near = Fraction(point).limit_denominator(_MAX_DENOMINATOR)
+    if abs(near - Fraction(point)) > Fraction(1, 10**12):
+        return point
+    try:
+        vanishes = all(e > 0 for e, _ in expand(element, near, 1, 0))
+    except HolokernError:
+        return point
+    return near if vanishes else point
+
+
+def _element_roots(element: Element) -> list[Break] | None:
+    if not element:
+        return []
+    parts = element.coefficients
+    if parts is not None:
+        return _coefficient_roots(parts)
+    if len(element.terms) == 1:
+        return _monomial_roots(element)
+    return _exponential_roots(element)
+
+
+def _coefficient_roots(parts: dict[ConstantMonomial, Quotient]) -> list[Break] | None:
+    """Roots of Σ constant · rational function."""
+    common = fmpq_poly([1])
+    for function in parts.values():
+        common = common * (function.den // common.gcd(function.den))
+    found = polynomial_roots(common)
+    if len(parts) == 1:
+        (function,) = parts.values()
+        return found + polynomial_roots(function.num)
+    rows: dict[int, ExactReal] = {}
+    for key, function in parts.items():
+        for i, c in enumerate((function.num * (common // function.den)).coeffs()):
+            rows[i] = rows.get(i, exact(0)) + ExactReal({key: fraction(c)})
+    rows = {i: c for i, c in rows.items() if c}
+    low, high = min(rows), max(rows)
+    if low:
+        found.append(Fraction(0))
+    degree = high - low
+    if degree == 0:
+        return found
+    if set(rows) == {low, high}:
+        return found + _binomial_roots(-rows[low] / rows[high], degree)
+    if degree == 2:
+        a, b, c = (rows.get(low + i, exact(0)) for i in (2, 1, 0))
+        discriminant = b * b - a * c * 4
+        if discriminant.sign() < 0:
+            return found
+        root = discriminant.to_power(Fraction(1, 2)) if discriminant else exact(0)
+        return [*found, (-b - root) / (a * 2), (-b + root) / (a * 2)]
+    return None
+
+
+def _binomial_roots(value: ExactReal, degree: int) -> list[Break]:
+    """The real solutions of x^degree = value, value not zero."""
+    sign = value.sign()
+    if sign < 0 and degree % 2 == 0:
+        return []
+    size = (value * sign).to_power(Fraction(1, degree))
+    return [-size, size] if degree % 2 == 0 else [size * sign]
+
+
+def polynomial_roots(polynomial: Any) -> list[Break]:
+    """The real roots of a polynomial over Q, exactly."""
+    found: list[Break] = []
+    for p, _ in polynomial.numer().factor()[1]:
+        balls = p.complex_roots() if p.degree() > 1 else [(None, 1)]
+        count = sum(1 for root, _ in balls if root is None or root.imag == 0)
+        found += [polynomial_root(p, index) for index in range(count)]
+    return found
+
+
+def _monomial_roots(element: Element) -> list[Break] | None:
+    """Zeros of a constant times a rational function times a function monomial."""
+    (((_, monomial), function),) = element.terms.items()
+    found = polynomial_roots(function.num) + polynomial_roots(function.den)
+    if monomial.wave or any(atom.kind in ("besselj", "airyai", "airyprime") for atom, _ in monomial.atoms):
+        raise _infinite("oscillates, so it changes sign infinitely often")
+    for atom, _ in monomial.atoms:
+        q = atom.argument
+        found += polynomial_roots(q.num) + polynomial_roots(q.den)
+        if atom.kind == "log":
+            found += polynomial_roots((q - 1).num)
+    return found
+
+
+def _exponential_roots(element: Element) -> list[Break] | None:
+    """Roots of a polynomial in y = exp(p) with rational coefficients: p = log y."""
+    exponents: list[Quotient] = []
+    for (constant, monomial), c in element.terms.items():
+        if constant or monomial.wave or monomial.atoms or c.rational is None:
+            return None
+        exponents.append(monomial.exponent)
+    base = next(p for p in exponents if p)
+    multiples = [(p / base).rational for p in exponents]
+    if None in multiples:
+        return None
+    scale = 1
+    for multiple in multiples:
+        assert multiple is not None
+        scale = lcm(scale, multiple.denominator)
+    powers = [int(multiple * scale) for multiple in multiples if multiple is not None]
+    low = min(powers)
+    coefficients = [Fraction(0)] * (max(powers) - low + 1)
+    if len(coefficients) > 200:
+        return None
+    for power, c in zip(powers, element.terms.values(), strict=True):
+        coefficients[power - low] = c.rational or Fraction(0)
+    found: list[Break] = []
+    polynomial = fmpq_poly([ratio(c) for c in coefficients])
+    for y in polynomial_roots(polynomial):
+        if comparable(y).sign() <= 0:
+            continue
+        level = function_value("log", comparable(y)) * scale
+        shifted = {key: Quotient.constant(-c) for key, c in level.terms.items()}
+        shifted[()] = shifted.get((), Quotient.constant(0)) + base
+        roots = _coefficient_roots(shifted)
+        if roots is None:
+            return None
+        found += roots
+    return found
+
+
+def _numerical_roots(node: Node) -> list[float]:
+    """Sign changes on a grid over [-60, 60], refined by bisection; floats, because they are not exact."""
+    points = [Fraction(2 * _REACH * k, _GRID) - _REACH + _SPLIT / _GRID for k in range(_GRID + 1)]
+    signs = [_sign(node, point) for point in points]
+    found: list[float] = []
+    for (a, sa), (b, sb) in pairwise(zip(points, signs, strict=True)):
+        if sa * sb < 0:
+            found.append(_bisected(node, a, b, sa))
+    if len(found) > _MAX_NUMERICAL or (_oscillates(node) and len(found) > 4):
+        raise _infinite("changes sign very often")
+    return found
+
+
+def _oscillates(node: Node) -> bool:
+    return any(
+        isinstance(part, Call) and part.name in ("sin", "cos", "tan", "besselj", "airyai") for part in walk(node)
+    )
+
+
+def _sign(node: Node, point: Fraction) -> int:
+    for bits in (53, 400):
+        value = ball_at(node, point, bits)
+        if value > 0 or value < 0:
+            return 1 if value > 0 else -1
+    return 0
+
+
+def _bisected(node: Node, a: Fraction, b: Fraction, sign: int) -> float:
+    for _ in range(60):
+        middle = (a + b) / 2
+        if _sign(node, middle) == sign:
+            a = middle
+        else:
+            b = middle
+    return 0.0 if abs(a) < 1e-15 else float(a)
+
+
+def _infinite(reason: str) -> NotHolonomic:
+    return NotHolonomic(
+        f"a case of the activation depends on a function that {reason}: infinitely many break points, and a holonomic "
+        'function has finitely many; use hk.dual(activation, ..., method="quadrature") or cut it off by Heaviside'
+    )

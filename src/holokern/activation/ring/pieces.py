@@ -1,0 +1,335 @@
+"""An activation as finitely many pieces: exact breaks and an element of the differential ring on each interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+from typing import Protocol
+
+from flint import fmpq_poly
+
+from holokern.activation.ring.breaks import (
+    Break,
+    break_candidates,
+    comparable,
+    intervals,
+    merged,
+    polynomial_roots,
+    samples,
+)
+from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, element_of
+from holokern.activation.ring.element import Element
+from holokern.activation.ring.expansions import LocalSeries, expand
+from holokern.activation.ring.taylor import taylor
+from holokern.activation.tree.constructors import Node, U, multiply, negate
+from holokern.activation.tree.parity import parity_by_rules
+from holokern.activation.tree.resolve import resolve
+from holokern.activation.tree.substitution import substitute
+from holokern.activation.values.constants import ExactReal, exact
+from holokern.errors import BadInput, HolokernError, Unsupported
+
+__all__ = [
+    "Pieces",
+    "Piecewise",
+    "exact_jump_orders",
+    "find_breaks",
+    "jump_order",
+    "jumps",
+    "parity",
+    "pieces_of",
+    "rescaled",
+]
+
+ONE = exact(1)
+_MAX_SMOOTHNESS = 256
+_NUMERICAL_ORDER = 12
+_NUMERICAL_BITS = 400
+
+
+class Piecewise(Protocol):
+    """What jumps are computed from: breaks, and expansions from both sides at each of them."""
+
+    @property
+    def breaks(self) -> tuple[Fraction, ...]:
+        """The breaks, increasing."""
+
+    def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+        """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The function σ(u) = τ(``scale`` · u), where τ equals ``elements[i]`` between ``breaks[i-1]`` and ``breaks[i]``.
+
+    The breaks are those of τ.  At each of them τ is not analytic, and elsewhere it is.  The scale is 1 unless
+    arguments such as √2·u or π·u need another one to become rational.
+    """
+
+    breaks: tuple[Fraction, ...]
+    elements: tuple[Element, ...]
+    scale: ExactReal = ONE
+
+    def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+        """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
+        point = self.breaks[index]
+        return expand(self.elements[index], point, -1, order), expand(self.elements[index + 1], point, 1, order)
+
+
+def pieces_of(tree: Node) -> Pieces:
+    """The exact pieces of an expression.
+
+    Raises
+    ------
+    NotHolonomic
+        When a piece satisfies no linear ODE with polynomial coefficients, or there are infinitely many breaks.
+    Unsupported
+        When arguments or breaks are irrational and no single scaling of u makes them rational.
+    BadInput
+        When the function is not real, not defined or not locally integrable somewhere.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import U, ZERO, add, call
+    >>> pieces_of(call("Max", U, ZERO)).breaks
+    (Fraction(0, 1),)
+    >>> pieces_of(add(call("Max", U, ZERO), call("Min", U, ZERO))).breaks
+    ()
+    """
+    result = _outcome(tree)
+    if isinstance(result, HolokernError):
+        raise result
+    return result[1]
+
+
+def rescaled(tree: Node) -> tuple[ExactReal, Node]:
+    """The scale κ and the expression τ with σ(u) = τ(κu) whose arguments and breaks are rational.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import Constant, call
+    >>> rescaled(call("sin", multiply(Constant("pi"), U)))[0]
+    pi
+    """
+    result = _outcome(tree)
+    if isinstance(result, HolokernError):
+        raise result
+    return result[1].scale, result[0]
+
+
+@lru_cache(maxsize=512)
+def _outcome(tree: Node) -> tuple[Node, Pieces] | HolokernError:
+    """The pieces or the error that says why there are none, remembered."""
+    try:
+        return tree, Pieces(*_rational_pieces(tree))
+    except IrrationalArgument as error:
+        first = error
+    except HolokernError as error:
+        return error
+    for kappa in first.candidates:
+        try:
+            other = substitute(tree, multiply(kappa.to_power(Fraction(-1)).as_tree(), U))
+            return other, Pieces(*_rational_pieces(other), kappa)
+        except HolokernError:
+            continue
+    return Unsupported(
+        f"{first}; exact algebra needs rational arguments and breaks, and no scaling of u gives them; {INSTEAD}"
+    )
+
+
+def _rational_pieces(tree: Node) -> tuple[tuple[Fraction, ...], tuple[Element, ...]]:
+    candidates = break_candidates(tree)
+    breaks: list[Fraction] = []
+    elements: list[Element] = []
+    for low, high, sample in intervals(candidates):
+        if low is not None:
+            breaks.append(_rational_break(low))
+        element = element_of(resolve(tree, sample), sample)
+        elements.append(element)
+        for pole in _poles(element):
+            value = comparable(pole)
+            if (low is None or value > comparable(low)) and (high is None or value < comparable(high)):
+                breaks.append(_rational_break(pole))
+                elements.append(element)
+    return _tidied(breaks, elements)
+
+
+def _rational_break(point: Break) -> Fraction:
+    if isinstance(point, Fraction):
+        return point
+    if isinstance(point, float):
+        raise Unsupported(f"the break near u = {point:.6g} is known numerically only; {INSTEAD}")
+    if point.rational is not None:
+        return point.rational
+    candidates: tuple[ExactReal, ...] = ()
+    if point.single is not None:
+        size = ExactReal({point.single[0]: Fraction(1)})
+        candidates = ((size if size.sign() > 0 else -size).to_power(Fraction(-1)),)
+    raise IrrationalArgument(f"the point u = {point} is irrational", candidates)
+
+
+def _poles(element: Element) -> list[Break]:
+    """The real points where a coefficient or an argument of the element has a pole."""
+    common = fmpq_poly([1])
+    for (_, monomial), c in element.terms.items():
+        for function in (c, *monomial.arguments()):
+            common = common * (function.den // common.gcd(function.den))
+    return merged(polynomial_roots(common))
+
+
+def _tidied(breaks: list[Fraction], elements: list[Element]) -> tuple[tuple[Fraction, ...], tuple[Element, ...]]:
+    """Merge pieces across points where the function is analytic; refuse what is not locally integrable."""
+    kept_breaks: list[Fraction] = []
+    kept = [elements[0]]
+    for point, element in zip(breaks, elements[1:], strict=True):
+        left, right = (expand(part, point, side, 0) for part, side in ((kept[-1], -1), (element, 1)))
+        for series in (left, right):
+            if any(e <= -1 for e, _ in series):
+                raise BadInput(f"the activation is not locally integrable at u = {point}; it needs finite integrals")
+        if element != kept[-1] or _is_singular(element, left, right, point):
+            kept_breaks.append(point)
+            kept.append(element)
+    return tuple(kept_breaks), tuple(kept)
+
+
+def _is_singular(element: Element, left: LocalSeries, right: LocalSeries, point: Fraction) -> bool:
+    """Whether an element that stands on both sides is not analytic at the point."""
+    if any(function.at(point) is None for _, monomial in element.terms for function in monomial.arguments()):
+        return True
+    return any(e < 0 or e.denominator != 1 or k for e, k in (*left, *right))
+
+
+# -- breaks, jumps and parity ----------------------------------------------------------------------------------------
+
+
+def find_breaks(tree: Node) -> tuple[Break, ...]:
+    """The points where σ is not analytic, sorted: Fractions, irrational constants, or floats if found numerically.
+
+    Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when the balls of
+    its one-sided derivatives up to order 12 prove a jump, and dropped otherwise.
+
+    Raises
+    ------
+    NotHolonomic
+        When there are infinitely many.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import U, call, multiply
+    >>> find_breaks(multiply(call("Heaviside", U), call("tanh", U)))
+    (Fraction(0, 1),)
+    """
+    result = _outcome(tree)
+    if not isinstance(result, HolokernError):
+        pieces = result[1]
+        if pieces.scale == 1:
+            return pieces.breaks
+        return tuple(_tidy_break(exact(point) / pieces.scale) for point in pieces.breaks)
+    return tuple(point for point, _ in _numerical_jumps(tree))
+
+
+def _tidy_break(point: ExactReal) -> Break:
+    return point if point.rational is None else point.rational
+
+
+def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
+    """The jumps of the n-th derivative of τ at the breaks, exactly.
+
+    Raises
+    ------
+    Unsupported
+        When a one-sided derivative is infinite.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import U, ZERO, call
+    >>> jumps(pieces_of(call("Max", U, ZERO)), 1)
+    (1,)
+    """
+    result = []
+    for index, point in enumerate(pieces.breaks):
+        left, right = pieces.expansions(index, n)
+        if any((e.denominator != 1 or e < 0 or k) and e < n + (k > 0) for e, k in (*left, *right)):
+            raise Unsupported(f"derivative {n} of the activation is infinite at u = {point}, so it has no jump there")
+        key = (Fraction(n), 0)
+        difference = right.get(key, exact(0)) - left.get(key, exact(0)) * (-1) ** n
+        for k in range(2, n + 1):
+            difference = difference * k
+        result.append(difference)
+    return tuple(result)
+
+
+def jump_order(tree: Node) -> int | None:
+    """The smallest n such that the n-th derivative is not continuous; None for a smooth function.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import U, ZERO, call
+    >>> jump_order(call("Heaviside", U)), jump_order(call("Max", U, ZERO)), jump_order(U)
+    (0, 1, None)
+    """
+    result = _outcome(tree)
+    if isinstance(result, HolokernError):
+        return min((order for _, order in _numerical_jumps(tree)), default=None)
+    return min((order for order in exact_jump_orders(result[1]) if order is not None), default=None)
+
+
+def exact_jump_orders(pieces: Piecewise) -> list[int | None]:
+    """For each break the order of the first derivative that is not continuous there; None if all are continuous."""
+    return [_jump_order_at(pieces, index) for index in range(len(pieces.breaks))]
+
+
+def _jump_order_at(pieces: Piecewise, index: int) -> int | None:
+    order = 4
+    while order <= _MAX_SMOOTHNESS:
+        left, right = pieces.expansions(index, order)
+        found = [max(ceil(e), 0) for e, k in (*left, *right) if e.denominator != 1 or e < 0 or k]
+        for n in range(order + 1):
+            key = (Fraction(n), 0)
+            if right.get(key, exact(0)) != left.get(key, exact(0)) * (-1) ** n:
+                found.append(n)
+                break
+        if found:
+            return min(found)
+        order *= 2
+    return None
+
+
+def _numerical_jumps(tree: Node) -> Iterator[tuple[Break, int]]:
+    """Breaks and jump orders of any expression, from balls of one-sided Taylor coefficients."""
+    candidates = break_candidates(tree)
+    sides = [resolve(tree, sample) for sample in samples(candidates)]
+    for point, (left, right) in zip(candidates, pairwise(sides), strict=True):
+        place = point if isinstance(point, Fraction) else comparable(point).ball(_NUMERICAL_BITS)
+        pair = [taylor(side, place, _NUMERICAL_ORDER + 1, _NUMERICAL_BITS) for side in (left, right)]
+        slack = 1e-9 if isinstance(point, float) else 0.0
+        for n, (a, b) in enumerate(zip(*pair, strict=True)):
+            if not (a.is_finite() and b.is_finite()) or abs(a - b) > slack:
+                yield point, n
+                break
+
+
+def parity(tree: Node) -> str | None:
+    """``"even"``, ``"odd"`` or None, exactly in the ring and by the rules of signs outside it.
+
+    The zero function counts as even.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.constructors import U, call
+    >>> parity(call("Abs", U)), parity(call("erf", U)), parity(call("exp", U)), parity(call("tanh", U))
+    ('even', 'odd', None, 'odd')
+    """
+    try:
+        original = pieces_of(tree)
+        mirrored = pieces_of(substitute(tree, negate(U)))
+    except HolokernError:
+        return parity_by_rules(tree)
+    if original.scale != mirrored.scale or original.breaks != mirrored.breaks:
+        return None
+    if original.elements == mirrored.elements:
+        return "even"
+    return "odd" if original.elements == tuple(-element for element in mirrored.elements) else None

@@ -1,0 +1,118 @@
+"""The first linear relation over Q(u) among vectors that come one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from flint import fmpq_poly, nmod_poly
+
+from holokern.activation.ring.quotient import Quotient
+from holokern.errors import TooLarge
+from holokern.weyl import Operator, weyl_algebra
+
+__all__ = ["D1", "first_relation", "operator_from"]
+
+#: The Weyl algebra in which annihilators of activations live.
+D1 = weyl_algebra("u", "D")
+
+_MAX_ORDER = 24
+_PRIME = 2305843009213693951
+_POINT = 1234567890123456787
+
+
+def first_relation(rows: Iterable[Mapping[Any, Quotient]]) -> Operator:
+    """The primitive operator Σ p_l D^l of least order with Σ p_l row_l = 0, if row_l is the l-th derivative.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Sparse vectors over Q(u); as many are read as the relation needs.
+    """
+    vectors = _up_to_the_relation(rows)
+    reduced: list[tuple[Hashable, dict[Any, Quotient], list[Quotient]]] = []
+    for order, vector in enumerate(vectors):
+        row = {key: c for key, c in vector.items() if c}
+        weights = [Quotient.constant(0)] * order + [Quotient.constant(1)]
+        for pivot, other, other_weights in reduced:
+            factor = row.get(pivot)
+            if factor is None:
+                continue
+            for key, c in other.items():
+                total = row[key] - factor * c if key in row else -(factor * c)
+                if total:
+                    row[key] = total
+                else:
+                    del row[key]
+            for i, c in enumerate(other_weights):
+                weights[i] = weights[i] - factor * c
+        if not row:
+            return _cleared(weights)
+        pivot = min(row, key=lambda key: row[key].num.degree() + row[key].den.degree())
+        inverse = 1 / row[pivot]
+        reduced.append((pivot, {key: c * inverse for key, c in row.items()}, [c * inverse for c in weights]))
+    raise AssertionError("a relation modulo a prime at a random point is one over Q(u), except with tiny probability")
+
+
+def _up_to_the_relation(rows: Iterable[Mapping[Any, Quotient]]) -> list[Mapping[Any, Quotient]]:
+    """The rows up to the first that depends on those before, found cheaply modulo a prime at one point.
+
+    Raises
+    ------
+    TooLarge
+        When the relation would have an order that nothing downstream could use.
+    """
+    taken: list[Mapping[Any, Quotient]] = []
+    echelon: list[tuple[Hashable, dict[Any, int]]] = []
+    for order, vector in enumerate(rows):
+        if order > _MAX_ORDER:
+            break
+        taken.append(vector)
+        row = {key: _residue(c) for key, c in vector.items()}
+        for pivot, other in echelon:
+            factor = row.get(pivot, 0)
+            if factor:
+                for key, c in other.items():
+                    row[key] = (row.get(key, 0) - factor * c) % _PRIME
+        pivot = next((key for key, c in row.items() if c), None)
+        if pivot is None and not any(row.values()):
+            return taken
+        inverse = pow(row[pivot], -1, _PRIME)
+        echelon.append((pivot, {key: c * inverse % _PRIME for key, c in row.items() if c}))
+    raise TooLarge(
+        f"the function solves no linear ODE of order at most {_MAX_ORDER}, and exact algebra stops there; simplify it "
+        'or use numbers: hk.dual(activation, ..., method="quadrature")'
+    )
+
+
+def _residue(function: Quotient) -> int:
+    """The value at a fixed large point modulo a prime."""
+    top, bottom = (int(nmod_poly(_integral(part), _PRIME)(_POINT)) for part in (function.num, function.den))
+    return top * pow(bottom, -1, _PRIME) % _PRIME
+
+
+def _integral(polynomial: Any) -> list[int]:
+    return [int(c.p) * pow(int(c.q), -1, _PRIME) % _PRIME for c in polynomial.coeffs()]
+
+
+def _cleared(weights: list[Quotient]) -> Operator:
+    """Σ w_i D^i multiplied by the least common denominator."""
+    common = fmpq_poly([1])
+    for w in weights:
+        common = common * (w.den // common.gcd(w.den))
+    return operator_from([w.num * (common // w.den) for w in weights])
+
+
+def operator_from(coefficients: list[Any]) -> Operator:
+    """Σ a_k D^k from polynomials a_k (``fmpq_poly``), divided by their common factor.
+
+    Examples
+    --------
+    >>> operator_from([fmpq_poly([0, -1]), fmpq_poly([0, 0, 1])])
+    u*D - 1
+    """
+    content = fmpq_poly()
+    for a in coefficients:
+        content = content.gcd(a)
+    parts = [a // content for a in coefficients]
+    return D1.from_terms(((i, k), c) for k, a in enumerate(parts) for i, c in enumerate(a.coeffs())).primitive()

@@ -1,0 +1,1 @@
+"""Expressions in u as trees: reading, printing, rewriting, SymPy."""

@@ -1,0 +1,383 @@
+"""Activations as expression trees: immutable nodes and the constructors that keep them tidy.
+
+A tree is a real function of one variable u.  The constructors fold numbers, flatten sums and products and collect
+equal terms, and nothing more, so a tree stays close to what was written.  Values at the single point of a break are
+the symmetric ones, ``Heaviside(0) = 1/2`` and ``sign(0) = 0``; no kernel depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from holokern.activation.tree.nodes import (
+    ARITY,
+    MAX_NODES,
+    MAX_TREE_DEPTH,
+    Always,
+    And,
+    Call,
+    Cases,
+    Condition,
+    Constant,
+    Node,
+    Not,
+    Number,
+    Or,
+    Power,
+    Product,
+    Relation,
+    Sum,
+    Variable,
+    check_size,
+    children,
+    count,
+    is_constant,
+    walk,
+)
+from holokern.activation.tree.rationals import check_bits, exact_root, shown
+from holokern.errors import BadInput, TooLarge
+
+__all__ = [
+    "ARITY",
+    "HALF",
+    "MAX_EXPONENT",
+    "MAX_NODES",
+    "MAX_TREE_DEPTH",
+    "MINUS_ONE",
+    "ONE",
+    "ZERO",
+    "Always",
+    "And",
+    "Call",
+    "Cases",
+    "Condition",
+    "Constant",
+    "Node",
+    "Not",
+    "Number",
+    "Or",
+    "Power",
+    "Product",
+    "Relation",
+    "Sum",
+    "U",
+    "Variable",
+    "add",
+    "both",
+    "call",
+    "cases",
+    "check_size",
+    "children",
+    "count",
+    "divide",
+    "either",
+    "is_constant",
+    "multiply",
+    "negate",
+    "negation",
+    "number",
+    "power",
+    "rebuild",
+    "relation",
+    "sqrt",
+    "subtract",
+    "walk",
+]
+
+MAX_EXPONENT = 200
+
+U = Variable()
+ZERO = Number(Fraction(0))
+ONE = Number(Fraction(1))
+MINUS_ONE = Number(Fraction(-1))
+HALF = Number(Fraction(1, 2))
+_ODD_AT_ZERO = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh"}
+_ONE_AT_ZERO = {"exp", "cos", "cosh", "erfc"}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def number(value: int | Fraction) -> Number:
+    """The exact number as a node."""
+    exact = Fraction(value)
+    check_bits(exact)
+    return Number(exact)
+
+
+def add(*terms: Node) -> Node:
+    """The sum, flattened (also c*(a + b)), with equal terms collected in the order in which they first appear.
+
+    Examples
+    --------
+    >>> add(U, ONE, U) == Sum((multiply(number(2), U), ONE))
+    True
+    """
+    collected: dict[Node, Fraction] = {}
+    for term in _flatten_sum(terms):
+        coefficient, rest = _split_coefficient(term)
+        if coefficient:
+            collected[rest] = collected.get(rest, Fraction(0)) + coefficient
+    result = tuple(multiply(Number(value), rest) for rest, value in collected.items() if value)
+    if not result:
+        return ZERO
+    return result[0] if len(result) == 1 else Sum(result)
+
+
+def subtract(left: Node, right: Node) -> Node:
+    """``left - right``."""
+    return add(left, negate(right))
+
+
+def negate(node: Node) -> Node:
+    """``-node``."""
+    return multiply(MINUS_ONE, node)
+
+
+def multiply(*factors: Node) -> Node:
+    """The product, flattened: the rational factor, other factors, divisors; integer powers of equal bases collected."""
+    coefficient = Fraction(1)
+    exponents: dict[Node, Fraction] = {}
+    for factor in _flatten_product(factors):
+        if isinstance(factor, Number):
+            coefficient *= factor.value
+            continue
+        base, exponent = _split_exponent(factor)
+        exponents[base] = exponents.get(base, Fraction(0)) + exponent
+    if not coefficient:
+        return ZERO
+    numerator: list[Node] = []
+    denominator: list[Node] = []
+    for base, exponent in exponents.items():
+        factor = power(base, Number(exponent))
+        if isinstance(factor, Number):
+            coefficient *= factor.value
+        else:
+            (denominator if _is_reciprocal(factor) else numerator).append(factor)
+    check_bits(coefficient)
+    result = [*numerator, *denominator]
+    if coefficient != 1 or not result:
+        result.insert(0, Number(coefficient))
+    if len(result) == 1:
+        return result[0]
+    return multiply(*result) if any(isinstance(factor, Product) for factor in result) else Product(tuple(result))
+
+
+def divide(left: Node, right: Node) -> Node:
+    """``left / right``."""
+    return multiply(left, power(right, MINUS_ONE))
+
+
+def power(base: Node, exponent: Node) -> Node:
+    """The power, with rational powers of rationals taken where they are rational.
+
+    Raises
+    ------
+    BadInput
+        For a division by zero or a root that is not real.
+    TooLarge
+        For a rational exponent beyond ``MAX_EXPONENT``.
+    """
+    if base == Constant("E") and exponent != ONE:
+        return call("exp", exponent)
+    if (rate := _exponent_of_e(base)) is not None and isinstance(exponent, Number):
+        return call("exp", Number(rate * exponent.value))
+    if not isinstance(exponent, Number):
+        return ONE if base == ONE else Power(base, exponent)
+    value = exponent.value
+    if isinstance(base, Power) and isinstance(base.exponent, Number):
+        inner = base.exponent.value
+        if _powers_merge(base.base, inner, value):
+            return power(base.base, Number(inner * value))
+    if abs(value) > MAX_EXPONENT:
+        raise TooLarge(f"the exponent {shown(value)} is too large; exponents up to {MAX_EXPONENT} are read")
+    if value == 0:
+        return ONE
+    if value == 1:
+        return base
+    if isinstance(base, Number):
+        return _rational_power(base.value, value)
+    if isinstance(base, Product) and value.denominator == 1:
+        return multiply(*(power(factor, exponent) for factor in base.factors))
+    return Power(base, exponent)
+
+
+def sqrt(node: Node) -> Node:
+    """The square root."""
+    return power(node, HALF)
+
+
+def call(name: str, *args: Node) -> Node:
+    """The function applied, with its value where that is an obvious rational."""
+    if name in ("Max", "Min"):
+        return _extreme(name, args)
+    if name in ("Heaviside", "sign", "Abs") and isinstance(args[0], Number):
+        value = args[0].value
+        sign = (value > 0) - (value < 0)
+        return number({"sign": Fraction(sign), "Heaviside": Fraction(1 + sign, 2), "Abs": abs(value)}[name])
+    if args[0] == ZERO and name in _ODD_AT_ZERO:
+        return ZERO
+    if args[0] == ZERO and name in _ONE_AT_ZERO:
+        return ONE
+    if name == "exp" and args[0] == ONE:
+        return Constant("E")
+    if name == "log" and args[0] in (ONE, Constant("E")):
+        return ZERO if args[0] == ONE else ONE
+    return Call(name, args)
+
+
+def cases(*branches: tuple[Node, Condition]) -> Node:
+    """The function by cases, without branches that are never reached."""
+    kept: list[tuple[Node, Condition]] = []
+    for value, condition in branches:
+        if condition == Always(False):
+            continue
+        kept.append((value, condition))
+        if condition == Always(True):
+            break
+    if not kept:
+        raise BadInput("a Piecewise needs a branch whose condition can hold; end it with (expression, True)")
+    return kept[0][0] if kept[0][1] == Always(True) else Cases(tuple(kept))
+
+
+def relation(left: Node, sign: str, right: Node) -> Condition:
+    """The comparison, decided when both sides are rational."""
+    if isinstance(left, Number) and isinstance(right, Number):
+        a, b = left.value, right.value
+        return Always({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[sign])
+    return Relation(left, sign, right)
+
+
+def both(*parts: Condition) -> Condition:
+    """The conjunction."""
+    if Always(False) in parts:
+        return Always(False)
+    kept = _flatten_conditions(parts, And)
+    return Always(True) if not kept else kept[0] if len(kept) == 1 else And(kept)
+
+
+def either(*parts: Condition) -> Condition:
+    """The disjunction."""
+    if Always(True) in parts:
+        return Always(True)
+    kept = _flatten_conditions(parts, Or)
+    return Always(False) if not kept else kept[0] if len(kept) == 1 else Or(kept)
+
+
+def negation(part: Condition) -> Condition:
+    """The opposite condition."""
+    match part:
+        case Always(truth):
+            return Always(not truth)
+        case Relation(left, sign, right):
+            return Relation(left, _OPPOSITE[sign], right)
+        case Not(inner):
+            return inner
+    return Not(part)
+
+
+def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
+    """The same operation on other operands; not for leaves and not for cases."""
+    match node:
+        case Sum():
+            return add(*parts)
+        case Product():
+            return multiply(*parts)
+        case Power():
+            return power(*parts)
+        case Call(name, _):
+            return call(name, *parts)
+    raise TypeError(f"{type(node).__name__} has no operands to replace")
+
+
+def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:
+    for term in terms:
+        match term:
+            case Sum(inner):
+                yield from inner
+            case Product((Number() as scale, Sum(inner))):
+                yield from (multiply(scale, part) for part in inner)
+            case _:
+                yield term
+
+
+def _flatten_product(factors: tuple[Node, ...]) -> Iterator[Node]:
+    for factor in factors:
+        yield from factor.factors if isinstance(factor, Product) else (factor,)
+
+
+def _flatten_conditions(parts: tuple[Condition, ...], kind: type[And] | type[Or]) -> tuple[Condition, ...]:
+    flat: dict[Condition, None] = {}
+    for part in parts:
+        inner = part.parts if isinstance(part, kind) else (part,)
+        flat.update(dict.fromkeys(item for item in inner if not isinstance(item, Always)))
+    return tuple(flat)
+
+
+def _split_coefficient(term: Node) -> tuple[Fraction, Node]:
+    """A term as (rational coefficient, rest)."""
+    if isinstance(term, Number):
+        return term.value, ONE
+    if isinstance(term, Product) and isinstance(term.factors[0], Number):
+        rest = term.factors[1:]
+        return term.factors[0].value, rest[0] if len(rest) == 1 else Product(rest)
+    return Fraction(1), term
+
+
+def _split_exponent(factor: Node) -> tuple[Node, Fraction]:
+    """A factor as (base, rational exponent), where adding exponents of equal bases is valid on the whole line."""
+    if isinstance(factor, Power) and isinstance(factor.exponent, Number):
+        always_positive = isinstance(factor.base, Number | Constant)
+        if always_positive or factor.exponent.value.denominator == 1:
+            return factor.base, factor.exponent.value
+    rate = _exponent_of_e(factor)
+    return (factor, Fraction(1)) if rate is None else (Constant("E"), rate)
+
+
+def _exponent_of_e(node: Node) -> Fraction | None:
+    """The q of exp(q) for a rational q, else None."""
+    if isinstance(node, Call) and node.name == "exp" and isinstance(node.args[0], Number):
+        return node.args[0].value
+    return None
+
+
+def _is_reciprocal(factor: Node) -> bool:
+    return isinstance(factor, Power) and isinstance(factor.exponent, Number) and factor.exponent.value < 0
+
+
+def _powers_merge(base: Node, inner: Fraction, outer: Fraction) -> bool:
+    """Whether ``(x^inner)^outer = x^(inner*outer)`` with the same real domain."""
+    if isinstance(base, Number | Constant):
+        return True
+    return outer.denominator == 1 and (inner.denominator == 1 or (inner * outer).denominator != 1)
+
+
+def _rational_power(base: Fraction, exponent: Fraction) -> Node:
+    if base == 0 and exponent < 0:
+        raise BadInput("the expression divides by zero")
+    if base < 0 and exponent.denominator != 1:
+        raise BadInput(f"the power ({shown(base)})^({exponent}) is not real; only real functions are activations")
+    check_bits(base, abs(exponent.numerator))
+    raised = base**exponent.numerator
+    if exponent.denominator == 1:
+        return Number(raised)
+    top, bottom = (exact_root(part, exponent.denominator) for part in (raised.numerator, raised.denominator))
+    if top is not None and bottom is not None:
+        return Number(Fraction(top, bottom))
+    whole = int(exponent)
+    root = Power(Number(base), Number(exponent - whole))
+    return multiply(Number(base**whole), root) if whole else root
+
+
+def _extreme(name: str, args: tuple[Node, ...]) -> Node:
+    """Max or Min: flattened, without repetitions, with at most one number."""
+    flat: dict[Node, None] = {}
+    for arg in args:
+        flat.update(dict.fromkeys(arg.args if isinstance(arg, Call) and arg.name == name else (arg,)))
+    numbers = [arg for arg in flat if isinstance(arg, Number)]
+    if numbers:
+        best = (max if name == "Max" else min)(numbers, key=lambda item: item.value)
+        for item in numbers:
+            if item != best:
+                del flat[item]
+    kept = tuple(flat)
+    return kept[0] if len(kept) == 1 else Call(name, kept)

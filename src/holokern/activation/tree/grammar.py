@@ -1,0 +1,244 @@
+"""Expression text in u to a tree, through the whitelisted grammar of :mod:`holokern.syntax`.
+
+Only the names listed here have a meaning; nothing is ever evaluated as Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
+
+from holokern.activation.catalogue import REGISTRY
+from holokern.activation.named import build, suggestion
+from holokern.activation.tree.constructors import (
+    ARITY,
+    MINUS_ONE,
+    ONE,
+    Always,
+    Call,
+    Condition,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    U,
+    Variable,
+    add,
+    both,
+    call,
+    cases,
+    check_size,
+    children,
+    divide,
+    either,
+    multiply,
+    negate,
+    negation,
+    number,
+    power,
+    relation,
+    sqrt,
+    subtract,
+)
+from holokern.activation.tree.substitution import substitute
+from holokern.errors import BadInput, TooLarge, UnknownName
+from holokern.syntax import Syntax, parse
+
+__all__ = ["FUNCTIONS", "MAX_DEGREE", "read_expression"]
+
+MAX_DEGREE = 1000
+_WHAT = "expression"
+_SYNONYMS = {
+    "max": "Max",
+    "min": "Min",
+    "abs": "Abs",
+    "heaviside": "Heaviside",
+    "Heavyside": "Heaviside",
+    "sgn": "sign",
+    "ln": "log",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "Piecewise": "Piecewise",
+    "piecewise": "Piecewise",
+}
+_SHORTHANDS: dict[str, Callable[[Node], Node]] = {
+    "sqrt": sqrt,
+    "expm1": lambda arg: subtract(call("exp", arg), ONE),
+    "log1p": lambda arg: call("log", add(ONE, arg)),
+    "sinc": lambda arg: divide(call("sin", arg), arg),
+    "sech": lambda arg: divide(ONE, call("cosh", arg)),
+}
+#: Every function name that an expression may use.
+FUNCTIONS = tuple(sorted({*ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
+_ORDINARY_NAMES = ("u", "pi", "E")
+_REFUSED = {
+    "I": "complex numbers are not allowed; an activation is a real function of u",
+    "j": "complex numbers are not allowed; an activation is a real function of u",
+    "oo": "infinities are not numbers here",
+    "inf": "infinities are not numbers here",
+    "zoo": "infinities are not numbers here",
+    "nan": "nan is not a number",
+    "NaN": "nan is not a number",
+    "e": "write E for the base of the natural logarithm, or exp(u)",
+    "D": "D stands for d/du in operators only; use activation(operator=...) for an ODE",
+}
+
+
+def read_expression(text: str) -> Node:
+    """Read an expression in u.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"Heaviside(u)*sin(u)"``; decimals are exact, ``^`` and ``**`` are powers, and a named activation
+        may be used as a function, as in ``"relu(u) - relu(u - 1)"``.
+
+    Raises
+    ------
+    BadInput
+        For a text outside the grammar, a wrong number of arguments, a division by zero or a complex number.
+    UnknownName
+        For a function or a variable that is not in the language.
+    TooLarge
+        For a text, a number, an exponent or a tree beyond the limits.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.printing import to_text
+    >>> to_text(read_expression("u/2*(1 + erf(u/sqrt(2)))"))
+    'u*(1 + erf(u/sqrt(2)))/2'
+    """
+    tree = _node(parse(text, _WHAT))
+    check_size(tree)
+    degree = _formal_degree(tree)
+    if degree > MAX_DEGREE:
+        raise TooLarge(f"the {_WHAT} has formal degree {min(degree, 10**9)} in u; degrees up to {MAX_DEGREE} are read")
+    return tree
+
+
+def _node(syntax: Syntax) -> Node:
+    match syntax.kind:
+        case "number":
+            return number(syntax.value)
+        case "name":
+            return _name(syntax.head)
+        case "sum":
+            return add(*map(_node, syntax.parts))
+        case "product":
+            return multiply(*map(_node, syntax.parts))
+        case "power":
+            return power(*map(_node, syntax.parts))
+        case "unary":
+            return _unary(syntax)
+        case "call":
+            return _call(syntax)
+    raise BadInput(
+        f"cannot read the {_WHAT}: a {syntax.kind} {syntax.head!r} stands where a function of u is expected; "
+        "comparisons belong into Piecewise((expression, condition), ..., (expression, True))"
+    )
+
+
+def _name(name: str) -> Node:
+    if name == "u":
+        return U
+    if name in ("pi", "E"):
+        return Constant(name)
+    if name in _REFUSED:
+        raise BadInput(f"the name {name!r} cannot be used in the {_WHAT}: {_REFUSED[name]}")
+    if name in FUNCTIONS:
+        raise BadInput(f"the name {name!r} is a function; write {name}(u)")
+    hint = suggestion(name, (*_ORDINARY_NAMES, *FUNCTIONS))
+    raise UnknownName(f"unknown name {name[:60]!r} in the {_WHAT}: the variable is called u{hint}")
+
+
+def _unary(syntax: Syntax) -> Node:
+    operand = _node(syntax.parts[0])
+    match syntax.head:
+        case "-":
+            return negate(operand)
+        case "+":
+            return operand
+        case "/":
+            return power(operand, MINUS_ONE)
+    raise BadInput(f"cannot read the {_WHAT}: '~' negates conditions, not functions of u")
+
+
+def _call(syntax: Syntax) -> Node:
+    name = _SYNONYMS.get(syntax.head, syntax.head)
+    if name == "Piecewise":
+        return cases(*(_branch(part) for part in syntax.parts))
+    if name not in FUNCTIONS:
+        hint = suggestion(name, FUNCTIONS) or f"; allowed are {', '.join(FUNCTIONS)}"
+        raise UnknownName(f"unknown function {name[:60]!r} in the {_WHAT}{hint}")
+    args = tuple(map(_node, syntax.parts))
+    if name in ARITY:
+        _check_arity(name, len(args), ARITY[name])
+        return call(name, *args)
+    if name in _SHORTHANDS:
+        _check_arity(name, len(args), 1)
+        return _SHORTHANDS[name](args[0])
+    return _named(name, args)
+
+
+def _named(name: str, args: tuple[Node, ...]) -> Node:
+    """A named activation as a function; further arguments are its parameters, in order."""
+    entry = REGISTRY[name]
+    _check_arity(name, len(args), None)
+    if len(args) > 1 + len(entry.parameters):
+        raise BadInput(f"the function {name!r} takes at most {1 + len(entry.parameters)} arguments, got {len(args)}")
+    given: dict[str, object] = {}
+    for parameter, arg in zip(entry.parameters, args[1:], strict=False):
+        if not isinstance(arg, Number):
+            raise BadInput(f"the parameter {parameter.name!r} of {name!r} must be a rational number")
+        given[parameter.name] = arg.value
+    result = substitute(build(entry, given)[0], args[0])
+    # nesting may double the tree each time, so the size is checked at every level
+    check_size(result)
+    return result
+
+
+def _check_arity(name: str, found: int, expected: int | None) -> None:
+    if found == 0 or (expected is not None and found != expected):
+        wanted = "at least one argument" if expected is None else f"{expected} argument{'s' if expected > 1 else ''}"
+        raise BadInput(f"the function {name!r} takes {wanted}, got {found}")
+
+
+def _branch(syntax: Syntax) -> tuple[Node, Condition]:
+    if syntax.kind != "tuple" or len(syntax.parts) != 2:
+        raise BadInput("Piecewise takes pairs: Piecewise((expression, condition), ..., (expression, True))")
+    return _node(syntax.parts[0]), _condition(syntax.parts[1])
+
+
+def _condition(syntax: Syntax) -> Condition:
+    match syntax.kind:
+        case "relation":
+            left, right = map(_node, syntax.parts)
+            return relation(left, syntax.head, right)
+        case "and":
+            return both(*map(_condition, syntax.parts))
+        case "or":
+            return either(*map(_condition, syntax.parts))
+        case "unary" if syntax.head == "~":
+            return negation(_condition(syntax.parts[0]))
+        case "name" if syntax.head in ("True", "False"):
+            return Always(syntax.head == "True")
+    raise BadInput(
+        f"cannot read a condition of Piecewise: {syntax.kind} {syntax.head[:60]!r} is no comparison; "
+        "write for example u < 1, (u > 0) & (u <= 2) or True"
+    )
+
+
+def _formal_degree(node: Node | Condition) -> int:
+    """A bound of the degree that expanding the powers would give."""
+    match node:
+        case Variable():
+            return 1
+        case Product(factors):
+            return sum(map(_formal_degree, factors))
+        case Power(base, Number(value)):
+            return _formal_degree(base) * ceil(abs(Fraction(value)))
+        case Sum() | Call() | _:
+            return max(map(_formal_degree, children(node)), default=0)

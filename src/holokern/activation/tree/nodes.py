@@ -1,0 +1,222 @@
+"""The nodes of an expression tree: immutable, compared by content, and nothing else.
+
+A tree is a real function of one variable u.  Build trees with the functions of
+:mod:`holokern.activation.tree.constructors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from holokern.errors import TooLarge
+
+__all__ = [
+    "ARITY",
+    "MAX_NODES",
+    "MAX_TREE_DEPTH",
+    "Always",
+    "And",
+    "Call",
+    "Cases",
+    "Condition",
+    "Constant",
+    "Node",
+    "Not",
+    "Number",
+    "Or",
+    "Power",
+    "Product",
+    "Relation",
+    "Sum",
+    "Variable",
+    "check_size",
+    "children",
+    "count",
+    "is_constant",
+    "walk",
+]
+
+MAX_NODES = 6_000
+MAX_TREE_DEPTH = 120
+
+#: The functions of the language and how many arguments each takes (None: one or more).
+ARITY: dict[str, int | None] = {
+    "exp": 1,
+    "log": 1,
+    "sin": 1,
+    "cos": 1,
+    "tan": 1,
+    "sinh": 1,
+    "cosh": 1,
+    "tanh": 1,
+    "erf": 1,
+    "erfc": 1,
+    "erfi": 1,
+    "atan": 1,
+    "asinh": 1,
+    "Heaviside": 1,
+    "sign": 1,
+    "Abs": 1,
+    "Max": None,
+    "Min": None,
+    "besselj": 2,
+    "airyai": 1,
+    "airyaiprime": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The number ``pi`` or ``E``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The variable u."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of two or more terms."""
+
+    terms: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of two or more factors; a rational factor comes first."""
+
+    factors: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A power; the exponent is any node."""
+
+    base: Node
+    exponent: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of :data:`ARITY`, under its SymPy name, applied to arguments."""
+
+    name: str
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """A function by cases: the first condition that holds decides; where none holds the function is undefined."""
+
+    cases: tuple[tuple[Node, Condition], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A comparison; ``sign`` is one of ``< <= > >= == !=``."""
+
+    left: Node
+    sign: str
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All conditions hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """One condition at least holds."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The condition does not hold."""
+
+    part: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The condition that always (``truth``) or never holds."""
+
+    truth: bool
+
+
+Node: TypeAlias = Number | Constant | Variable | Sum | Product | Power | Call | Cases
+Condition: TypeAlias = Relation | And | Or | Not | Always
+
+
+def children(node: Node | Condition) -> tuple[Node | Condition, ...]:
+    """The direct parts of a node or condition, in the order written."""
+    match node:
+        case Sum(parts) | Product(parts) | Call(_, parts):
+            return parts
+        case Power(base, exponent):
+            return (base, exponent)
+        case Cases(branches):
+            return tuple(part for branch in branches for part in branch)
+        case Relation(left, _, right):
+            return (left, right)
+        case And(conditions) | Or(conditions):
+            return conditions
+        case Not(condition):
+            return (condition,)
+    return ()
+
+
+def walk(node: Node | Condition) -> Iterator[Node | Condition]:
+    """Every node and condition of the tree, parents first."""
+    stack: list[Node | Condition] = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(children(top)))
+
+
+def count(node: Node | Condition) -> int:
+    """How many nodes and conditions the tree has.
+
+    Examples
+    --------
+    >>> count(Sum((Variable(), Number(Fraction(1)))))
+    3
+    """
+    return sum(1 for _ in walk(node))
+
+
+def check_size(node: Node, limit: int = MAX_NODES) -> None:
+    """Raise :class:`~holokern.errors.TooLarge` when the tree has too many nodes or is nested too deep."""
+    stack: list[tuple[Node | Condition, int]] = [(node, 1)]
+    seen = 0
+    while stack:
+        top, depth = stack.pop()
+        seen += 1
+        if seen > limit:
+            raise TooLarge(f"the expression has more than {limit} nodes; write it more shortly or split it")
+        if depth > MAX_TREE_DEPTH:
+            raise TooLarge(f"the expression is nested more than {MAX_TREE_DEPTH} deep; write it more shortly")
+        stack.extend((child, depth + 1) for child in children(top))
+
+
+def is_constant(node: Node | Condition) -> bool:
+    """Whether u does not occur."""
+    return not any(isinstance(part, Variable) for part in walk(node))

@@ -1,0 +1,1 @@
+"""Values of trees: floats without cancellation, proved balls, exact constants."""

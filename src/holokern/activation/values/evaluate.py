@@ -1,0 +1,117 @@
+"""Values of a tree at floats: any shape, no warnings, NaN to NaN, limits at the infinities."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from holokern.activation.tree.nodes import Node
+from holokern.activation.values.balls import ball
+from holokern.activation.values.cancellation import stabilise
+from holokern.activation.values.double_floats import Array
+from holokern.activation.values.floats import FLOATS
+from holokern.errors import BadInput
+
+__all__ = ["evaluate"]
+
+_BLOCK = 1 << 15
+_BALL_BITS = (128, 512, 2048)
+_NEAR = tuple(sign * Fraction(1, 2**exponent) for exponent in (200, 300) for sign in (1, -1))
+_FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])
+
+
+def evaluate(tree: Node, x: Any) -> Any:
+    """Evaluate a tree.
+
+    Parameters
+    ----------
+    tree : Node
+    x : float or array_like
+        Real numbers.  A scalar gives a Python float, an array an array of the same shape; float32 and float16 arrays
+        are computed in double precision and rounded once.
+
+    Returns
+    -------
+    float or ndarray
+        NaN where ``x`` is NaN or the function is undefined; at an infinity the limit, or NaN if there is none.  At a
+        single point where only the formula is undefined, such as 0 for sin(u)/u, the limit.
+
+    Raises
+    ------
+    BadInput
+        For input that is not real numbers.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> gelu = read_expression("u/2*(1 + erf(u/sqrt(2)))")
+    >>> f"{evaluate(gelu, -10.0):.14e}"  # plain floats give 0
+    '-7.61985302416053e-23'
+    """
+    points = _read(x)
+    flat = points.astype(np.float64).ravel()
+    result = np.empty_like(flat)
+    with np.errstate(all="ignore"):
+        for start in range(0, flat.size, _BLOCK):
+            result[start : start + _BLOCK] = _block(stabilise(tree), flat[start : start + _BLOCK])
+        shaped = result.reshape(points.shape)
+        if points.dtype in (np.float32, np.float16):
+            shaped = shaped.astype(points.dtype)
+    return float(result[0]) if np.ndim(x) == 0 and not isinstance(x, np.ndarray) else shaped
+
+
+def _read(x: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    try:
+        points = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"expected real numbers to evaluate at, got {type(x).__name__}: {error}") from None
+    if points.dtype == object and all(isinstance(item, Real | Decimal) for item in points.flat):
+        points = points.astype(np.float64)
+    if points.dtype.kind not in "fiub":
+        raise BadInput(f"expected real numbers to evaluate at, got an array of {points.dtype}")
+    return points
+
+
+def _block(stable: Node, x: Array) -> Array:
+    """One block of points, with the rare cases that floats cannot settle done one by one."""
+    result = np.array(np.broadcast_to(FLOATS.value(stable, x), x.shape))
+    result[np.isnan(x)] = np.nan
+    for place in np.flatnonzero(~np.isfinite(result) & ~np.isnan(x)):
+        if np.isfinite(x[place]):
+            result[place] = _by_balls(stable, float(x[place]), float(result[place]))
+        elif np.isnan(result[place]):
+            result[place] = _limit(stable, float(np.sign(x[place])))
+    return result
+
+
+def _by_balls(stable: Node, x: float, found: float) -> float:
+    """Balls do not overflow, so they settle inf - inf and 0*inf; near x they settle 0/0."""
+    for bits in _BALL_BITS:
+        exact = ball(stable, Fraction(x), bits)
+        if exact.is_finite() and exact.rel_accuracy_bits() > 53:
+            return float(exact)
+    near = [float(ball(stable, Fraction(x) + step, _BALL_BITS[-1])) for step in _NEAR]
+    scale = max(map(abs, near))
+    # a removable singularity: from both sides and at two distances the same value
+    if np.isfinite(near).all() and np.ptp(near) <= 1e-15 * scale + 1e-60:
+        return near[-1] if scale > 1e-60 else 0.0
+    return found
+
+
+def _limit(stable: Node, direction: float) -> float:
+    """The limit at an infinity where plain arithmetic finds none: what far points agree on."""
+    values = FLOATS.value(stable, direction * _FAR)
+    sizes = np.abs(values)
+    if np.isnan(values).any():
+        return float("nan")
+    if np.ptp(values[1:]) <= 1e-12 * sizes[-1]:
+        return float(values[-1])
+    if (np.diff(sizes) < 0).all() and sizes[-1] < 1e-15:
+        return 0.0
+    if (np.diff(sizes) > 0).all() and sizes[-1] > 1e12 and abs(np.sign(values).sum()) == values.size:
+        return float(np.copysign(np.inf, values[-1]))
+    return float("nan")

@@ -1,0 +1,1 @@
+"""Closed forms: polynomials, exponentials, error functions, and piecewise polynomials as hinges."""

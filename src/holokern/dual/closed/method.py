@@ -1,0 +1,71 @@
+"""The method ``closed``: k and k̇ from formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.closed.error_functions import pair_erf
+from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
+from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
+from holokern.dual.closed.tilted_law import Law
+from holokern.errors import Unsupported
+from holokern.numeric.panels import Array
+
+__all__ = ["closed", "has_no_closed_form"]
+
+_PAIRS = {"halves": pair_halves, "smooth": pair_smooth, "erf": pair_erf}
+_ROUNDING = 4 * np.finfo(float).eps
+
+
+def has_no_closed_form(activation: Any) -> str | None:
+    """Why an activation has no closed form, or None if it has one."""
+    terms = closed_terms(activation)
+    return terms if isinstance(terms, str) else None
+
+
+def closed(activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and the rounding errors of their formulas, for positive deviations and 0 < θ < π.
+
+    Polynomials on half-lines: ₂F₁ [SakodaTakayama2024, Thm th:holonomic-umvn], [ChoSaul2009]; exponentials there: an
+    angular integral equal to a bivariate normal probability; error functions: an arcsine and its Stein recursion;
+    polynomials, exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law.
+    """
+    terms = closed_terms(activation)
+    if isinstance(terms, str):
+        raise Unsupported(f"method 'closed' cannot serve {activation}: {terms}")
+    scale = float(terms.scale)
+    law = Law.of(scale * c1, scale * c2, theta)
+    k, k_size = _sum(terms.value, terms.family, law)
+    kdot, kdot_size = _sum(terms.slope, terms.family, law)
+    if terms.jump:
+        delta, delta_size = _delta_terms(terms, law)
+        kdot, kdot_size = kdot + delta, kdot_size + delta_size
+    # The rounding of θ enters through ∂k/∂θ = -c1 c2 sin θ k̇.
+    from_angle = _ROUNDING / 2 * theta * law.c1 * law.c2 * law.sin * np.abs(kdot)
+    return k, scale**2 * kdot, _ROUNDING * k_size + from_angle, scale**2 * _ROUNDING * kdot_size
+
+
+def _sum(terms: Sequence[Term], family: str, law: Law) -> tuple[Array, Array]:
+    total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
+    for s in terms:
+        for t in terms:
+            value, parts = _PAIRS[family](s, t, law)
+            total += value
+            size += parts
+    return total, size
+
+
+def _delta_terms(terms: ClosedTerms, law: Law) -> tuple[Array, Array]:
+    """The terms of k̇ with a δ at zero: J φ(0)/c times the mean of σ̇ given u = 0, and J² times the density at (0, 0)."""
+    jump = float(terms.jump)
+    total = jump**2 / (2 * pi * law.c1 * law.c2 * law.sin)
+    size = np.abs(total)
+    for c, other in ((law.c1, law.c2), (law.c2, law.c1)):
+        mean, mean_size = half_line_means(terms.slope, other * law.sin)
+        total = total + jump / (sqrt(2 * pi) * c) * mean
+        size = size + abs(jump) / (sqrt(2 * pi) * c) * mean_size
+    return total, size

@@ -1,0 +1,251 @@
+"""Wedges of the plane under the normal density: what the hinges of piecewise polynomials need.
+
+For h, k ≥ 0 the wedge X > h, Y > k of two standard normal variables at the angle θ has its corner at the distance √Q
+from the origin, Q = (h² + k² - 2hk cos θ)/sin²θ. Seen from the origin its mass is
+
+    P(X > h, Y > k) = F(h, φ₁) + F(k, φ₂),    F(h, φ) = 1/(2π) ∫ exp(-h²/(2 cos²ψ)) dψ over (φ, π/2),
+
+with tan φ₁ = α/h, α = (k - h cos θ)/sin θ and φ₁ + φ₂ = θ [Owen1956]. For fixed h, F(h, φ) exp(Q/2) is smooth in φ, so
+each point of the data has one Chebyshev series. Where h is small F is 1/(2π)(π/2 - φ - h V(h, α)), V smooth in α.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.dual.closed.hinges import Line, Pieces, tail_moments
+from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array
+
+__all__ = ["FARTHEST", "WedgeSide", "mills_coefficients", "wedge_sides"]
+
+FARTHEST = 9.0
+"""Where α is cut off in V: the normal density beyond is below rounding."""
+
+_SMALLEST, _LARGEST = -5, 5
+_TERMS = {-5: 224, -4: 160, -3: 112, -2: 80, -1: 64, 0: 48, 1: 40, 2: 56, 3: 72, 4: 112}
+_DEGREE_IN_H = 19
+_DROPPED = 1e-16
+_NEAR_ZERO = 1e-30
+
+
+@dataclass(frozen=True)
+class WedgeSide:
+    """The points of one side of a matrix, ready for `wedge_tile`; the last axis of every array is the point.
+
+    Attributes
+    ----------
+    signs
+        The signs of the hinges.
+    marks
+        For each hinge h, 1 for the series of F and 0 for that of V, P(z > h), the density at h, h/(2π), the bound of α.
+    series
+        For each hinge the Chebyshev coefficients.
+    weights, slope_weights
+        For each hinge the coefficients of its powers, with powers of c, of σ and of σ̇.
+    base, slope_base
+        Hermite coefficients of the polynomial and of the hinges, of σ and of σ̇.
+    numbers
+        log c, n, d, c, and two numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
+        continuous, |δ|W when it jumps.
+    jumps
+        For each hinge the jump of σ̇, or of σ if σ jumps somewhere.
+    means
+        E[σ(cz)].
+    """
+
+    signs: NDArray[np.int64]
+    marks: Array
+    series: Array
+    weights: Array
+    slope_weights: Array
+    base: Array
+    slope_base: Array
+    numbers: Array
+    jumps: Array
+    means: Array
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The arguments of `wedge_tile` for one side."""
+        return (
+            self.signs,
+            self.marks,
+            self.series,
+            self.weights,
+            self.slope_weights,
+            self.base,
+            self.slope_base,
+            self.numbers,
+        )
+
+    def part(self, some: slice | NDArray[np.intp]) -> WedgeSide:
+        """Some of the points."""
+        whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means")
+        return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})
+
+
+def wedge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> list[WedgeSide]:
+    """Everything about several sets of deviations c > 0 that does not depend on the others."""
+    sides: list[WedgeSide] = []
+    for index, c in enumerate(deviations):
+        twin = next((i for i in range(index) if deviations[i] is c), None)
+        sides.append(_wedge_side(pieces, c, jumping) if twin is None else sides[twin])
+    longest = max(side.series.shape[1] for side in sides)
+    longest += longest % 2
+    return [
+        replace(side, series=np.pad(side.series, ((0, 0), (0, longest - side.series.shape[1]), (0, 0))))
+        for side in sides
+    ]
+
+
+def _wedge_side(pieces: Pieces, c: Array, jumping: bool) -> WedgeSide:
+    """Everything about deviations c > 0 that does not depend on the other side."""
+    slope, line = pieces.derivative(), Line(c)
+    degree, count = pieces.degree, len(c)
+    hinges = pieces.hinges
+    marks = np.empty((len(hinges), 6, count))
+    every = []
+    for hinge, mark in zip(hinges, marks, strict=True):
+        h = np.maximum(hinge.at, _NEAR_ZERO) / c
+        series, is_scaled = _series(h)
+        every.append(series)
+        mark[:] = (
+            h,
+            is_scaled,
+            tail_moments(h, 1)[0],
+            np.exp(-h * h / 2) / math.sqrt(2 * math.pi),
+            h / (2 * math.pi),
+            np.where(is_scaled > 0, 1e8, FARTHEST),
+        )
+    terms = max(len(series) for series in every)
+    table = np.zeros((len(hinges), terms, count))
+    for row, series in zip(table, every, strict=True):
+        row[: len(series)] = series
+    weights, slope_weights = np.zeros((len(hinges), degree + 1, count)), np.zeros((len(hinges), max(1, degree), count))
+    for target, source in ((weights, pieces), (slope_weights, slope)):
+        for row, hinge in zip(target, source.hinges, strict=True):
+            for j, a in enumerate(hinge.coefficients):
+                row[j] = a * c**j
+    numbers = np.stack([np.log(c), *_norms(pieces, slope, line), c, *_near(pieces, line, jumping)])
+    return WedgeSide(
+        np.array([hinge.sign for hinge in hinges], dtype=np.int64),
+        marks,
+        table,
+        weights,
+        slope_weights,
+        _hermite(pieces, line),
+        _hermite(slope, line),
+        np.ascontiguousarray(numbers),
+        np.array([h.coefficients[0] if jumping else [*h.coefficients, 0.0][1] for h in hinges]),
+        pieces.hermite(line, 1)[0],
+    )
+
+
+def _norms(pieces: Pieces, slope: Pieces, line: Line) -> tuple[Array, Array]:
+    return np.sqrt(pieces.expectation(pieces, line)), np.sqrt(slope.expectation(slope, line))
+
+
+def _hermite(pieces: Pieces, line: Line) -> Array:
+    """Hermite coefficients of the polynomial and of the hinges up to the degree of the polynomial."""
+    count = len(pieces.base) if any(pieces.base) else 0
+    hinges = pieces.without_base().hermite(line, count)
+    return np.ascontiguousarray(np.stack([pieces.hermite(line, count) - hinges, hinges]))
+
+
+def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
+    """W and C of `WedgeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ̇ - σ E[σ uσ̇]/n²)/n, which jumps at breaks."""
+    c = line.c
+    square = pieces.expectation(pieces, line)
+    safe = np.where(square > 0, square, 1.0)
+    at_breaks = np.zeros(len(c))
+    for hinge in pieces.hinges:
+        jump = hinge.coefficients[0] if jumping else [*hinge.coefficients, 0.0][1] * hinge.at
+        h = hinge.at / c
+        at_breaks += jump**2 / safe * h * np.exp(-h * h / 2) / math.sqrt(2 * math.pi)
+    if jumping:
+        return at_breaks / 2, np.zeros(len(c))
+    moved = pieces.derivative().times_u()
+    rate = moved.expectation(moved, line) / safe - (pieces.expectation(moved, line) / safe) ** 2
+    return np.maximum(rate, 0.0) / 2, at_breaks / 12
+
+
+def _series(h: Array) -> tuple[Array, Array]:
+    """Chebyshev coefficients, one row a term, for every h; and which of them are of F."""
+    panel = np.clip(np.floor(np.log2(h)), _SMALLEST - 1, _LARGEST).astype(int)
+    parts: list[tuple[NDArray[np.bool_], Array]] = []
+    for one in np.unique(panel):
+        some = panel == one
+        if one == _LARGEST:
+            continue
+        if one < _SMALLEST:
+            table, place = _table_of_v(), h[some] * 2.0 ** (1 - _SMALLEST) - 1
+        else:
+            table, place = _table_of_f(int(one)), 2 * np.log2(h[some]) - 2 * int(one) - 1
+        parts.append((some, np.polynomial.chebyshev.chebvander(place, len(table) - 1) @ table))
+    needed = [np.nonzero(np.max(np.abs(part), axis=0) > _DROPPED)[0] for _, part in parts]
+    result = np.zeros((max((int(n[-1]) + 1 for n in needed if len(n)), default=1), len(h)))
+    for (some, part), _ in zip(parts, needed, strict=True):
+        length = min(len(result), part.shape[1])
+        result[:length, some] = part[:, :length].T
+    return result, (panel >= _SMALLEST).astype(float)
+
+
+@cache
+def _table_of_f(panel: int) -> Array:
+    """Coefficients of F(h, φ) exp(h²/(2 cos²φ)) in log₂h over [panel, panel + 1] and in φ over [0, π/2]."""
+    terms = _TERMS[panel]
+    h = 2.0 ** (panel + (chebyshev_nodes(_DEGREE_IN_H + 1) + 1) / 2)
+    phi = (chebyshev_nodes(terms) + 1) * np.pi / 4
+    return np.asarray(chebyshev_matrix(len(h)) @ _scaled(h[:, None], phi) @ chebyshev_matrix(terms).T)
+
+
+def _scaled(h: Array, phi: Array) -> Array:
+    """F(h, φ) exp(h²/(2 cos²φ)) by Gauss–Legendre: along the edge of the wedge, or in ψ while h and α are small."""
+    t, w = legendre_rule(48)
+    h, phi = np.broadcast_arrays(h, phi)
+    alpha = h * np.tan(phi)
+    reach = np.minimum(FARTHEST, 40 / alpha)
+    tau = np.multiply.outer(reach, t)
+    a, hh = alpha[..., None], (h * h)[..., None]
+    edge = h * reach / (2 * np.pi) * (np.exp(-tau * (a + tau / 2)) / (hh + (a + tau) ** 2) @ w)
+    small = np.maximum(h, alpha) < 1
+    psi = np.multiply.outer(np.where(small, phi, 0.0), t)
+    inner = np.where(small, phi, 0.0) / (2 * np.pi) * (np.exp(-hh / (2 * np.cos(psi) ** 2)) @ w)
+    half = tail_moments(h[:, 0], 1)[0][:, None] / 2
+    exponent = np.where(small, (h * h + alpha * alpha) / 2, 0.0)
+    return np.where(small, (half - inner) * np.exp(exponent), edge)
+
+
+@cache
+def _table_of_v() -> Array:
+    """Coefficients of V(h, α) = ∫ (1 - exp(-(h² + y²)/2))/(h² + y²) dy over (α, ∞), in h and in α on [0, FARTHEST]."""
+    terms = 56
+    h = (chebyshev_nodes(9) + 1) * 2.0 ** (_SMALLEST - 1)
+    alpha = (chebyshev_nodes(terms) + 1) * FARTHEST / 2
+    t, w = legendre_rule(48)
+    y = alpha[:, None] + np.multiply.outer(FARTHEST - alpha, t)
+    q = (h[:, None, None] ** 2 + y**2) / 2
+    values = (-np.expm1(-q) / (2 * q)) @ w * (FARTHEST - alpha) + np.arctan2(h, FARTHEST)[:, None] / h[:, None]
+    return np.asarray(chebyshev_matrix(len(h)) @ values @ chebyshev_matrix(terms).T)
+
+
+def mills_coefficients() -> tuple[float, ...]:
+    """P(z > α) exp(α²/2) as a polynomial, highest coefficient first, in (α - 4)/(α + 4) for α ≥ 0, to rounding."""
+    count = 28
+    y = chebyshev_nodes(count)
+    alpha = 4 * (1 + y) / (1 - y)
+    t, w = legendre_rule(64)
+    reach = np.minimum(12.0, 60 / alpha)
+    tau = np.multiply.outer(reach, t)
+    values = reach / math.sqrt(2 * math.pi) * (np.exp(-tau * (alpha[:, None] + tau / 2)) @ w)
+    coefficients = chebyshev_matrix(count) @ values
+    return tuple(float(a) for a in np.polynomial.chebyshev.cheb2poly(coefficients[:26])[::-1])

@@ -1,0 +1,1 @@
+"""Proved values: balls that contain k and k̇."""

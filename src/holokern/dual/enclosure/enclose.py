@@ -1,0 +1,325 @@
+"""`enclose`: balls that are guaranteed to contain k and k̇."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, log2
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from holokern.activation import activation as as_activation
+from holokern.activation.tree.nodes import Node
+from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
+from holokern.dual.enclosure.limits import aligned, with_zero_deviation
+from holokern.dual.enclosure.moments import (
+    Number,
+    bits_above,
+    hermite_moment,
+    piece_line,
+    read_number,
+    second_moment,
+    to_ball,
+)
+from holokern.dual.hermite.coefficients import hermite_sequence, integral_sequence
+from holokern.dual.hermite.series import hermite_series, terms_needed
+from holokern.dual.unbounded import growing_breaks
+from holokern.errors import (
+    BadInput,
+    CheckFailed,
+    HolokernError,
+    NotHolonomic,
+    PrecisionLost,
+    SingularPath,
+    UnknownName,
+    Unsupported,
+)
+from holokern.hgm.balls import transport_balls
+from holokern.hgm.half_angle import HalfAngleTable
+from holokern.pfaffian import pfaffian
+
+__all__ = ["Enclosure", "enclose"]
+
+METHODS = ("auto", "hermite", "taylor", "integral")
+Pair = tuple[arb, arb]
+Compute = Callable[[int], Pair]
+Point = tuple[Number, Number, Number]
+
+_GUARD_BITS = 32
+_FEW_TERMS = 15_000
+_MOST_TERMS = 200_000
+_MOST_INTEGRALS = 400
+_MOST_BITS = {"hermite": 60_000, "taylor": 2_000, "integral": 6_000, "independent": 60_000, "limit": 60_000}
+_MOST_DIGITS = 10_000
+_EXPECTED_LOSS = {"taylor": 72, "integral": 48}
+_ATTEMPTS = 8
+_ROUGH_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """Balls around k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)].
+
+    Attributes
+    ----------
+    k, kdot : arb
+        python-flint balls that contain the true values; k̇ is infinite where two jumps of σ meet.
+    method : str
+        Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0) or "limit" (singular covariance).
+    digits : int
+        How many digits were asked for.
+    """
+
+    k: arb
+    kdot: arb
+    method: str
+    digits: int
+
+    def __iter__(self) -> Iterator[arb]:
+        return iter((self.k, self.kdot))
+
+    def __repr__(self) -> str:
+        k, kdot = (value.str(self.digits) for value in self)
+        return f"Enclosure(k={k}, kdot={kdot}, method={self.method!r})"
+
+
+def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, method: str = "auto") -> Enclosure:
+    """Balls that contain k(c1, c2, r) = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)].
+
+    Parameters
+    ----------
+    activation
+        An activation, a name, an expression in u, or a SymPy expression.
+    c1, c2 : int, Fraction, str or arb
+        Standard deviations, at least 0, exact or as balls.  A float is refused: write "0.1", or Fraction(0.1) if the
+        binary number is meant.
+    r : int, Fraction, str or arb
+        Correlation in [-1, 1].
+    digits : int
+        The radius of each ball is at most 10^-digits of the value, or of 10^-digits times (k(c1,c1,1)k(c2,c2,1))^(1/2)
+        where the value is smaller than that.  Balls in the input limit what can be reached.
+    method : {"auto", "hermite", "taylor", "integral"}
+        The proof to use for 0 < |r| < 1.
+
+    Returns
+    -------
+    Enclosure
+        It unpacks: ``k, kdot = enclose(...)``.
+
+    Raises
+    ------
+    Unsupported, NotHolonomic
+        When no rigorous method serves the activation there; the message says which numerical one does.
+    PrecisionLost
+        When the digits are not reached, for example because the input balls are too wide.
+
+    Notes
+    -----
+    What is proved, given that flint's ball arithmetic and rigorous integration are correct:
+
+    - "hermite": the partial sum of the Hermite series in balls, its tail by Cauchy–Schwarz from a ball of E[σ²].  The
+      coefficients come from a recurrence that follows from the exact annihilator of σ, and initial integrals.
+    - "taylor": each Taylor step of the Pfaffian system along w = tan(θ/2), by its residual and Gronwall's inequality;
+      the initial values at r = 0 are products of balls.  That the system is the right one rests on its exact
+      derivation, which is checked by its integrability and against numbers, not proved anew.
+    - "integral": one rigorous integral over u of σ(u) times the conditional mean of σ(v) in closed form, with a proved
+      bound of both tails.  Nothing about annihilators or systems is used.
+    - at r = 0, r = ±1 and for a deviation 0: rigorous integrals in one variable.
+
+    The pieces and breaks of σ are taken from exact algebra on its expression.
+
+    Examples
+    --------
+    >>> k, kdot = enclose("relu", 1, 1, "1/2", digits=30)
+    >>> print(k.str(20, radius=False))
+    0.30449889052211467904
+    >>> k.overlaps((arb(3).sqrt() / 2 + arb.pi() / 3) / (2 * arb.pi()))
+    True
+    """
+    sigma = as_activation(activation)
+    first, second, correlation = read_number("c1", c1), read_number("c2", c2), read_number("r", r)
+    _check(first, second, correlation, digits, method)
+    steep = growing_breaks(sigma)
+    if steep:
+        raise Unsupported(
+            f"the derivative of {sigma} is unbounded at u = {steep[0].point:g}, where rigorous integrals do not "
+            "converge; use hk.dual, which estimates its error"
+        )
+    bits = ceil(digits * log2(10)) + _GUARD_BITS
+    routes = _routes(sigma, (first, second, correlation), bits, method)
+    with ctx.workprec(_ROUGH_BITS):
+        scale = _scale(sigma.tree, first, second)
+    exact = not any(isinstance(value, arb) for value in (first, second, correlation))
+    failures: list[HolokernError] = []
+    for name, compute in routes:
+        try:
+            k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
+        except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
+            failures.append(error)
+        else:
+            return Enclosure(k, kdot, name, digits)
+    if len(failures) == 1:
+        raise failures[0]
+    if all(isinstance(error, PrecisionLost) for error in failures):
+        raise PrecisionLost(f"{sigma} at c1 = {c1}, c2 = {c2}, r = {r}: {failures[0]}")
+    reasons = "; ".join(f"{name}: {error}" for (name, _), error in zip(routes, failures, strict=True))
+    raise Unsupported(f"no rigorous method encloses {sigma} at c1 = {c1}, c2 = {c2}, r = {r} ({reasons}); use hk.dual")
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """How narrow the balls must be, and whether the input is exact."""
+
+    scale: arb
+    digits: int
+    bits: int
+    exact: bool
+
+
+def _to_precision(name: str, compute: Compute, goal: _Goal) -> Pair:
+    """Raise the working precision until the balls are narrow enough."""
+    scale, digits, bits, exact = goal.scale, goal.digits, goal.bits, goal.exact
+    precision = bits + _EXPECTED_LOSS.get(name, 0)
+    missing = precision
+    for attempt in range(1, _ATTEMPTS + 1):
+        with ctx.workprec(precision):
+            # more bits first, then more terms as well
+            k, kdot = compute(bits * ((attempt + 1) // 2))
+            before, missing = missing, max(_missing(value, scale, digits) for value in (k, kdot))
+        if missing <= 0:
+            return k, kdot
+        # balls in the input leave a width that no precision removes
+        if not exact and missing >= before:
+            break
+        precision += missing + _GUARD_BITS
+        if precision > _MOST_BITS[name] + 4 * bits:
+            break
+    raise PrecisionLost(
+        f"{digits} digits would need more than {precision} bits by method {name!r}; "
+        "ask for fewer digits, give exact numbers instead of balls, or choose another method"
+    )
+
+
+# -- input -----------------------------------------------------------------------------------------------------------
+
+
+def _check(c1: Number, c2: Number, r: Number, digits: int, method: str) -> None:
+    for name, value in (("c1", c1), ("c2", c2)):
+        if not value >= 0:
+            raise BadInput(f"{name} = {value} is not known to be at least 0; standard deviations are not negative")
+        if isinstance(value, arb) and value.contains(0):
+            raise BadInput(f"the ball {name} = {value} contains 0; give 0 exactly, or a ball without it")
+    if isinstance(r, arb) and not abs(r) < 1:
+        raise BadInput(f"the ball r = {r} is not inside (-1, 1); give r = ±1 exactly, or a narrower ball")
+    if not isinstance(r, arb) and abs(r) > 1:
+        raise BadInput(f"r = {r} is not in [-1, 1]; give a correlation")
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= _MOST_DIGITS:
+        raise BadInput(f"digits = {digits!r} is not an integer between 1 and {_MOST_DIGITS}")
+    if method not in METHODS:
+        raise UnknownName(f"there is no method {method!r} of enclose; choose one of {', '.join(METHODS)}")
+
+
+def _scale(tree: Node, c1: Number, c2: Number) -> arb:
+    """√(E[σ(c1z)²] E[σ(c2z)²]); a deviation 0 counts as 1, which is close enough for a measure of error."""
+    line = piece_line(tree)
+    parts = [second_moment(line, c if c != 0 else Fraction(1)) for c in (c1, c2)]
+    return (parts[0] * parts[1]).sqrt().upper()
+
+
+def _missing(value: arb, scale: arb, digits: int) -> int:
+    """How many bits the ball is too wide."""
+    if value == arb.pos_inf() or value == arb.neg_inf():
+        return 0
+    if not value.is_finite():
+        return ctx.prec
+    goal = abs(value).lower().max(scale * arb(10) ** (-digits)) * arb(10) ** (-digits)
+    if value.rad() <= goal:
+        return 0
+    return bits_above(value.rad(), goal, ctx.prec)
+
+
+# -- routes ----------------------------------------------------------------------------------------------------------
+
+
+def _routes(sigma: Any, point: Point, bits: int, method: str) -> list[tuple[str, Compute]]:
+    """The proofs to try, cheapest first: a name, and what computes it for so many bits at the working precision."""
+    tree = sigma.tree
+    c1, c2, r = point
+    sign = 0 if isinstance(r, arb) or abs(r) < 1 else int(r)
+    if c1 == 0 or c2 == 0:
+        return [("limit", lambda _: with_zero_deviation(tree, c1, c2, to_ball(r), sign))]
+    if sign:
+        return [("limit", lambda _: aligned(tree, c1, c2, sign))]
+    if r == 0:
+        return [("independent", lambda _: _independent(tree, c1, c2))]
+    proofs: dict[str, Compute] = {
+        "hermite": lambda goal: _by_series(tree, c1, c2, r, goal),
+        "taylor": lambda _: _by_taylor(sigma, c1, c2, r),
+        "integral": lambda _: _by_integral(tree, c1, c2, r),
+    }
+    if method != "auto":
+        return [(method, proofs[method])]
+    centred = all(b == 0 for b in piece_line(tree).breaks)
+    order = ["taylor", "integral"] if centred else ["integral", "taylor"]
+    few = terms_needed(to_ball(r), bits) <= _FEW_TERMS
+    order = ["hermite", *order] if few else [*order, "hermite"]
+    return [(name, proofs[name]) for name in order]
+
+
+def _independent(tree: Node, c1: Number, c2: Number) -> Pair:
+    """At r = 0: k = E[σ(c1z)] E[σ(c2z)] and k̇ = E[σ'(c1z)] E[σ'(c2z)] with E[σ'(cz)] = E[zσ(cz)]/c."""
+    line = piece_line(tree)
+    left, right = ([hermite_moment(line, c, n) for n in (0, 1)] for c in (c1, c2))
+    return left[0] * right[0], left[1] * right[1] / (to_ball(c1) * to_ball(c2))
+
+
+def _by_series(tree: Node, c1: Number, c2: Number, r: Number, goal: int) -> Pair:
+    count = terms_needed(to_ball(r), goal)
+    try:
+        sequence = hermite_sequence(tree)
+        most = _MOST_TERMS
+    except NotHolonomic:
+        # without a recurrence every coefficient is an integral of its own
+        sequence, most = integral_sequence(tree), _MOST_INTEGRALS
+    if count > most:
+        raise Unsupported(f"the Hermite series would need {count:g} terms here, more than {most}")
+    return hermite_series(sequence, c1, c2, to_ball(r), int(count))
+
+
+def _by_taylor(sigma: Any, c1: Number, c2: Number, r: Number) -> Pair:
+    """From r = 0, where F is a product of moments, to r by Taylor steps in w = √((1-|r|)/(1+|r|))."""
+    sequence, table = hermite_sequence(sigma.tree), _table(sigma)
+    # σ(u) = τ(κu), and the system is that of τ
+    kappa = to_ball(sequence.scale)
+    exact = sequence.scale == 1 and not isinstance(c1, arb) and not isinstance(c2, arb)
+    inner = [fmpq(c.numerator, c.denominator) if exact else to_ball(c) * kappa for c in (c1, c2)]  # type: ignore[union-attr]
+    count = 1 + max(max(pair) for pair in table.exponents)
+    left, right = sequence.coefficients(c1, count), sequence.coefficients(c2, count)
+    sign = 1 if to_ball(r) > 0 else -1
+    size = abs(to_ball(r))
+    path = table.along(inner[0], inner[1], sign)
+    start = [left[i] * right[j] for i, j in table.exponents]
+    end = transport_balls(path, arb(1), ((1 - size) / (1 + size)).sqrt(), start)
+    k = end[table.exponents.index((0, 0))]
+    if (1, 1) in table.exponents:
+        return k, end[table.exponents.index((1, 1))] / (to_ball(c1) * to_ball(c2))
+    row = table.matrix_row(table.exponents.index((0, 0)), arb(inner[0]), arb(inner[1]), to_ball(r))
+    return k, kappa * kappa * sum((a * f for a, f in zip(row, end, strict=True)), arb(0))
+
+
+@lru_cache(maxsize=64)
+def _table(sigma: Any) -> HalfAngleTable:
+    return HalfAngleTable.of(pfaffian(sigma))
+
+
+def _by_integral(tree: Node, c1: Number, c2: Number, r: Number) -> Pair:
+    correlation = to_ball(r)
+    # 1 - r² by factors: for r near ±1 a ball would lose what cancels
+    sine = ((1 - correlation) * (1 + correlation)).sqrt()
+    if not isinstance(r, arb):
+        sine = to_ball((1 - r) * (1 + r)).sqrt()
+    outer, inner = (c1, c2) if to_ball(c1) >= to_ball(c2) else (c2, c1)
+    return mixed_moment(tree, outer, inner, correlation, sine), mixed_slope(tree, outer, inner, correlation, sine)

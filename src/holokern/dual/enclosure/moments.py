@@ -1,0 +1,296 @@
+"""Gaussian moments in one dimension as balls: E[Q(z) f1(s1 z) … fm(sm z)], z ~ N(0, 1).
+
+Between the breaks every factor is a formula.  Where all of them are sums of u^k exp(pu + qu²) the integral is exact
+(error functions: Mills' ratio, Dawson's function); elsewhere flint integrates rigorously over a finite interval and a
+proved bound of the growth of the factors covers the rest.  Everything happens at flint's current working precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import Any
+
+from flint import acb, arb, ctx, fmpq, fmpq_poly
+
+from holokern.activation.ring.breaks import samples
+from holokern.activation.ring.pieces import find_breaks
+from holokern.activation.tree.nodes import Node
+from holokern.activation.tree.resolve import resolve
+from holokern.activation.values.balls import ball
+from holokern.activation.values.cancellation import stabilise
+from holokern.dual.enclosure.bounds import Growth, growth_bound
+from holokern.dual.enclosure.complex_balls import continuation
+from holokern.dual.enclosure.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
+from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.weyl.algebra.weyl_algebra import rational
+
+__all__ = [
+    "PieceLine",
+    "bits_above",
+    "gaussian_expectation",
+    "gaussian_tail",
+    "hermite_moment",
+    "piece_line",
+    "product_moment",
+    "read_number",
+    "second_moment",
+    "to_ball",
+]
+
+Number = Fraction | arb
+_FARTHEST = 1 << 20
+_GUARD_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PieceLine:
+    """A function on the line: its break points, and the tree that holds on each interval between them."""
+
+    tree: Node
+    breaks: tuple[Any, ...]
+    pieces: tuple[Node, ...]
+
+
+@lru_cache(maxsize=256)
+def piece_line(tree: Node) -> PieceLine:
+    """Cut a tree at its breaks.
+
+    Raises
+    ------
+    Unsupported
+        When a break point is known only as a float, so that nothing rigorous can be said.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> piece_line(read_expression("Max(u, 0)")).breaks
+    (Fraction(0, 1),)
+    """
+    breaks = find_breaks(tree)
+    if any(isinstance(point, float) for point in breaks):
+        raise Unsupported("a break point of the activation is known numerically only, so no ball can be proved")
+    return PieceLine(tree, breaks, tuple(stabilise(resolve(tree, sample)) for sample in samples(breaks)))
+
+
+def read_number(name: str, value: object) -> Number:
+    """An exact number (int, Fraction, fmpq, text) or a finite ball, as a Fraction where it is exact.
+
+    Examples
+    --------
+    >>> read_number("c", "0.1")
+    Fraction(1, 10)
+    """
+    if isinstance(value, arb):
+        if not value.is_finite():
+            raise BadInput(f"{name} = {value} is not finite; give a finite ball")
+        if value.is_exact():
+            mantissa, exponent = value.man_exp()
+            return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        return value
+    try:
+        exact = rational(value)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}, or a ball (flint.arb)") from None
+    return Fraction(int(exact.p), int(exact.q))
+
+
+def bits_above(value: arb, goal: arb | float, otherwise: int) -> int:
+    """The binary logarithm of value/goal, rounded up and at least 1; ``otherwise`` when it is not finite."""
+    ratio = value / goal
+    if not (ratio.is_finite() and ratio > 0):
+        return otherwise
+    logarithm = (ratio.upper().log() / arb(2).log()).upper().ceil().unique_fmpz()
+    return otherwise if logarithm is None else max(1, int(logarithm))
+
+
+def to_ball(value: object) -> arb:
+    """A number as a ball at the current precision: int, Fraction, fmpq, arb, or an exact constant."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    if isinstance(value, (int, fmpq)):
+        return arb(value)
+    found: arb = value.ball()  # type: ignore[attr-defined]
+    return found
+
+
+def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
+    """E[He_n(z) σ(cz)] with the probabilists' Hermite polynomial.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> hermite_moment(piece_line(read_expression("Max(u, 0)")), Fraction(1), 1)
+    0.500000000000000
+    """
+    return gaussian_expectation([(line, c)], _hermite(n))
+
+
+def second_moment(line: PieceLine, c: Number) -> arb:
+    """E[σ(cz)²]."""
+    return gaussian_expectation([(line, c), (line, c)])
+
+
+def product_moment(line: PieceLine, c1: Number, c2: Number, sign: int) -> arb:
+    """E[σ(c1 z) σ(±c2 z)], the value of k at r = ±1."""
+    return gaussian_expectation([(line, c1), (line, sign * c2)])
+
+
+def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int] = (1,)) -> arb:
+    """E[Q(z) Π f_i(s_i z)], z standard normal, for s_i ≠ 0 (a Fraction or a ball that excludes 0).
+
+    Raises
+    ------
+    Unsupported
+        When a factor has no closed form and no proved bound of its growth.
+    BadInput
+        When the expectation does not exist.
+    """
+    total = arb(0)
+    for low, high, sample in _intervals(factors):
+        if sample is None:
+            total += _sliver(factors, polynomial, low, high)  # type: ignore[arg-type]
+            continue
+        pieces = [_piece_at(line, to_ball(s) * sample) for line, s in factors]
+        balls = {id(s): to_ball(s) for _, s in factors}
+        scales = [balls[id(s)] for _, s in factors]
+        total += _integral(pieces, scales, polynomial, low, high)
+    return total
+
+
+# -- the line cut at all breaks --------------------------------------------------------------------------------------
+
+
+def _intervals(factors: Sequence[tuple[PieceLine, Number]]) -> Iterator[tuple[arb | None, arb | None, arb | None]]:
+    """Ends and an inner point of each interval in z; no inner point when balls leave the order of the ends open."""
+    exact: set[Fraction] = set()
+    points: list[arb] = []
+    for line, s in factors:
+        for b in line.breaks:
+            if b == 0 or (isinstance(b, Fraction) and isinstance(s, Fraction)):
+                exact.add(Fraction(0) if b == 0 else b / s)
+            else:
+                points.append(to_ball(b) / to_ball(s))
+    points += [to_ball(point) for point in exact]
+    points.sort(key=lambda point: float(point.mid()))
+    if not points:
+        yield None, None, arb(0)
+        return
+    yield None, points[0], points[0].lower() - 1
+    for low, high in pairwise(points):
+        yield low, high, ((low.upper() + high.lower()) / 2).mid() if low < high else None
+    yield points[-1], None, points[-1].upper() + 1
+
+
+def _piece_at(line: PieceLine, point: arb) -> Node:
+    index = 0
+    for b in line.breaks:
+        edge = to_ball(b)
+        if point > edge:
+            index += 1
+        elif not point < edge:
+            raise PrecisionLost("a sample point cannot be told from a break point; raise the working precision")
+    return line.pieces[index]
+
+
+def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int], low: arb, high: arb) -> arb:
+    """The integral between two ends that the balls cannot separate, from the range of the integrand there."""
+    hull = low.union(high)
+    value: arb = _evaluate(polynomial, hull) * _density(hull)
+    for line, s in factors:
+        value *= ball(line.tree, to_ball(s) * hull, ctx.prec)
+    return value * (high - low)
+
+
+# -- one interval ----------------------------------------------------------------------------------------------------
+
+
+def _integral(
+    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+) -> arb:
+    terms = [Term(acb(q), k, acb(0), arb(0)) for k, q in enumerate(polynomial) if q]
+    for piece, s in zip(pieces, scales, strict=True):
+        factor = exponential_terms(piece)
+        if factor is None:
+            return _numerical_integral(pieces, scales, polynomial, low, high)
+        terms = multiply_terms(terms, scale_terms(factor, s))
+    return gaussian_integral(terms, low, high)
+
+
+def _numerical_integral(
+    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+) -> arb:
+    left, left_tail = (low, arb(0)) if low is not None else gaussian_tail(pieces, scales, -1, high, polynomial)
+    right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
+    normalisation = 1 / (2 * arb.pi()).sqrt()
+
+    # constants get more bits than the working precision, which flint's integration raises a little by itself
+    functions = {piece: continuation(piece, ctx.prec + _GUARD_BITS) for piece in set(pieces)}
+    factors = [(functions[piece], s) for piece, s in zip(pieces, scales, strict=True)]
+    square = len(factors) == 2 and pieces[0] == pieces[1] and scales[0] is scales[1]
+
+    def integrand(z: acb, analytic: bool) -> acb:
+        value = (-(z * z) / 2).exp()
+        if square:
+            one = factors[0][0](scales[0] * z, analytic)
+            return value * one * one
+        for function, s in factors:
+            value = value * function(s * z, analytic)
+        return value if len(polynomial) == 1 and polynomial[0] == 1 else value * _evaluate(polynomial, z)
+
+    result = acb.integral(integrand, left, right).real * normalisation
+    tail = left_tail + right_tail
+    return result if tail.is_zero() else result + arb(0, tail.upper())
+
+
+def gaussian_tail(
+    pieces: Sequence[Node], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int] = (1,)
+) -> tuple[arb, arb]:
+    """Where to stop on an infinite side of an integral of Q(z) Π f_i(s_i z) φ(z), and a bound of what is left out.
+
+    With |f| ≤ K (1+z)^p exp(az + bz²) the logarithm g of the bound of the integrand is concave and
+    ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.  ``near`` is the finite end of the interval, if any.
+    """
+    bound = Growth(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
+    reach = arb(2) if near is None else abs(near).upper() + 1
+    for piece, s in zip(pieces, scales, strict=True):
+        direction = side if s > 0 else -side
+        bound = bound * growth_bound(piece, direction).scaled(abs(s))
+        # growth_bound speaks about |u| = |s z| ≥ 1 only
+        reach = reach.max((1 / abs(s)).upper())
+    decay = arb(1) / 2 - bound.square
+    if not decay > 0:
+        raise BadInput("the activation grows too fast for this standard deviation: its Gaussian moment is infinite")
+    reach = arb(reach.upper().ceil().mid())
+    while reach < _FARTHEST:
+        slope = 2 * decay * reach - bound.power / (1 + reach) - bound.linear
+        if slope > 0:
+            exponent = bound.power * (1 + reach).log() + bound.linear * reach - decay * reach * reach
+            tail = (bound.constant * exponent.exp() / slope).upper()
+            if tail < arb(2) ** (-ctx.prec - 8):
+                return side * reach, tail
+        reach = (reach * 9 / 8).ceil()
+    raise PrecisionLost("the Gaussian tail of the activation lies too far out; use a smaller standard deviation")
+
+
+def _density(z: Any) -> Any:
+    return (-(z * z) / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def _evaluate(polynomial: Sequence[int], z: Any) -> Any:
+    return reduce(lambda value, q: value * z + q, reversed(polynomial), z * 0)
+
+
+@lru_cache(maxsize=256)
+def _hermite(n: int) -> tuple[int, ...]:
+    """The coefficients of He_n, lowest first."""
+    before, now = fmpq_poly([0]), fmpq_poly([1])
+    x = fmpq_poly([0, 1])
+    for k in range(n):
+        before, now = now, x * now - k * before
+    return tuple(int(now[k]) for k in range(n + 1))

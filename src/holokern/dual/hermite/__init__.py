@@ -1,0 +1,1 @@
+"""Hermite coefficients by difference equations, and series of dual activations from them."""

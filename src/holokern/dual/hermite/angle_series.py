@@ -1,0 +1,125 @@
+"""The Hermite series rewritten in φ = π/2 - θ: for a σ whose only break is 0 it converges at r = ±1 as well.
+
+k is analytic in θ on all of [0, π] then, while in r it has square roots at ±1 that make Σ g_n r^n slow.  Composing the
+power series with r = sin φ removes them: the same coefficients, a geometric rate.  The exact values at r = ±1,
+integrals in one variable, measure the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import arb, arb_poly, arb_series, ctx
+
+from holokern.dual.enclosure.conditional import jump_sizes
+from holokern.dual.enclosure.limits import aligned
+from holokern.dual.enclosure.moments import Number, to_ball
+from holokern.dual.hermite.coefficients import HermiteSequence
+
+__all__ = ["AngleSeries", "angle_series"]
+
+_LENGTHS = (48, 96, 192, 384, 768, 1024)
+_LARGE = 12
+_CHECK_BITS = 128
+
+
+@dataclass(frozen=True)
+class AngleSeries:
+    """Polynomials in φ for k and for k̇, the latter times cos φ when σ jumps.
+
+    Attributes
+    ----------
+    value, slope : arb_poly
+    with_cosine : bool
+        Whether ``slope`` is k̇ cos φ.
+    error, slope_error : float
+        The largest error at the two ends, where the true values are known.
+    precision : int
+        Bits that evaluation needs.
+    """
+
+    value: Any
+    slope: Any
+    with_cosine: bool
+    error: float
+    slope_error: float
+    precision: int
+
+    def __call__(self, theta: float) -> tuple[float, float]:
+        """Both expectations at the angle θ."""
+        with ctx.workprec(self.precision):
+            phi = arb.pi() / 2 - arb(theta)
+            slope = self.slope(phi)
+            return float(self.value(phi)), float(slope / phi.cos() if self.with_cosine else slope)
+
+
+def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple[float, float]) -> AngleSeries:
+    """Lengthen the series until both errors at the ends meet their goals, or the longest is reached."""
+    jumps = [height for _, height in jump_sizes(sequence.line.tree) if not height.is_zero()]
+    with ctx.workprec(_CHECK_BITS):
+        ends = [_ends(sequence, c1, c2, sign, jumps) for sign in (1, -1)]
+    best: AngleSeries | None = None
+    for length in _LENGTHS:
+        precision = 96 + 2 * length
+        for _ in range(4):
+            with ctx.workprec(precision):
+                found, noise = _measured(_composed(sequence, (c1, c2), length, bool(jumps)), ends, bool(jumps))
+            if noise <= 0.1 * min(goals):
+                break
+            precision *= 2
+        if found.error <= goals[0] and found.slope_error <= goals[1]:
+            return found
+        # a wave such as sin(cz) makes the terms grow to exp(c²) first; beyond some c no length here will do
+        stuck = best is not None and max(float(c1), float(c2)) > _LARGE and found.error > best.error
+        if best is None or found.error <= best.error:
+            best = found
+        if stuck:
+            break
+    assert best is not None
+    return best
+
+
+def _ends(sequence: HermiteSequence, c1: Number, c2: Number, sign: int, jumps: list[arb]) -> tuple[arb, arb]:
+    """The values of both series at φ = ±π/2; k̇ cos φ tends to J²/(2π c1c2) there when σ has a jump J at 0."""
+    k, slope = aligned(sequence.line.tree, c1, c2, sign)
+    if jumps:
+        slope = jumps[0] ** 2 / (2 * arb.pi() * to_ball(c1) * to_ball(c2))
+    return k, slope
+
+
+def _measured(series: tuple[Any, Any], ends: Any, jumps: bool) -> tuple[AngleSeries, float]:
+    """The series with its errors at the ends, and how wide its balls are there."""
+    right_angle = arb.pi() / 2
+    errors, noise = [0.0, 0.0], 0.0
+    for index, polynomial in enumerate(series):
+        degree = polynomial.degree()
+        last = abs(polynomial[degree]) * right_angle**degree
+        for sign, end in zip((1, -1), ends, strict=True):
+            at_end = polynomial(sign * right_angle)
+            noise = max(noise, float(at_end.rad()))
+            errors[index] = max(errors[index], float(abs(at_end - end[index]).upper()), float(last.upper()))
+    return AngleSeries(series[0], series[1], jumps, errors[0], errors[1], ctx.prec), noise
+
+
+def _composed(sequence: HermiteSequence, pair: tuple[Number, Number], length: int, jumps: bool) -> tuple[Any, Any]:
+    """Both series in φ, truncated at the given length."""
+    c1, c2 = pair
+    left = sequence.coefficients(c1, length)
+    right = left if c1 == c2 else sequence.coefficients(c2, length)
+    weight, products = arb(1), []
+    for n in range(length):
+        products.append(left[n] * right[n] * weight)
+        weight /= n + 1
+    cap = ctx.cap
+    try:
+        # flint truncates every series at this length
+        ctx.cap = length
+        sine = arb_series([0, 1], prec=length).sin()
+        value = arb_series(products, prec=length)(sine)
+        slope = value.derivative() / (to_ball(c1) * to_ball(c2))
+        if not jumps:
+            slope = slope / arb_series([0, 1], prec=length).cos()
+    finally:
+        ctx.cap = cap
+    return arb_poly(value.coeffs()), arb_poly(slope.coeffs())

@@ -1,0 +1,128 @@
+"""Hermite coefficients E[He_n(z) σ(cz)] by difference HGM in ball arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from holokern.activation.ode.annihilator import annihilator_of
+from holokern.activation.tree.nodes import Node
+from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
+from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
+from holokern.errors import PrecisionLost
+
+__all__ = ["HermiteSequence", "hermite_sequence", "integral_sequence"]
+
+
+@dataclass(frozen=True, slots=True)
+class HermiteSequence:
+    """Everything that Hermite coefficients of one activation need, for any standard deviation.
+
+    Attributes
+    ----------
+    line : PieceLine
+        The activation cut at its breaks, for the initial values.
+    operators : tuple of Operator
+        The whole annihilator of τ, where σ(u) = τ(scale · u).
+    recurrence : Recurrence or None
+        The shortest consequence for E[∂^n τ(cz)]; None when every coefficient is integrated.
+    scale : exact constant
+    """
+
+    line: PieceLine
+    operators: tuple[Any, ...]
+    recurrence: Recurrence | None
+    scale: Any
+
+    def coefficients(self, c: Number, count: int) -> list[arb]:
+        """E[He_n(z) σ(cz)] for n < ``count``, at flint's working precision.
+
+        The recurrence runs forwards, so the balls may widen; a caller who finds them too wide asks again with more
+        bits.  Where the leading coefficient of the recurrence vanishes the value comes from its integral.
+
+        Parameters
+        ----------
+        c : Fraction or arb
+            A positive standard deviation.
+        count : int
+
+        Examples
+        --------
+        >>> from holokern.activation.tree.grammar import read_expression
+        >>> h = hermite_sequence(read_expression("Heaviside(u)*u^2"))
+        >>> [value.str(6, radius=False) for value in h.coefficients(Fraction(2), 3)]
+        ['2.00000', '3.19154', '4.00000']
+        """
+        recurrence = self._recurrence_at(c)
+        if recurrence is None:
+            return _integrals(self.line, c, count)
+        rows = [(k, row) for k, row in enumerate(recurrence.hermite_form(to_ball(c) * to_ball(self.scale)))]
+        order, leading = rows.pop()
+        rows = [(k, row) for k, row in rows if not all(a.is_zero() for a in row)]
+        values = _integrals(self.line, c, min(count, recurrence.start + order))
+        for n in range(recurrence.start, count - order):
+            divisor = _at(leading, n)
+            if divisor.contains(0):
+                values.append(hermite_moment(self.line, c, n + order))
+                continue
+            total = arb(0)
+            for k, row in rows:
+                total -= _at(row, n) * values[n + k]
+            values.append(total / divisor)
+        return values
+
+    def _recurrence_at(self, c: Number) -> Recurrence | None:
+        """The general recurrence, or that of this one c where the general one loses its leading term for every n."""
+        if self.recurrence is None:
+            return None
+        leading = self.recurrence.hermite_form(to_ball(c) * to_ball(self.scale))[-1]
+        if any(not a.contains(0) for a in leading):
+            return self.recurrence
+        if isinstance(c, Fraction) and self.scale == 1:
+            return hermite_recurrence(self.operators, fmpq(c.numerator, c.denominator) ** 2)
+        raise PrecisionLost(
+            f"the recurrence of the Hermite coefficients is singular at or near c = {c}; give c exactly, or another c"
+        )
+
+
+@lru_cache(maxsize=128)
+def hermite_sequence(tree: Node) -> HermiteSequence:
+    """Prepare the Hermite coefficients of an expression.
+
+    Raises
+    ------
+    NotHolonomic
+        When the expression satisfies no linear ODE with polynomial coefficients.
+    """
+    annihilator = annihilator_of(tree)
+    recurrence = hermite_recurrence(annihilator.operators)
+    return HermiteSequence(piece_line(tree), annihilator.operators, recurrence, annihilator.scale)
+
+
+def integral_sequence(tree: Node) -> HermiteSequence:
+    """Hermite coefficients without a recurrence, one rigorous integral each: slow, but any pieces will do."""
+    return HermiteSequence(piece_line(tree), (), None, 1)
+
+
+def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:
+    """E[He_n(z) σ(cz)] for n < ``count`` by integration; those at exact deviations are remembered."""
+    if isinstance(c, arb):
+        return [hermite_moment(line, c, n) for n in range(count)]
+    return [_integral_at(line.tree, c, n, ctx.prec) for n in range(count)]
+
+
+@lru_cache(maxsize=1024)
+def _integral_at(tree: Node, c: Fraction, n: int, precision: int) -> arb:
+    with ctx.workprec(precision):
+        return hermite_moment(piece_line(tree), c, n)
+
+
+def _at(row: list[arb], n: int) -> arb:
+    value = row[-1]
+    for a in reversed(row[:-1]):
+        value = value * n + a
+    return value

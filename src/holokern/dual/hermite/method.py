@@ -1,0 +1,378 @@
+"""Method "hermite": dual activations from Hermite coefficients by difference HGM.
+
+k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
+after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Where that
+is slow, near r = ±1 for a σ that is not smooth, what the breaks are to blame for is split off and added in closed form,
+or the series is rewritten in the angle (σ with its only break at 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from holokern.activation import activation as as_activation
+from holokern.activation.ring.pieces import jump_order
+from holokern.activation.tree.derivative import differentiate
+from holokern.activation.tree.nodes import Node
+from holokern.dual.enclosure.moments import bits_above, piece_line, read_number, second_moment, to_ball
+from holokern.dual.hermite.angle_series import AngleSeries, angle_series
+from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
+from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
+from holokern.errors import HolokernError, PrecisionLost
+
+__all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
+
+Array = NDArray[np.float64]
+Pair = tuple[Fraction, Fraction]
+
+_EPS = float(np.finfo(float).eps)
+_FIRST = 64
+_BEFORE_OTHERS = 512
+_MARGIN = 0.05
+_TOO_ROUGH = 10.0
+_SHORT = 4096
+_LONG = 8192
+_START_BITS = 112
+_MOST_BITS = 40_000
+_TIGHT = 2.0**-90
+_SPLIT_BITS = 256
+_MOST_PRODUCT = 400
+_SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
+_ORDERS = (3, 4, 6, 8, 10, 12, 16, 20, 24)
+
+
+def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int = 128) -> list[arb]:
+    """E[He_n(z) σ(cz)] for n < ``count`` as balls; σ(cz) = Σ_n E[He_n(z) σ(cz)]/n! He_n(z).
+
+    Parameters
+    ----------
+    activation
+        An activation, a name, or an expression in u.
+    count : int
+    c : int, Fraction, str or arb
+        Standard deviation.
+    bits : int
+        Each ball has a radius of at most 2^-bits times √n! √E[σ(cz)²].
+
+    Returns
+    -------
+    list of arb
+
+    Notes
+    -----
+    [SakodaTakayama2024, Sec. 4] writes c_n for √(2π) times these numbers, so its expansion is Σ c_n/(√(2π) n!) He_n.
+
+    Examples
+    --------
+    >>> [value.str(6, radius=False) for value in hermite_coefficients("relu", 4)]
+    ['0.398942', '0.500000', '0.398942', '0']
+    """
+    sequence = hermite_sequence(as_activation(activation).tree)
+    deviation = read_number("c", c)
+    precision = bits + 32
+    while precision <= _MOST_BITS + 4 * bits:
+        with ctx.workprec(precision):
+            values = sequence.coefficients(deviation, count)
+            scale = second_moment(sequence.line, deviation).sqrt() * arb(2) ** -bits
+            # √n! of the widest ball decides; comparing squares avoids roots
+            factorial, excess = arb(1), arb(0)
+            for n, value in enumerate(values):
+                factorial *= max(n, 1)
+                excess = excess.max(value.rad() / (scale * factorial.sqrt()))
+            if excess <= 1:
+                return values
+            precision += 32 + bits_above(excess, 1.0, precision)
+    raise PrecisionLost(
+        f"the recurrence loses too many digits for {count} coefficients of {activation} at c = {c}; "
+        "ask for fewer coefficients or a smaller c"
+    )
+
+
+def serves_hermite(activation: Any) -> str | None:
+    """Why an activation cannot be served, or None."""
+    try:
+        # an activation given by its ODE has no tree, and says so
+        hermite_sequence(activation.tree)
+    except HolokernError as error:
+        return str(error)
+    return None
+
+
+def hermite(
+    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, terms: int | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors for positive deviations and 0 < θ < π.
+
+    Parameters
+    ----------
+    terms : int, optional
+        The most terms of the plain series; chosen from the smoothness of σ when not given.
+
+    Raises
+    ------
+    PrecisionLost
+        When the error stays above ten times the tolerance: at large deviations, where σ(cz) turns too fast for any
+        number of terms here.
+
+    Notes
+    -----
+    The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (used for
+    few σ with their only break at 0) it is the error measured at both ends, where the values are known.
+
+    Use it for few deviations and many angles, or as a check with a proved tail: each deviation costs a sequence of
+    coefficients, an angle next to nothing.
+    """
+    sequence = hermite_sequence(activation.tree)
+    breaks = sequence.line.breaks
+    most = terms or (_SHORT if breaks and all(b == 0 for b in breaks) else _LONG)
+    result = [np.full(len(theta), np.nan) for _ in range(4)]
+    large, small = np.maximum(c1, c2), np.minimum(c1, c2)
+    pairs, owner = np.unique(np.stack([large, small], axis=1), axis=0, return_inverse=True)
+    for index, (first, second) in enumerate(pairs):
+        where = np.flatnonzero(owner.ravel() == index)
+        pair = Fraction(float(first)), Fraction(float(second))
+        values = _pair(sequence, pair, theta[where], tolerance, most)
+        for mine, new in zip(result, values, strict=True):
+            mine[where] = new
+    return result[0], result[1], result[2], result[3]
+
+
+def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float, most: int) -> tuple[Array, ...]:
+    """All angles of one pair of deviations."""
+    c1, c2 = pair
+    answers = _Answers.empty(theta, _scales(sequence, c1, c2), tolerance)
+    breaks = sequence.line.breaks
+    lengths = [_FIRST << i for i in range(most.bit_length()) if _FIRST << i <= most] or [most]
+    for length in lengths:
+        if not breaks or length <= _BEFORE_OTHERS:
+            answers.improve(partial(_partial_sums, sequence, c1, c2, length=length))
+    if breaks:
+        answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
+        # waves make the terms in the angle as large as exp(c1c2) before they fall
+        if all(b == 0 for b in breaks) and c1 * c2 <= _MOST_PRODUCT:
+            answers.improve(partial(_by_angle, sequence.line.tree, pair, goals=answers.goals))
+        answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
+    rough = answers.above(_TOO_ROUGH / _MARGIN)
+    if len(rough):
+        k_error, slope_error = (column[rough[0]] for column in answers.columns[2:])
+        raise PrecisionLost(
+            f"the Hermite series at c1 = {float(c1):.6g}, c2 = {float(c2):.6g}, θ = {theta[rough[0]]:.6g} ends with "
+            f"the errors {k_error:.1e} of k and {slope_error:.1e} of k̇; use method='quadrature', or a larger tolerance"
+        )
+    return answers.columns
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """k, k̇ and their errors at the angles of one pair of deviations, as good as they are so far.
+
+    Attributes
+    ----------
+    scales, goals : pairs of float
+        The size of k and of k̇, and the errors that are wanted.
+    """
+
+    theta: Array
+    scales: tuple[float, float]
+    goals: tuple[float, float]
+    columns: tuple[Array, ...]
+
+    @classmethod
+    def empty(cls, theta: Array, scales: tuple[float, float], tolerance: float) -> _Answers:
+        columns = tuple(np.full(len(theta), start) for start in (np.nan, np.nan, np.inf, np.inf))
+        return cls(theta, scales, (_MARGIN * tolerance * scales[0], _MARGIN * tolerance * scales[1]), columns)
+
+    def above(self, factor: float = 1.0) -> Any:
+        """Which points miss so many times their goal by more than rounding."""
+        k_goal, slope_goal = (
+            factor * goal + 64 * _EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
+        )
+        # a k̇ that grows without bound towards r = ±1 is measured by itself
+        grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.columns[1])) / self.scales[1])
+        return np.flatnonzero((self.columns[2] > k_goal) | (self.columns[3] > grown))
+
+    def improve(self, route: Callable[[Array], tuple[Array, ...] | None]) -> None:
+        """Ask a route for the points that miss their goal, and take what is better of k and of k̇."""
+        some = self.above()
+        found = route(self.theta[some]) if len(some) else None
+        if found is not None:
+            for value, error in ((0, 2), (1, 3)):
+                better = found[error] < self.columns[error][some]
+                for column in (value, error):
+                    self.columns[column][some[better]] = found[column][better]
+
+
+@lru_cache(maxsize=64)
+def _angle_series(tree: Node, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
+    return angle_series(hermite_sequence(tree), *pair, goals)
+
+
+def _by_angle(tree: Node, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
+    """The series in the angle."""
+    series = _angle_series(tree, pair, goals)
+    k, slope = np.array([series(float(t)) for t in theta]).T
+    slope_error = series.slope_error / (np.sin(theta) if series.with_cosine else 1.0)
+    return k, slope, series.error + 4 * _EPS * np.abs(k), slope_error + 4 * _EPS * np.abs(slope)
+
+
+def _by_parts(
+    sequence: HermiteSequence, pair: Pair, theta: Array, goals: tuple[float, float]
+) -> tuple[Array, ...] | None:
+    """Split off the part of σ that its breaks make slow; its dual activation is in closed form."""
+    chosen = _split(sequence.line.tree, pair, goals)
+    if chosen is None:
+        return None
+    order, length, tails = chosen
+    precision = _SPLIT_BITS
+    while True:
+        series = SplitSeries.of(sequence, *pair, order, length, precision)
+        balls = [series(float(t)) for t in theta]
+        narrow = all(value.rad() <= goal for values in balls for value, goal in zip(values, goals, strict=True))
+        if narrow or 2 * precision > _MOST_BITS:
+            break
+        precision *= 2
+    columns = []
+    for values, tail in zip(zip(*balls, strict=True), tails, strict=True):
+        middle = np.array([float(value.mid()) for value in values])
+        columns.append((middle, np.array([float(value.rad()) for value in values]) + tail + _EPS * np.abs(middle)))
+    (k, k_error), (slope, slope_error) = columns
+    return k, slope, k_error, slope_error
+
+
+@lru_cache(maxsize=64)
+def _split(tree: Node, pair: Pair, goals: tuple[float, float]) -> tuple[int, int, tuple[float, float]] | None:
+    """How many derivatives to take into s and how many terms make the tails small, and bounds of both tails."""
+    for length in _SPLIT_LENGTHS:
+        rests = [arb(_deviation(tree, c, length).rest) for c in pair]
+        for order in _ORDERS:
+            try:
+                smooth = [rest_of_smooth_part(tree, c, order, length) for c in pair]
+            except HolokernError:
+                # the derivative grows too fast, or no bound of it is known
+                break
+            if smooth[0] is None or smooth[1] is None:
+                break
+            # a_n a_n' - s_n s_n' = a_n w_n' + w_n a_n' - w_n w_n' with w = a - s
+            tail = rests[0] * smooth[1] + smooth[0] * rests[1] + smooth[0] * smooth[1]
+            slope_tail = tail * length / float(pair[0] * pair[1])
+            if tail <= goals[0] and slope_tail <= goals[1]:
+                return order, length, (float(tail.upper()), float(slope_tail.upper()))
+    return None
+
+
+# -- one deviation ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Energies:
+    """E[σ(cz)²] and c²E[σ̇(cz)²]; the second is infinite as a bound of Σ n γ_n² when σ jumps."""
+
+    value: float
+    slope: float
+    jumps: bool
+
+
+@lru_cache(maxsize=256)
+def _energies(tree: Node, c: Fraction) -> _Energies:
+    value, slope = _second_moments(tree, c, _START_BITS)
+    return _Energies(float(value), float(slope), jump_order(tree) == 0)
+
+
+@lru_cache(maxsize=512)
+def _second_moments(tree: Node, c: Fraction, precision: int) -> tuple[arb, arb]:
+    """E[σ(cz)²] and c²E[σ̇(cz)²], the classical derivative meant."""
+    with ctx.workprec(precision):
+        slope = second_moment(piece_line(differentiate(tree)), c)
+        return second_moment(piece_line(tree), c), slope * to_ball(c) ** 2
+
+
+def _scales(sequence: HermiteSequence, c1: Fraction, c2: Fraction) -> tuple[float, float]:
+    first, second = (_energies(sequence.line.tree, c) for c in (c1, c2))
+    scale = float(np.sqrt(first.value * second.value))
+    slope = float(np.sqrt(first.slope * second.slope))
+    return scale, (slope + (scale if first.jumps else 0.0)) / float(c1 * c2)
+
+
+@dataclass(frozen=True)
+class _Deviation:
+    """γ_n for n < N, and √ of what is missing from Σ γ_n² and Σ n γ_n² (infinite when σ jumps)."""
+
+    gamma: Array
+    rest: float
+    slope_rest: float
+
+
+@lru_cache(maxsize=64)
+def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
+    sequence = hermite_sequence(tree)
+    energies = _energies(tree, c)
+    precision = _START_BITS
+    while precision <= _MOST_BITS:
+        with ctx.workprec(precision):
+            values = sequence.coefficients(c, length)
+            gamma = np.empty(length)
+            total, slope, root = arb(0), arb(0), arb(1)
+            for n, value in enumerate(values):
+                if n > 1:
+                    root *= arb(n).sqrt()
+                normalised = value / root
+                square = normalised * normalised
+                total += square
+                slope += square * n
+                gamma[n] = float(normalised) if normalised.is_finite() else np.nan
+            width = total.rad() / energies.value
+            if total.is_finite() and width <= _TIGHT:
+                whole, slope_whole = _second_moments(tree, c, precision)
+                rest = (whole - total).max(arb(0)).upper().sqrt().upper()
+                slope_rest = arb.pos_inf()
+                if not energies.jumps:
+                    slope_rest = (slope_whole - slope).max(arb(0)).upper().sqrt().upper()
+                return _Deviation(gamma, float(rest), float(slope_rest))
+        # about as many bits again as the balls have lost
+        precision += 32 + bits_above(width, _TIGHT, precision)
+    raise PrecisionLost(
+        f"the recurrence of the Hermite coefficients loses more than {_MOST_BITS} bits in {length} terms "
+        f"at c = {float(c):.6g}; use method='quadrature'"
+    )
+
+
+def _partial_sums(
+    sequence: HermiteSequence, c1: Fraction, c2: Fraction, theta: Array, length: int
+) -> tuple[Array, Array, Array, Array]:
+    """The plain series with N terms: values, and bounds of the tail plus rounding."""
+    tree = sequence.line.tree
+    first, second = _deviation(tree, c1, length), _deviation(tree, c2, length)
+    product = first.gamma * second.gamma
+    n = np.arange(length, dtype=float)
+    scale = float(c1 * c2)
+    r = np.cos(theta)
+    size = np.abs(r)
+    columns = [np.empty(len(r)) for _ in range(5)]
+    for start in range(0, len(r), max(1, (1 << 20) // length)):
+        some = slice(start, start + max(1, (1 << 20) // length))
+        powers = np.power(r[some, None], n)
+        magnitude = np.abs(powers)
+        columns[0][some] = powers @ product
+        columns[1][some] = powers[:, :-1] @ (n * product)[1:] / scale
+        columns[2][some] = magnitude @ np.abs(product)
+        columns[3][some] = magnitude[:, :-1] @ np.abs(n * product)[1:]
+        columns[4][some] = magnitude[:, :-2] @ np.abs(n * (n - 1) * product)[2:] if length > 2 else 0.0
+    k, slope, sum0, sum1, sum2 = columns
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tail = size**length * first.rest * second.rest
+        by_slope = size ** (length - 1) * first.slope_rest * second.slope_rest
+        decreasing = length * (1 - size) >= size
+        by_value = np.where(decreasing, length * size ** (length - 1) * first.rest * second.rest, np.inf)
+    slope_tail = np.fmin(by_slope, by_value) / scale
+    # rounding of the sums, and of r = cos θ
+    k_error = tail + _EPS * (4 * sum0 + sum1)
+    slope_error = slope_tail + _EPS * (4 * sum1 + sum2) / scale
+    return k, slope, k_error, slope_error

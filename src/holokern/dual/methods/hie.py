@@ -1,0 +1,200 @@
+"""Holonomic interpolation and extrapolation (HIE) of the dual activation in the angle.
+
+For each pair of deviations the vector H of the Pfaffian system is a combination of basis functions of θ that satisfies
+the equation in least squares and the constraints exactly or with a penalty: H at θ = π/2, where u and v are
+independent, and k and k̇ at the end r = ±1 of the interval, which are one-dimensional integrals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
+from holokern.errors import BadInput, UnknownName
+from holokern.hgm.collocation import approach
+from holokern.hgm.least_squares import (
+    Basis,
+    ChebyshevBasis,
+    Constraint,
+    Fit,
+    MonomialBasis,
+    fit_system,
+    gauss_nodes,
+)
+from holokern.hgm.near_end import NearEnd
+from holokern.numeric.panels import Array
+
+__all__ = ["hie"]
+
+SIZE = 36
+"""Functions of the basis, for the finer of two fits."""
+
+MakeBasis = Callable[[int, float, float], Basis]
+
+_FEWER = 8
+_SECOND = np.pi / 2 - 0.45
+_GOOD = 1e-13
+_LARGEST = 400
+_CLEAR = 1e-2
+_EPS = float(np.finfo(float).eps)
+
+
+def hie(
+    activation: Any,
+    c1: Array,
+    c2: Array,
+    theta: Array,
+    tolerance: float,
+    *,
+    basis: str | MakeBasis = "chebyshev",
+    size: int = SIZE,
+    mu: float | None = None,
+    ends: bool = True,
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors by least squares in the angle [SakodaTakayama2024, Algorithm 3].
+
+    Parameters
+    ----------
+    activation, c1, c2, theta, tolerance
+        As for every method.
+    basis : {"chebyshev", "monomial"} or callable
+        The functions: Chebyshev polynomials, powers of θ - π/4, or ``basis(size, low, high)`` giving a
+        :class:`~holokern.hgm.least_squares.Basis` for that interval of distances from the end.
+    size : int
+        How many functions; Chebyshev polynomials are doubled where they are too few.
+    mu : float, optional
+        The penalty of the constraints; they are exact when it is not given.
+    ends : bool
+        Whether k and k̇ at r = ±1 are constraints too.
+
+    Notes
+    -----
+    The error is the difference of fits with ``size`` and with fewer functions.  Where one fit over the whole interval
+    does not settle (σ breaks away from zero), Chebyshev panels that halve towards the end replace it.
+
+    Use it for many angles at few pairs of deviations: a fit serves all angles of its pair.
+    """
+    make = _maker(basis)
+    if not (isinstance(size, int) and size >= _FEWER + 4):
+        raise BadInput(f"size = {size!r} is too small; hie needs at least {_FEWER + 4} functions")
+    if mu is not None and not mu > 0:
+        raise BadInput(f"mu = {mu!r} is not positive; leave it out for exact constraints")
+    adaptive = basis == "chebyshev" and mu is None
+    table = polar_system(activation)
+    tracks = Tracks.of(c1, c2, theta)
+    start = Start.of(activation, tracks.c1, tracks.c2, far=True)
+    count = len(tracks.c1)
+    known = ends_of(activation, tracks, tolerance) if ends else [{}] * count
+    result = Result.empty(len(theta))
+    distance = np.minimum(theta, np.pi - theta)
+    for track in range(count):
+        todo = np.nonzero(tracks.owner == track)[0]
+        problem = _Problem.of(start, tracks, track, known[track])
+        counts = size - _FEWER, size
+        while len(todo):
+            fits = [problem.fit(make(n, 0.0, np.pi / 2), n, mu) for n in counts]
+            result.improve(todo, *problem.compare(fits, distance[todo]))
+            together = np.abs(result.k[todo]) + np.abs(result.slope[todo])
+            todo = todo[~(result.k_error[todo] + result.slope_error[todo] <= _GOOD * together)]
+            if not adaptive or counts[1] * max(table.rank, 3) > _LARGEST:
+                break
+            counts = counts[1], 2 * counts[1]
+        if len(todo) and adaptive and not problem.singular:
+            result.improve(todo, *problem.panels(distance[todo]))
+    return result.arrays(table, c1, c2, theta)
+
+
+def _maker(basis: Any) -> MakeBasis:
+    if callable(basis):
+        return basis  # type: ignore[no-any-return]
+    known: dict[str, MakeBasis] = {
+        "chebyshev": ChebyshevBasis,
+        "monomial": lambda size, low, high: MonomialBasis(size, (low + high) / 2),
+    }
+    if basis not in known:
+        raise UnknownName(f"unknown basis {basis!r}; choose 'chebyshev', 'monomial', or pass a function")
+    return known[basis]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """One track: the equation, what is known at its ends, whether it is singular at θ = π/2, and c1c2k̇ there."""
+
+    system: NearEnd
+    states: Any
+    known: dict[int, float]
+    constraints: list[Constraint]
+    singular: bool
+    slope: float
+
+    @classmethod
+    def of(cls, start: Start, tracks: Tracks, track: int, known: dict[int, float]) -> _Problem:
+        """H at θ = π/2 and, where the equation is singular there, at one more angle that the Hermite series reaches."""
+        table = start.table
+        c1, c2, side = tracks.c1[track : track + 1], tracks.c2[track : track + 1], tracks.side[track]
+        system = NearEnd.of(table, float(c1[0]), float(c2[0]), int(side))
+        scaled = c1 * table.scale[0], c2 * table.scale[1]
+        constant = [factor.at(*scaled)[0, 0][factor.angles[:, 0] == 0] for factor in table.factors]
+        singular = any(bool(np.all(np.abs(part) < 1e-9)) for part in constant)
+        states, constraints = start.states(c1, c2, np.array([np.pi / 2]), side)[0], []
+        for at in (np.pi / 2, _SECOND) if singular else (np.pi / 2,):
+            values = start.states(c1, c2, np.array([at]), side)[0, :, 0]
+            constraints += [Constraint(at, float(value), 0, i) for i, value in enumerate(values)]
+        constraints += [Constraint(0.0, value, 0, i) for i, value in known.items()]
+        slope = start.moments.independent(c1, c2, [(1, 1)])[0]
+        return cls(system, states, known, constraints, singular, float(slope[0, 0]))
+
+    def fit(self, basis: Basis, count: int, mu: float | None) -> Fit:
+        """Least squares on the whole interval."""
+        nodes, weights = gauss_nodes(count + count // 2, 0.0, np.pi / 2)
+        bottom, top, _ = self.system.at(nodes)
+        return fit_system((bottom, top), basis, (nodes, weights), self.constraints, mu)
+
+    def compare(self, fits: list[Fit], distance: Array) -> tuple[Array, Array]:
+        """The two outputs by the finer fit, with the difference of the two as error: (points, 2) each."""
+        first, second = self.system.table.outputs
+        found = []
+        for fit in fits:
+            whole = fit(distance).reshape(len(distance), -1)
+            slope = whole[:, second] if second >= 0 else self._derived(fit, distance)
+            found.append(np.stack([whole[:, first], slope], axis=1))
+        coarse, fine = found
+        moved = np.abs(fine - coarse) * (1.0 if second >= 0 else np.array([1.0, 6.0]))
+        # two fits may agree somewhere by chance; what they do on the whole interval counts
+        grid = np.linspace(0.05, np.pi / 2, 12)
+        spread = np.max(np.abs(fits[1](grid).reshape(12, -1) - fits[0](grid).reshape(12, -1)), axis=0)
+        floor = 0.3 * np.array([spread[first], spread[second] if second >= 0 else spread[first]])
+        rounding = _EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
+        return fine, np.maximum(moved, floor) + rounding
+
+    def _derived(self, fit: Fit, distance: Array) -> Array:
+        """c1c2k̇ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""
+        count = fit.basis.size + 8
+        nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) * np.pi / 4
+        everywhere = np.concatenate([nodes, distance])
+        bottom, _, row = self.system.at(everywhere)
+        values = np.einsum("pr,pr->p", row, fit(everywhere).reshape(len(bottom), -1))
+        size = np.abs(bottom) / np.max(np.abs(bottom))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = values / bottom
+        direct = size[count:] > _CLEAR
+        if np.all(direct):
+            return np.asarray(quotient[count:])
+        series = np.polynomial.chebyshev.Chebyshev.fit(
+            np.append(nodes, np.pi / 2),
+            np.append(quotient[:count], self.slope),
+            fit.basis.size - 1,
+            domain=[0.0, np.pi / 2],
+            w=np.append(size[:count], 1.0),
+        )
+        return np.where(direct, quotient[count:], series(distance))
+
+    def panels(self, distance: Array) -> tuple[Array, Array]:
+        """Piece by piece towards the end."""
+        first, second = self.system.table.outputs
+        outputs = np.array([first, second if second >= 0 else self.system.table.rank])
+        return approach(self.system, np.pi / 2, self.states, distance, outputs=outputs, limit=self.known)

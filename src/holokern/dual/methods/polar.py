@@ -1,0 +1,182 @@
+"""What the methods that transport a Pfaffian system share: the system in polar form, its start, and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.degenerate import limits
+from holokern.dual.methods.initial import HermiteMoments, hermite_moments
+from holokern.errors import HolokernError
+from holokern.hgm.path import AnglePath
+from holokern.hgm.polar_tables import PolarTable, polar_table
+from holokern.hgm.stepper import Arrival
+from holokern.numeric.panels import Array
+from holokern.pfaffian.derive import pfaffian
+
+__all__ = ["COLUMNS", "Result", "Start", "Tracks", "cannot_transport", "crosses", "ends_of", "polar_system"]
+
+COLUMNS = 4
+"""H and the perturbations that are carried along to see how errors grow."""
+
+_SERIES_TERMS = 64
+_STRIP = 0.35
+_EPS = float(np.finfo(float).eps)
+
+
+@lru_cache(maxsize=64)
+def polar_system(activation: Any) -> PolarTable:
+    """The Pfaffian system of an activation in polar form; the most recent ones are kept."""
+    return polar_table(pfaffian(activation), activation.jump_order)
+
+
+def cannot_transport(activation: Any) -> str | None:
+    """Why the activation has no Pfaffian system, or None."""
+    try:
+        polar_system(activation)
+    except HolokernError as error:
+        return f"{error} (method='quadrature' serves every activation)"
+    return None
+
+
+def crosses(path: AnglePath) -> Any:
+    """Which tracks must pass an apparent singularity, so that they cannot stay on the real line."""
+    roots = path.roots
+    known = ~np.isnan(roots)
+    close = known & (np.abs(roots.imag) < _STRIP) & (roots.real > -_STRIP) & (roots.real < np.pi + _STRIP)
+    return np.any(close, axis=1)
+
+
+@dataclass(frozen=True)
+class Start:
+    """The vector H near independence, for any of a set of deviations.
+
+    Attributes
+    ----------
+    table : PolarTable
+    moments : HermiteMoments
+    """
+
+    table: PolarTable
+    moments: HermiteMoments
+
+    @classmethod
+    def of(cls, activation: Any, c1: Array, c2: Array, *, far: bool) -> Start:
+        """Integrate the moments; ``far`` if angles away from π/2 will be asked for."""
+        table = polar_system(activation)
+        highest = max(max(pair) for pair in table.exponents)
+        extra = _SERIES_TERMS if far else 4
+        return cls(table, hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + extra))
+
+    def states(self, c1: Array, c2: Array, angle: Any, side: Array | float = 1.0) -> Any:
+        """H at one angle for each pair of deviations, and perturbations as large as its errors.
+
+        With ``side`` -1 the angle is the distance from θ = π.
+
+        Returns
+        -------
+        array, (pairs, rank, COLUMNS)
+        """
+        # the float next to π/2 is not π/2, and an entry of H may be smaller than what that makes
+        value, error = self.moments.correlated(c1, c2, self.table.exponents, side * np.cos(angle))
+        gauge = np.sin(angle)[:, None] ** np.array(self.table.weights)
+        signs = np.random.default_rng(7).choice([-1.0, 1.0], size=(*error.shape, COLUMNS - 1))
+        columns = (error * np.abs(gauge))[..., None] * signs
+        return np.concatenate([(value * gauge)[..., None], columns], axis=2)
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Points sorted into tracks: equal deviations, and the same side of θ = π/2.
+
+    Attributes
+    ----------
+    c1, c2, side : arrays, (tracks,)
+        ``side`` is 1 for the tracks towards θ = 0, -1 for those towards π.
+    owner : array of int, (points,)
+    """
+
+    c1: Array
+    c2: Array
+    side: Array
+    owner: Any
+
+    @classmethod
+    def of(cls, c1: Array, c2: Array, theta: Array) -> Tracks:
+        """Find the tracks of points."""
+        rows = np.stack([c1, c2, np.where(theta <= np.pi / 2, 1.0, -1.0)], axis=1)
+        different, owner = np.unique(rows, axis=0, return_inverse=True)
+        return cls(different[:, 0], different[:, 1], different[:, 2], owner.reshape(-1))
+
+    def some(self, index: Any) -> Tracks:
+        """Some of the tracks; the points are left out."""
+        return Tracks(self.c1[index], self.c2[index], self.side[index], np.zeros(0, dtype=np.intp))
+
+
+def ends_of(activation: Any, tracks: Tracks, tolerance: float) -> list[dict[int, float]]:
+    """For each track the entries of H that are known at its end r = ±1, by integrals in one variable."""
+    table = polar_system(activation)
+    end = np.where(tracks.side > 0, 0.0, np.pi)
+    found = limits(activation, tracks.c1, tracks.c2, end, tolerance)
+    first, second = table.outputs
+    result = []
+    for k, slope in zip(found.k, found.kdot * tracks.c1 * tracks.c2, strict=True):
+        known = {first: float(k)}
+        if second >= 0 and not table.weights[second] and np.isfinite(slope):
+            known[second] = float(slope)
+        result.append(known)
+    return result
+
+
+@dataclass(frozen=True)
+class Result:
+    """k and c1c2k̇ sin^m at points, with errors; an infinite error means that there is no value yet."""
+
+    k: Array
+    slope: Array
+    k_error: Array
+    slope_error: Array
+
+    @classmethod
+    def empty(cls, count: int) -> Result:
+        """A result to be filled."""
+        return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf))
+
+    def take(self, where: Any, arrival: Arrival, outputs: tuple[int, int]) -> None:
+        """Values of an arrival; its perturbations and the tails of its series become errors."""
+        first, second = outputs
+        columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
+        tails = arrival.tail[:, first], (arrival.slope_tail if second < 0 else arrival.tail[:, second])
+        together = np.abs(columns[0][:, 0]) + np.abs(columns[1][:, 0])
+        for value, error, column, tail in zip(
+            (self.k, self.slope), (self.k_error, self.slope_error), columns, tails, strict=True
+        ):
+            value[where] = column[:, 0]
+            spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
+            floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * together)
+            error[where] = np.nan_to_num(5 * spread + 6 * tail + floor, nan=np.inf)
+
+    def improve(self, where: Any, values: Array, errors: Array) -> None:
+        """Take new values, (points, 2), where their errors are smaller."""
+        better = np.sum(errors, axis=1) < self.k_error[where] + self.slope_error[where]
+        at = where[better]
+        self.k[at], self.slope[at] = values[better].T
+        self.k_error[at], self.slope_error[at] = errors[better].T
+
+    def put(self, where: Any, other: Result, some: Any) -> None:
+        """Overwrite the entries ``where`` with ``some`` of another result."""
+        self.k[where], self.slope[where] = other.k[some], other.slope[some]
+        self.k_error[where], self.slope_error[where] = other.k_error[some], other.slope_error[some]
+
+    def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
+        """k, k̇ and errors, without the factors that made k̇ bounded."""
+        power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
+        factor = c1 * c2 * np.sin(theta) ** power
+        # θ itself is rounded: k moves by c1c2k̇ sin θ, and the factor of k̇ by its logarithmic derivative
+        rounded = 2 * _EPS * theta
+        k_error = self.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * self.slope / factor)
+        kdot_error = self.slope_error + power * np.abs(self.slope) * rounded / np.abs(np.tan(theta))
+        return self.k, self.slope / factor, k_error, kdot_error / factor

@@ -1,0 +1,137 @@
+"""Taylor expansion with HGM: representatives by transport, their neighbours by one expansion each.
+
+From the vector H at a representative the Pfaffian system gives all its derivatives, hence the Taylor series along the
+segment to a neighbour [SakodaTakayama2024, Sect 5].  The last terms of that series decide who is a neighbour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holokern.dual.methods.hgm import hgm
+from holokern.dual.methods.polar import Result, Start, crosses, polar_system
+from holokern.errors import BadInput
+from holokern.hgm.ordering import clusters
+from holokern.hgm.path import AnglePath, SegmentPath
+from holokern.hgm.stepper import transport
+from holokern.numeric.panels import Array
+
+__all__ = ["Expansion", "expand", "taylor"]
+
+_HEIGHT = 0.25
+_CLEAR = 0.4
+_ROUNDS = 3
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Values by expansion, and the point that each was expanded from (-1: transported after all)."""
+
+    k: Array
+    kdot: Array
+    k_error: Array
+    kdot_error: Array
+    representative: Any
+
+
+def taylor(
+    activation: Any,
+    c1: Array,
+    c2: Array,
+    theta: Array,
+    tolerance: float,
+    *,
+    radius: float = 0.2,
+    order: int = 24,
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors; see :func:`expand`."""
+    found = expand(activation, c1, c2, theta, tolerance, radius=radius, order=order)
+    return found.k, found.kdot, found.k_error, found.kdot_error
+
+
+def expand(
+    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, radius: float = 0.2, order: int = 24
+) -> Expansion:
+    """Expand from representatives.
+
+    Parameters
+    ----------
+    radius : float
+        Points closer than this in (log c1, log c2, θ) share a representative at first; those whose series has not
+        settled then look for another one.
+    order : int
+        The number of terms.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> found = expand(activation("relu"), np.ones(3), np.ones(3), np.array([1.0, 1.01, 2.5]), 1e-12)
+    >>> found.representative.tolist()
+    [0, 0, 2]
+    """
+    if not radius > 0:
+        raise BadInput(f"radius = {radius!r} is not positive; try 0.2")
+    if not (isinstance(order, int) and order >= 4):
+        raise BadInput(f"order = {order!r} is not an integer of at least 4; try 24")
+    table = polar_system(activation)
+    lifted = bool(np.any(crosses(AnglePath(table, c1, c2))))
+    count = len(theta)
+    result, representative = Result.empty(count), np.full(count, -1)
+    coordinates = np.stack([np.log(c1), np.log(c2), theta], axis=1)
+    todo = np.arange(count)
+    for turn in range(_ROUNDS):
+        if not len(todo):
+            break
+        chosen = clusters(coordinates[todo], radius / 4**turn)
+        reps = np.unique(chosen)
+        some = todo[reps]
+        states, angle = _states(activation, c1[some], c2[some], theta[some], lifted)
+        start = np.stack([c1[some], c2[some], angle], axis=1)[np.searchsorted(reps, chosen)]
+        end = np.stack([c1[todo], c2[todo], theta[todo]], axis=1)
+        path = SegmentPath(table, start, end)
+        index = np.arange(len(todo))
+        arrival = transport(
+            path,
+            np.zeros(len(todo)),
+            states[np.searchsorted(reps, chosen)],
+            index,
+            np.ones(len(todo)),
+            order=order,
+            detour=lifted,
+            most=1,
+        )
+        part = Result.empty(len(todo))
+        part.take(index, arrival, table.outputs)
+        size = np.abs(part.k) + np.abs(part.slope)
+        settled = np.nan_to_num(part.k_error + part.slope_error, nan=np.inf) <= np.maximum(tolerance, 1e-13) * size
+        result.put(todo[settled], part, settled)
+        representative[todo[settled]] = todo[chosen[settled]]
+        todo = todo[~settled]
+    k, kdot, k_error, kdot_error = result.arrays(table, c1, c2, theta)
+    if len(todo):
+        # alone, or too close to a singular point for an expansion
+        k[todo], kdot[todo], k_error[todo], kdot_error[todo] = hgm(
+            activation, c1[todo], c2[todo], theta[todo], tolerance
+        )
+    return Expansion(k, kdot, k_error, kdot_error, representative)
+
+
+def _states(activation: Any, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Any, Any]:
+    """H with perturbations at each representative, kept away from det Σ = 0 and, if ``lifted``, from real θ."""
+    table = polar_system(activation)
+    angle: Any = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
+    start: Any = np.full(len(theta), np.pi / 2)
+    if lifted:
+        angle, start = angle + 1j * _HEIGHT, start + 1j * _HEIGHT
+    states = Start.of(activation, c1, c2, far=lifted).states(c1, c2, start)
+    path = AnglePath(table, c1, c2)
+    index = np.arange(len(theta))
+    arrival = transport(path, start, states, index, angle, detour=lifted, whole=True, perturbed=False)
+    value = arrival.value
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=value[:, :, 1:].shape)
+    value[:, :, 1:] += signs * (8 * _EPS * np.max(np.abs(value[:, :, :1]), axis=1, keepdims=True))
+    return value, angle

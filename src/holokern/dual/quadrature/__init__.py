@@ -1,0 +1,1 @@
+"""Quadrature between the breaks of σ, with an error for each value."""

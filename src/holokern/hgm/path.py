@@ -1,0 +1,302 @@
+"""Paths of integration: at any point of the parameter's complex plane they give the ODE as power series.
+
+A path holds many tracks, one for each start.  Along each the vector H satisfies D H' = N H with power series D and N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.hgm.polar_tables import PolarTable, Polynomial
+from holokern.hgm.series import multiply_series, power_table, trigonometric_series
+
+__all__ = ["AnglePath", "LocalSystem", "Path", "SegmentPath"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """D H' = N H at one point of each track, as power series in the distance x from it.
+
+    Attributes
+    ----------
+    bottom : array, (tracks, order + 1)
+        D.
+    top : array, (tracks, order + 1, rank, rank)
+        N.
+    slope : array, (tracks, order + 1, rank), optional
+        S with S H = D c1c2k̇, where k̇ is not an entry of H.
+    noise : array, (tracks,), optional
+        How many units in the last place the series are off, where that is more than one.
+    """
+
+    bottom: Array
+    top: Array
+    slope: Array | None
+    noise: Array | None = None
+
+
+class Path(Protocol):
+    """What the stepper needs to know."""
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of H."""
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇ in H; -1 for a k̇ that is no entry."""
+
+    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+        """The equation of some tracks as series round one parameter value of each."""
+
+    def distance(self, tracks: Array, at: Array) -> Array:
+        """How far the nearest zero of D is; ``at`` may have more axes than ``tracks``."""
+
+
+@dataclass(frozen=True)
+class AnglePath:
+    """Fixed deviations; the parameter is the angle θ.  In Σ this is a straight line.
+
+    Attributes
+    ----------
+    table : PolarTable
+    c1, c2 : arrays, (tracks,)
+    """
+
+    table: PolarTable
+    c1: Array
+    c2: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of H."""
+        return self.table.rank
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇."""
+        return self.table.outputs
+
+    @cached_property
+    def _scaled(self) -> tuple[Array, Array]:
+        return self.c1 * self.table.scale[0], self.c2 * self.table.scale[1]
+
+    @cached_property
+    def _coefficients(self) -> tuple[Array, Array, Array]:
+        table = self.table
+        return tuple(p.at(*self._scaled) for p in (table.bottom, table.tops[0], table.slope[0]))  # type: ignore[return-value]
+
+    @cached_property
+    def roots(self) -> Array:
+        """The angles where D vanishes, other than 0 and π: (tracks, any number), NaN where there are fewer."""
+        found = [_arccos(_roots(factor.at(*self._scaled)[:, 0], factor)) for factor in self.table.factors]
+        roots = np.concatenate([*found, np.full((len(self.c1), 1), np.nan + 0j)], axis=1)
+        return np.concatenate([roots, -roots, 2 * np.pi - roots], axis=1)
+
+    def distance(self, tracks: Array, at: Array) -> Array:
+        """How far the nearest zero of D is from each point."""
+        at = np.asarray(at)
+        roots = self.roots[tracks]
+        roots = roots.reshape(*roots.shape[:1], *(1,) * (at.ndim - 1), roots.shape[1])
+        gaps = np.abs(at[..., None] - roots)
+        nearest = np.min(np.where(np.isnan(gaps), np.inf, gaps), axis=-1)
+        if self.table.ends:
+            nearest = np.minimum(nearest, np.minimum(np.abs(at), np.abs(np.pi - at)))
+        return np.asarray(nearest)
+
+    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+        """The equation as series in θ - ``at``."""
+        # all tracks start at the same angle, where one set of waves serves them all
+        cosine, sine = trigonometric_series(at[:1] if np.all(at == at[:1]) else at, 1.0, order)
+        polynomials = self.table.bottom, self.table.tops[0], self.table.slope[0]
+        waves = _Waves(cosine, sine, polynomials, order)
+        bottom, top, slope = (
+            coefficients[tracks] @ waves.of(p) for p, coefficients in zip(polynomials, self._coefficients, strict=True)
+        )
+        return _assemble(self.table, bottom, [(top, self.table.places[0])], slope)
+
+
+@dataclass(frozen=True)
+class SegmentPath:
+    """Deviations and angle both move: log c1, log c2 and θ are linear in the parameter t, from 0 to 1.
+
+    Attributes
+    ----------
+    table : PolarTable
+    start, end : arrays, (tracks, 3)
+        c1, c2, θ at both ends; θ may be complex.
+    """
+
+    table: PolarTable
+    start: Array
+    end: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of H."""
+        return self.table.rank
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k̇."""
+        return self.table.outputs
+
+    @cached_property
+    def _speed(self) -> Array:
+        logs = [np.log(np.real(self.end[:, k]) / np.real(self.start[:, k])) for k in (0, 1)]
+        return np.stack([*logs, self.end[:, 2] - self.start[:, 2]], axis=1)
+
+    def distance(self, tracks: Array, at: Array) -> Array:
+        """How far the nearest zero of D is: known for sin θ = 0, else estimated by the roots of a Taylor polynomial."""
+        at = np.asarray(at)
+        shape = at.shape
+        at = at.reshape(len(tracks), -1)
+        nearest = np.full(at.shape, np.inf)
+        start, speed = self.start[tracks, 2][:, None], self._speed[tracks, 2][:, None]
+        if self.table.ends:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                for end in (0.0, np.pi):
+                    gap = np.abs((end - start - at * speed) / speed)
+                    nearest = np.minimum(nearest, np.where(np.abs(speed) > 0, gap, np.inf))
+        if self.table.factors:
+            for column in range(at.shape[1]):
+                factors = self._factors(tracks, at[:, column])
+                nearest[:, column] = np.minimum(nearest[:, column], _nearest_zero(factors))
+        return nearest.reshape(shape)
+
+    def _factors(self, tracks: Array, at: Array) -> list[Array]:
+        order = 8
+        waves = self._waves(tracks, at, self.table.factors, order)
+        return [self._moving(p, tracks, at, waves, order)[:, 0] for p in self.table.factors]
+
+    def _waves(self, tracks: Array, at: Array, polynomials: Any, order: int) -> _Waves:
+        speed = self._speed[tracks, 2]
+        cosine, sine = trigonometric_series(self.start[tracks, 2] + at * speed, speed, order)
+        return _Waves(cosine, sine, polynomials, order)
+
+    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+        """The equation as series in t - ``at``."""
+        table = self.table
+        polynomials = (table.bottom, *table.tops, table.slope[0])
+        waves = self._waves(tracks, at, polynomials, order)
+        series = [self._moving(p, tracks, at, waves, order) for p in polynomials]
+        speed = self._speed[tracks]
+        weights = speed[:, 2], speed[:, 0], speed[:, 1]
+        moving = zip(series[1:4], table.places, weights, strict=True)
+        tops = [(top * weight[:, None, None], places) for top, places, weight in moving if top.shape[1]]
+        return _assemble(table, series[0], tops, series[4])
+
+    def _moving(self, polynomial: Polynomial, tracks: Array, at: Array, waves: _Waves, order: int) -> Array:
+        """Σ coefficient · c1^a c2^b · cos^k sin^e, (points, polynomials, order + 1)."""
+        if not polynomial.table.shape[1]:
+            return np.zeros((len(tracks), 0, order + 1))
+        speed = self._speed[tracks]
+        c1 = np.real(self.start[tracks, 0]) * np.exp(at * np.real(speed[:, 0])) * self.table.scale[0]
+        c2 = np.real(self.start[tracks, 1]) * np.exp(at * np.real(speed[:, 1])) * self.table.scale[1]
+        rate = np.real(speed[:, :2]) @ polynomial.deviations.T
+        scalars = c1[:, None] ** polynomial.deviations[:, 0] * c2[:, None] ** polynomial.deviations[:, 1]
+        factorial = np.cumprod(np.concatenate([[1.0], np.arange(1.0, order + 1)]))
+        growth = (scalars * 1.0)[..., None] * rate[..., None] ** np.arange(order + 1) / factorial
+        count, rows, columns = polynomial.table.shape
+        mixed = np.matmul(np.moveaxis(growth, 1, 2), polynomial.table.reshape(count, -1))
+        mixed = np.moveaxis(mixed.reshape(len(tracks), order + 1, rows, columns), 1, 3)
+        angle = waves.of(polynomial)
+        total = np.zeros((len(tracks), rows, order + 1), dtype=np.result_type(mixed, angle))
+        for column in range(columns):
+            if np.any(polynomial.table[:, :, column]):
+                total += multiply_series(mixed[:, :, column], angle[:, None, column], order)
+        return total
+
+
+class _Waves:
+    """Series of the monomials cos^k sin^e."""
+
+    def __init__(self, cosine: Array, sine: Array, polynomials: Any, order: int) -> None:
+        angles = np.concatenate([p.angles for p in polynomials])
+        highest = angles.max(axis=0)
+        self.cosines = power_table(cosine, int(highest[0]), order)
+        self.sines = power_table(sine, int(highest[1]), order)
+        self.order = order
+        self.known: dict[tuple[int, int], Array] = {}
+
+    def of(self, polynomial: Polynomial) -> Array:
+        """(points, monomials, order + 1)."""
+        return np.stack([self._monomial(int(k), int(e)) for k, e in polynomial.angles], axis=1)
+
+    def _monomial(self, k: int, e: int) -> Array:
+        if not k or not e:
+            return self.sines[:, e] if e else self.cosines[:, k]
+        if (k, e) not in self.known:
+            self.known[k, e] = multiply_series(self.cosines[:, k], self.sines[:, e], self.order)
+        return self.known[k, e]
+
+
+def _assemble(table: PolarTable, bottom: Array, tops: list[Any], slope: Array) -> LocalSystem:
+    kind = np.result_type(bottom, *(top for top, _ in tops))
+    points, _, width = bottom.shape
+    whole = np.zeros((points, width, table.rank, table.rank), dtype=kind)
+    for top, (rows, columns) in tops:
+        whole[:, :, rows, columns] += np.moveaxis(top, 1, 2)
+    if table.outputs[1] >= 0:
+        return LocalSystem(bottom[:, 0], whole, None)
+    row = np.zeros((points, width, table.rank), dtype=kind)
+    row[:, :, table.slope[1]] = np.moveaxis(slope, 1, 2)
+    return LocalSystem(bottom[:, 0], whole, row)
+
+
+def _roots(coefficients: Array, factor: Polynomial) -> Array:
+    """Roots in r = cos θ of polynomials given by their coefficients of cos^k, one row a track."""
+    degree = int(factor.angles[:, 0].max())
+    dense = np.zeros((len(coefficients), degree + 1))
+    dense[:, factor.angles[:, 0]] = coefficients
+    return batch_roots(dense)
+
+
+def batch_roots(dense: Array) -> Array:
+    """Roots of polynomials given by rows of coefficients, lowest first; infinite where the degree is lower.
+
+    Examples
+    --------
+    >>> batch_roots(np.array([[-4.0, 0.0, 1.0]])).real.round(12).tolist()
+    [[-2.0, 2.0]]
+    """
+    rows, size = dense.shape
+    degree = size - 1
+    if degree == 0:
+        return np.zeros((rows, 0), dtype=complex)
+    top = np.max(np.abs(dense), axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dense = dense / np.where(top > 0, top, 1.0)
+    # roots of the reversed polynomial are reciprocals: a vanishing leading coefficient gives a root 0 there
+    lead = dense[:, 0]
+    tiny = np.abs(lead) < 1e-14
+    lead = np.where(tiny, 1e-14, lead)
+    companion = np.zeros((rows, degree, degree), dtype=dense.dtype)
+    companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1
+    companion[:, :, -1] = -dense[:, :0:-1] / lead[:, None]
+    values = np.linalg.eigvals(companion)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.where(np.abs(values) > 1e-14, 1 / values, np.inf)
+    return np.asarray(np.sort_complex(result))
+
+
+def _arccos(r: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        finite = np.where(np.isfinite(r), r, 0)
+        return np.where(np.isfinite(r), np.arccos(finite.astype(complex)), np.nan)
+
+
+def _nearest_zero(factors: list[Array]) -> Array:
+    """The smallest root of Taylor polynomials, a rough measure."""
+    nearest = np.full(len(factors[0]), np.inf)
+    for series in factors:
+        size = np.abs(batch_roots(series))
+        nearest = np.minimum(nearest, np.min(np.where(np.isnan(size), np.inf, size), axis=1))
+    return nearest

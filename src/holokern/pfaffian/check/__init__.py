@@ -1,0 +1,1 @@
+"""Checks of a Pfaffian system that share no code with its derivation."""

@@ -1,0 +1,1 @@
+"""From annihilators to the matrices of a Pfaffian system."""

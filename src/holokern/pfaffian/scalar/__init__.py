@@ -1,0 +1,1 @@
+"""Scalar ODEs of a Pfaffian system on a curve: exponents and rational solutions."""

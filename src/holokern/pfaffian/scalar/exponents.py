@@ -1,0 +1,216 @@
+"""Local exponents of a scalar ODE at a rational, algebraic or infinite point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
+
+from holokern.errors import BadInput
+from holokern.weyl import Operator
+from holokern.weyl.algebra.weyl_algebra import rational
+
+__all__ = ["LocalExponents", "coefficient_polynomials", "local_exponents", "singular_points"]
+
+INFINITY = "oo"
+
+
+@dataclass(frozen=True)
+class LocalExponents:
+    """How solutions behave near one point.
+
+    Attributes
+    ----------
+    point : Fraction, fmpz_poly or "oo"
+        The point; an irreducible polynomial stands for all its roots.
+    kind : str
+        "ordinary", "regular" (regular singular) or "irregular".
+    polynomial : fmpz_poly
+        The indicial polynomial over Z.  At an algebraic point with irrational coefficients this is its norm.  At an
+        irregular point its degree is below the order: it governs only the solutions without exponential part.
+    exponents : tuple of (Fraction, int)
+        The rational roots with multiplicities, ascending.  At infinity y ~ t^(-ρ).
+    others : tuple of (fmpz_poly, int)
+        The irreducible factors of higher degree, whose roots are the exponents that are not rational.
+    """
+
+    point: Any
+    kind: str
+    polynomial: Any
+    exponents: tuple[tuple[Fraction, int], ...]
+    others: tuple[tuple[Any, int], ...]
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """The integers among the exponents, ascending."""
+        return tuple(int(root) for root, _ in self.exponents if root.denominator == 1)
+
+
+def coefficient_polynomials(operator: Operator) -> list[Any]:
+    """The polynomial coefficients a_0, …, a_n (``fmpz_poly``, coprime) of Σ a_k ∂^k in one variable.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> [a.coeffs() for a in coefficient_polynomials(weyl_algebra("t")("t*dt - 1/2"))]
+    [[-1], [0, 2]]
+    """
+    if not isinstance(operator, Operator) or operator.algebra.dimension != 1:
+        raise BadInput(f"expected an operator in one variable, got {operator!r}")
+    if not operator:
+        raise BadInput("the operator 0 says nothing about its solutions; give a non-zero operator")
+    columns: list[dict[int, Any]] = [{} for _ in range(operator.order + 1)]
+    for (degree, order), c in operator.primitive():
+        columns[order][degree] = int(c.p)
+    polynomials = [fmpz_poly([column.get(k, 0) for k in range(max(column, default=-1) + 1)]) for column in columns]
+    content = polynomials[-1]
+    for a in polynomials:
+        content = content.gcd(a)
+    return [a // content for a in polynomials]
+
+
+def singular_points(operator: Operator) -> list[Any]:
+    """The irreducible factors of the leading coefficient: linear ones as Fractions, the others as polynomials.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> singular_points(weyl_algebra("x")("(1 - x^2)*dx^2 - 5*x*dx - 4"))
+    [Fraction(-1, 1), Fraction(1, 1)]
+    """
+    _, factors = coefficient_polynomials(operator)[-1].factor()
+    points = [p if p.degree() > 1 else Fraction(-int(p[0]), int(p[1])) for p, _ in factors]
+    return sorted(points, key=lambda p: (0, p, "") if isinstance(p, Fraction) else (1, Fraction(0), str(p)))
+
+
+def local_exponents(operator: Operator, point: object) -> LocalExponents:
+    """Compute the indicial polynomial at a point and its roots.
+
+    Parameters
+    ----------
+    operator : Operator
+        Of a Weyl algebra in one variable, not 0.
+    point : rational number, fmpz_poly or "oo"
+        Where; an irreducible polynomial stands for all of its roots.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> relu = weyl_algebra("x")("(1 - x^2)*dx^2 - 5*x*dx - 4")
+    >>> local_exponents(relu, 1).exponents
+    ((Fraction(-3, 2), 1), (Fraction(0, 1), 1))
+    >>> local_exponents(relu, "oo").exponents
+    ((Fraction(2, 1), 2),)
+    """
+    coefficients = coefficient_polynomials(operator)
+    if isinstance(point, str) and point in (INFINITY, "inf", "infinity"):
+        return _at_infinity(coefficients)
+    if isinstance(point, fmpz_poly):
+        place = _irreducible(point)
+    else:
+        value = rational(point)
+        place = fmpz_poly([-value.p, value.q])
+    return _at_finite(coefficients, place)
+
+
+def _irreducible(polynomial: Any) -> Any:
+    _, factors = polynomial.factor()
+    if len(factors) != 1 or factors[0][1] != 1:
+        raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {polynomial}")
+    return factors[0][0]
+
+
+def _at_finite(coefficients: list[Any], place: Any) -> LocalExponents:
+    """Keep the terms a_k ∂^k that lower the order of vanishing most."""
+    order = len(coefficients) - 1
+    valuations = [_valuation(a, place) for a in coefficients]
+    drops = [k - v if v is not None else -1 for k, v in enumerate(valuations)]
+    drop = max(d for d, v in zip(drops, valuations, strict=True) if v is not None)
+    modulus = fmpq_poly(place)
+    slope = fmpq_poly(place.derivative())
+    leading: list[Any] = []
+    for k, a in enumerate(coefficients):
+        valuation = valuations[k]
+        if valuation is None or k - valuation != drop:
+            leading.append(fmpq_poly())
+            continue
+        # a_k = place^v · rest and place = slope·(t - α) + …, so its leading coefficient is slope^v · rest at α
+        value = fmpq_poly(a // place**valuation) % modulus
+        for _ in range(valuation):
+            value = value * slope % modulus
+        leading.append(value)
+    polynomial = _indicial(leading, modulus)
+    kind = "ordinary" if valuations[order] == 0 else "regular" if drops[order] == drop else "irregular"
+    point = place if place.degree() > 1 else Fraction(-int(place[0]), int(place[1]))
+    return _result(point, kind, polynomial)
+
+
+def _at_infinity(coefficients: list[Any]) -> LocalExponents:
+    order = len(coefficients) - 1
+    rises = [a.degree() - k for k, a in enumerate(coefficients) if a]
+    rise = max(rises)
+    total = fmpq_poly()
+    for k, a in enumerate(coefficients):
+        if a and a.degree() - k == rise:
+            total = total + fmpq(a[a.degree()]) * _falling(k)
+    kind = "regular" if coefficients[order].degree() - order == rise else "irregular"
+    return _result(INFINITY, kind, (total(fmpq_poly([0, -1]))).numer())
+
+
+def _valuation(polynomial: Any, place: Any) -> int | None:
+    """How often ``place`` divides; None for 0."""
+    if not polynomial:
+        return None
+    count = 0
+    while not polynomial % place:
+        polynomial = polynomial // place
+        count += 1
+    return count
+
+
+def _falling(k: int) -> Any:
+    """The falling factorial s (s-1) … (s-k+1)."""
+    result = fmpq_poly([1])
+    for i in range(k):
+        result = result * fmpq_poly([-i, 1])
+    return result
+
+
+def _indicial(leading: list[Any], modulus: Any) -> Any:
+    """Σ c_k s(s-1)…(s-k+1) with c_k in Q[α], made monic; its norm when a coefficient stays irrational."""
+    top = max(k for k, c in enumerate(leading) if c)
+    _, inverse, _ = leading[top].xgcd(modulus)
+    monic = [c * inverse % modulus for c in leading]
+    if all(c.degree() <= 0 for c in monic):
+        total = sum((c[0] * _falling(k) for k, c in enumerate(monic)), fmpq_poly())
+        return total.numer()
+    return _norm(monic, modulus)
+
+
+def _norm(coefficients: list[Any], modulus: Any) -> Any:
+    """The resultant in α of the minimal polynomial and Σ c_k(α) s(s-1)…(s-k+1)."""
+    ctx = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex)
+    common = lcm(*(int(c.denom()) for c in coefficients))
+    table: dict[tuple[int, int], int] = {}
+    for k, c in enumerate(coefficients):
+        falling = _falling(k)
+        for i in range(c.degree() + 1):
+            for j in range(k + 1):
+                value = c[i] * falling[j] * common
+                table[i, j] = table.get((i, j), 0) + int(value.p)
+    left = ctx.from_dict({key: value for key, value in table.items() if value})
+    minimal = modulus.numer()
+    right = ctx.from_dict({(i, 0): int(minimal[i]) for i in range(minimal.degree() + 1) if minimal[i]})
+    norm = left.resultant(right, "alpha").to_dict()
+    return fmpz_poly([norm.get((0, j), 0) for j in range(max(j for _, j in norm) + 1)])
+
+
+def _result(point: Any, kind: str, polynomial: Any) -> LocalExponents:
+    _, factors = polynomial.factor()
+    polynomial = polynomial // polynomial.content()
+    roots = sorted((Fraction(-int(p[0]), int(p[1])), m) for p, m in factors if p.degree() == 1)
+    others = tuple((p, m) for p, m in factors if p.degree() > 1)
+    return LocalExponents(point, kind, polynomial, tuple(roots), others)

@@ -1,0 +1,210 @@
+"""Restriction of a Pfaffian system to a curve: dF/dt = M(t) F, and the scalar ODE of one component."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holokern.errors import BadInput, SingularPath, UnknownName
+from holokern.syntax import names_in, parse
+from holokern.weyl import Operator, weyl_algebra
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+
+__all__ = ["CurveSystem", "restrict", "scalar_ode"]
+
+Row = list[RationalFunction]
+
+
+@dataclass(frozen=True)
+class CurveSystem:
+    """The system dF/dt = M(t) F along a rational curve; made by :func:`restrict`.
+
+    Attributes
+    ----------
+    parameter : str
+        The name of t.
+    curve : tuple of RationalFunction
+        The coordinates as functions of t, in the order of ``variables``.
+    matrix : tuple of tuples of RationalFunction
+        M(t) over Q(t).
+    variables, basis : tuple
+        Those of the system that was restricted.
+    """
+
+    parameter: str
+    curve: tuple[RationalFunction, ...]
+    matrix: tuple[tuple[RationalFunction, ...], ...]
+    variables: tuple[str, ...]
+    basis: tuple[Any, ...]
+
+    @property
+    def rank(self) -> int:
+        """The size of M."""
+        return len(self.matrix)
+
+    @property
+    def field(self) -> FunctionField:
+        """The field Q(t)."""
+        return function_field(self.parameter)
+
+    def scalar_ode(self, component: int | Sequence[Any] = 0) -> Operator:
+        """The ODE of least order of one component; see :func:`scalar_ode`."""
+        return scalar_ode(self, component)
+
+
+def restrict(system: Any, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:
+    """Restrict a Pfaffian system to a rational curve.
+
+    Parameters
+    ----------
+    system : PfaffianSystem
+        Its ``variables``, ``matrices`` and ``basis`` are read.
+    curve : mapping or sequence
+        Each variable of the system as a rational function of the parameter: a text, a rational number or an element
+        of Q(t).  For example ``{"x11": -1, "x12": "t", "x22": -1}``.
+    parameter : str, optional
+        The name of the parameter; when not given, the one name that the functions use, or "t".
+
+    Raises
+    ------
+    SingularPath
+        When the whole curve lies in the singular locus.
+    """
+    name = _parameter(curve, parameter)
+    field = function_field(name)
+    images = _images(tuple(system.variables), curve, field)
+    rank = len(system.matrices[0])
+    matrix = [[field.zero] * rank for _ in range(rank)]
+    for variable, table in zip(system.variables, system.matrices, strict=True):
+        speed = images[variable].derivative(name)
+        if speed.is_zero:
+            continue
+        for i, row in enumerate(table):
+            for j, entry in enumerate(row):
+                matrix[i][j] = matrix[i][j] + _pull_back(entry, images, system.variables) * speed
+    return CurveSystem(
+        name,
+        tuple(images[variable] for variable in system.variables),
+        tuple(tuple(row) for row in matrix),
+        tuple(system.variables),
+        tuple(system.basis),
+    )
+
+
+def scalar_ode(system: CurveSystem, component: int | Sequence[Any] = 0) -> Operator:
+    """The ODE of least order that a component y of F satisfies for every solution F.
+
+    With y⁽ᵏ⁾ = L_k F, L_0 the unit vector and L_{k+1} = L_k' + L_k M, the first linear dependence of L_0, L_1, … over
+    Q(t) is the ODE.  Its order is below the rank when the component is not a cyclic vector.
+
+    Parameters
+    ----------
+    system : CurveSystem
+    component : int or sequence
+        The place of the component, or a row of coefficients in Q(t) for a combination of components.
+
+    Returns
+    -------
+    Operator
+        Of ``weyl_algebra(t, "d" + t)``, with coprime integer coefficients.
+
+    Examples
+    --------
+    >>> from holokern.weyl.rational.fractions import function_field
+    >>> K = function_field("t")
+    >>> rotation = ((K(0), K(1)), (K(-1), K(0)))
+    >>> scalar_ode(CurveSystem("t", (), rotation, (), ()))
+    dt^2 + 1
+    """
+    field, rank = system.field, system.rank
+    row = _start(field, rank, component)
+    echelon: list[tuple[int, Row, Row]] = []
+    while True:
+        order = len(echelon)
+        rest, history = list(row), [field.zero] * order + [field.one]
+        for pivot, reduced, combination in echelon:
+            factor = rest[pivot]
+            if factor.is_zero:
+                continue
+            rest = [a - factor * b for a, b in zip(rest, reduced, strict=True)]
+            for k, c in enumerate(combination):
+                history[k] = history[k] - factor * c
+        pivot = next((k for k, entry in enumerate(rest) if entry), -1)
+        if pivot < 0:
+            return _operator(system.parameter, history)
+        inverse = field.one / rest[pivot]
+        echelon.append((pivot, [inverse * entry for entry in rest], [inverse * entry for entry in history]))
+        row = [entry.derivative(system.parameter) + _dot(row, system.matrix, j, field) for j, entry in enumerate(row)]
+
+
+def _dot(row: Row, matrix: tuple[tuple[RationalFunction, ...], ...], column: int, field: FunctionField) -> Any:
+    total = field.zero
+    for entry, line in zip(row, matrix, strict=True):
+        if entry and line[column]:
+            total = total + entry * line[column]
+    return total
+
+
+def _start(field: FunctionField, rank: int, component: int | Sequence[Any]) -> Row:
+    if isinstance(component, int):
+        if not 0 <= component < rank:
+            raise BadInput(f"expected a component between 0 and {rank - 1}, got {component}")
+        return [field.one if k == component else field.zero for k in range(rank)]
+    row = [field(entry) for entry in component]
+    if len(row) != rank:
+        raise BadInput(f"expected a row of {rank} coefficients, got {len(row)}")
+    return row
+
+
+def _operator(parameter: str, coefficients: Row) -> Operator:
+    """Σ c_k d^k without denominators and content."""
+    common = function_field(parameter).ctx.constant(1)
+    for c in coefficients:
+        common = common * (c.denominator // common.gcd(c.denominator))
+    cleared = [(c.numerator * (common // c.denominator)) for c in coefficients]
+    content = cleared[-1]
+    for c in cleared:
+        content = content.gcd(c)
+    terms: dict[tuple[int, ...], int] = {
+        (int(e), order): int(value) for order, c in enumerate(cleared) for (e,), value in (c // content).terms()
+    }
+    return weyl_algebra(parameter, "d" + parameter).from_terms(terms).primitive()
+
+
+def _parameter(curve: Mapping[str, object] | Sequence[object], parameter: str | None) -> str:
+    values = list(curve.values()) if isinstance(curve, Mapping) else list(curve)
+    fields = {value.field.variables for value in values if isinstance(value, RationalFunction)}
+    fields |= {(name,) for value in values if isinstance(value, str) for name in names_in(parse(value, "curve"))}
+    if len(fields) > 1 or any(len(names) != 1 for names in fields):
+        raise BadInput("expected the coordinates of a curve in one field Q(t)")
+    found = fields.pop()[0] if fields else None
+    if parameter and found and parameter != found:
+        raise BadInput(f"expected functions of {parameter!r}, got functions of {found!r}")
+    return parameter or found or "t"
+
+
+def _images(
+    variables: tuple[str, ...], curve: Mapping[str, object] | Sequence[object], field: FunctionField
+) -> dict[str, RationalFunction]:
+    if not isinstance(curve, Mapping):
+        if len(curve) != len(variables):
+            raise BadInput(f"expected {len(variables)} coordinates of a curve, got {len(curve)}")
+        curve = dict(zip(variables, curve, strict=True))
+    unknown = [name for name in curve if name not in variables]
+    missing = [name for name in variables if name not in curve]
+    if unknown or missing:
+        raise UnknownName(f"expected a curve in {', '.join(variables)}, got {', '.join(map(str, curve)) or 'nothing'}")
+    return {name: field(curve[name]) for name in variables}
+
+
+def _pull_back(
+    entry: RationalFunction, images: Mapping[str, RationalFunction], variables: tuple[str, ...]
+) -> RationalFunction:
+    try:
+        return entry.substitute(images)
+    except ZeroDivisionError:
+        where = ", ".join(f"{name} = {images[name]}" for name in variables)
+        raise SingularPath(
+            f"the curve {where} lies in the singular locus ({entry.denominator} = 0); choose another curve"
+        ) from None

@@ -1,0 +1,1 @@
+"""The Weyl algebra itself: operators, orders, reading and printing."""

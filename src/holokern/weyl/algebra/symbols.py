@@ -1,0 +1,162 @@
+"""Initial forms and their ideals in the commutative ring Q[x, ξ]: characteristic ideal, dimension, singular locus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product as cartesian
+from typing import Any
+
+from flint import Ordering, fmpq_mpoly_ctx
+
+from holokern.errors import BadInput
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import elimination, grevlex
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.groebner.basis import groebner_basis
+from holokern.weyl.groebner.division import Divider
+
+__all__ = ["SymbolIdeal", "initial_form", "monomial_dimension", "projected_locus", "symbol_ring"]
+
+
+def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
+    """The terms of largest weight; read ∂ as ξ where u + v > 0 [SST2000, Sect. 1.1].
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> initial_form(weyl_algebra("x")("x*dx^2 + dx + x^3"), (-1, 1))
+    x*dx^2 + dx
+    """
+    if not operator:
+        return operator
+    found = {key: sum(w * e for w, e in zip(weights, key, strict=True)) for key in operator.terms}
+    top = max(found.values())
+    return Operator(operator.algebra, {key: c for key, c in operator if found[key] == top})
+
+
+def monomial_dimension(monomials: Iterable[Monomial], size: int) -> int:
+    """The dimension of the zero set of monomials in ``size`` variables; -1 when one of them is 1.
+
+    It is the largest number of variables that together contain no monomial's support.
+
+    Examples
+    --------
+    >>> monomial_dimension([(1, 1, 0), (0, 1, 1)], 3)
+    2
+    """
+    supports = {frozenset(i for i, e in enumerate(m) if e) for m in monomials}
+    if frozenset() in supports:
+        return -1
+    minimal = [s for s in supports if not any(t < s for t in supports)]
+    return size - _smallest_cover(minimal, size)
+
+
+def _smallest_cover(supports: list[frozenset[int]], limit: int) -> int:
+    """The least number of variables that meet every support."""
+    if not supports:
+        return 0
+    if limit <= 0:
+        return 1
+    best = limit
+    for i in min(supports, key=len):
+        best = min(best, 1 + _smallest_cover([s for s in supports if i not in s], best - 1))
+    return best
+
+
+def symbol_ring(algebra: WeylAlgebra) -> WeylAlgebra:
+    """The ring Q[x, ξ], as the polynomials inside a Weyl algebra of twice as many variables.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> symbol_ring(weyl_algebra("x y")).variables
+    ('x', 'y', 'xi_x', 'xi_y')
+    """
+    names = list(algebra.variables)
+    for variable in algebra.variables:
+        name = f"xi_{variable}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return WeylAlgebra(tuple(names), tuple(f"unused_d{i}" for i in range(len(names))))
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolIdeal:
+    """An ideal of the commutative ring Q[x, ξ], given by its reduced Gröbner basis in the grevlex order.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> J = weyl_algebra("x").ideal("x*dx^2 - x").characteristic_ideal()
+    >>> J, J.dimension()
+    (<ideal in x xi_x: x*xi_x^2>, 1)
+    """
+
+    ring: WeylAlgebra
+    generators: tuple[Operator, ...]
+
+    def __repr__(self) -> str:
+        return f"<ideal in {' '.join(self.ring.variables)}: {', '.join(map(str, self.generators)) or '0'}>"
+
+    def dimension(self) -> int:
+        """The dimension of the zero set; -1 when it is empty."""
+        key = grevlex(self.ring).key
+        n = self.ring.dimension
+        return monomial_dimension((max(g.terms, key=key)[:n] for g in self.generators), n)
+
+    def __contains__(self, polynomial: object) -> bool:
+        f = self.ring(polynomial)
+        if f.order > 0:
+            raise BadInput(f"expected a polynomial in {' '.join(self.ring.variables)}, got {f}")
+        return not Divider(self.generators, grevlex(self.ring)).remainder(f)
+
+    @classmethod
+    def from_symbols(cls, algebra: WeylAlgebra, forms: Iterable[Operator]) -> SymbolIdeal:
+        """The ideal of initial forms of operators of ``algebra``, with ∂ read as ξ."""
+        ring = symbol_ring(algebra)
+        zeros = (0,) * ring.dimension
+        symbols = [Operator(ring, {(*key, *zeros): c for key, c in form}) for form in forms]
+        return cls(ring, tuple(groebner_basis(symbols, grevlex(ring))))
+
+
+def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra) -> tuple[Operator, ...]:
+    """Polynomials in x whose zero set is the projection of the zero set with ξ ≠ 0, for an ideal homogeneous in ξ.
+
+    The union over i of the parts ξ_i ≠ 0; there ξ_i = 1 may be assumed and the other ξ are eliminated
+    [SST2000, Sect. 1.4].
+    """
+    n = algebra.dimension
+    ring = ideal.ring
+    parts = []
+    for i in range(n):
+        chart = [_with_one(g, n + i) for g in ideal.generators]
+        order = elimination(ring, [name for j, name in enumerate(ring.variables[n:]) if j != i])
+        basis = groebner_basis(chart, order) if any(chart) else []
+        parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
+    union = [_squarefree(reduce(lambda f, g: f * g, choice), n) for choice in cartesian(*parts)]
+    reduced = groebner_basis(union, grevlex(ring))
+    zeros = (0,) * n
+    return tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
+
+
+def _with_one(polynomial: Operator, place: int) -> Operator:
+    terms: dict[Monomial, Any] = {}
+    for key, c in polynomial:
+        short = (*key[:place], 0, *key[place + 1 :])
+        terms[short] = terms.get(short, 0) + c
+    return polynomial.algebra.from_terms(terms)
+
+
+def _squarefree(polynomial: Operator, n: int) -> Operator:
+    """The product of the different irreducible factors of a polynomial in the first n variables."""
+    ring = polynomial.algebra
+    context = fmpq_mpoly_ctx.get(list(ring.variables[:n]), Ordering.degrevlex)
+    _, factors = context.from_dict({key[:n]: c for key, c in polynomial}).factor_squarefree()
+    result = context.constant(1)
+    for factor, _ in factors:
+        result = result * factor
+    zeros = (0,) * (2 * ring.dimension - n)
+    return ring.from_terms({(*key, *zeros): c for key, c in result.to_dict().items()})

@@ -1,0 +1,186 @@
+"""The Weyl algebra Q⟨x, ∂⟩ as a factory of operators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from flint import fmpq, fmpz
+
+from holokern.errors import BadInput, BadOperator
+
+if TYPE_CHECKING:
+    from holokern.weyl.algebra.operator import Operator
+    from holokern.weyl.modules.ideal import LeftIdeal
+
+__all__ = ["WeylAlgebra", "rational", "weyl_algebra"]
+
+Monomial = tuple[int, ...]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
+
+
+def rational(value: object) -> Any:
+    """Return ``value`` as an exact ``fmpq``; floats and everything inexact are refused.
+
+    Examples
+    --------
+    >>> rational("3/4") + 1
+    7/4
+    """
+    if isinstance(value, fmpq):
+        return value
+    if isinstance(value, (int, fmpz)) and not isinstance(value, bool):
+        return fmpq(value)
+    if isinstance(value, str):
+        try:
+            value = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise BadInput(f"expected an exact rational number, got the text {value!r}") from None
+    if isinstance(value, Fraction):
+        return fmpq(value.numerator, value.denominator)
+    raise BadInput(f"expected an exact rational number, got {value!r}; give an int, a Fraction or a text such as '1/3'")
+
+
+@dataclass(frozen=True, slots=True)
+class WeylAlgebra:
+    """The Weyl algebra over the rationals in the given variables.
+
+    Two algebras are equal when their variable names are.  Make one with :func:`weyl_algebra`.
+
+    Examples
+    --------
+    >>> D = weyl_algebra("x y")
+    >>> x, y, dx, dy = D.gens
+    >>> dx * x
+    x*dx + 1
+    >>> D("dx*x - x*dx")
+    1
+    """
+
+    variables: tuple[str, ...]
+    derivations: tuple[str, ...]
+    _place: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        names = (*self.variables, *self.derivations)
+        bad = [name for name in names if not (isinstance(name, str) and _NAME.match(name))]
+        if bad:
+            raise BadInput(f"expected variable names made of letters, digits and _, got {bad[0]!r}")
+        if len(self.variables) != len(self.derivations):
+            raise BadInput(f"expected one derivation a variable, got {self.variables} and {self.derivations}")
+        if not self.variables or len(set(names)) < len(names):
+            raise BadInput(f"expected at least one variable and distinct names, got {' '.join(names)!r}")
+        object.__setattr__(self, "_place", {name: i for i, name in enumerate(names)})
+
+    @property
+    def dimension(self) -> int:
+        """The number n of variables."""
+        return len(self.variables)
+
+    @property
+    def gens(self) -> tuple[Operator, ...]:
+        """The generators: all variables, then all derivations."""
+        return tuple(self.gen(name) for name in (*self.variables, *self.derivations))
+
+    def gen(self, name: str) -> Operator:
+        """The generator called ``name``."""
+        if name not in self._place:
+            known = " ".join((*self.variables, *self.derivations))
+            raise BadOperator(f"unknown name {name!r} in an operator; this Weyl algebra has {known}")
+        exponents = [0] * (2 * self.dimension)
+        exponents[self._place[name]] = 1
+        return self.from_terms({tuple(exponents): 1})
+
+    @property
+    def zero(self) -> Operator:
+        """The operator 0."""
+        return self.from_terms({})
+
+    @property
+    def one(self) -> Operator:
+        """The operator 1."""
+        return self.from_terms({(0,) * (2 * self.dimension): 1})
+
+    def from_terms(self, terms: Mapping[Monomial, object] | Iterable[tuple[Monomial, object]]) -> Operator:
+        """The operator Σ c x^α ∂^β from exponents ``(α, β)`` (2n integers, normally ordered) and coefficients c."""
+        from holokern.weyl.algebra.operator import Operator
+
+        pairs = terms.items() if isinstance(terms, Mapping) else terms
+        found: dict[Monomial, Any] = {}
+        for key, value in pairs:
+            if len(key) != 2 * self.dimension or min(key) < 0:
+                raise BadOperator(f"expected {2 * self.dimension} non-negative exponents, got {key}")
+            exponents = tuple(map(index, key))  # flint's integers become Python's
+            found[exponents] = found.get(exponents, 0) + rational(value)
+        return Operator(self, {key: c for key, c in found.items() if c != 0})
+
+    def __call__(self, value: object) -> Operator:
+        """Read a text, a rational number or an operator of the same algebra as an operator.
+
+        Examples
+        --------
+        >>> weyl_algebra("u", "D")("D*u")
+        u*D + 1
+        """
+        from holokern.weyl.algebra.operator import Operator
+        from holokern.weyl.algebra.reading import read_operator
+
+        if isinstance(value, Operator):
+            if value.algebra != self:
+                raise BadOperator(f"expected an operator in {' '.join(self.variables)}, got {value} of another algebra")
+            return value
+        if isinstance(value, str):
+            return read_operator(self, value)
+        return self.from_terms({(0,) * (2 * self.dimension): rational(value)})
+
+    def ideal(self, *generators: object) -> LeftIdeal:
+        """The left ideal of the given operators or texts; one list of them will do as well.
+
+        Examples
+        --------
+        >>> weyl_algebra("x").ideal("x*dx - 1", "dx^2")
+        <left ideal in x: x*dx - 1, dx^2>
+        """
+        from holokern.weyl.algebra.operator import Operator
+        from holokern.weyl.modules.ideal import LeftIdeal
+
+        if (
+            len(generators) == 1
+            and isinstance(generators[0], Iterable)
+            and not isinstance(generators[0], (str, Operator))
+        ):
+            return LeftIdeal(self, generators[0])
+        return LeftIdeal(self, generators)
+
+
+def weyl_algebra(variables: str | Iterable[str], derivations: str | Iterable[str] | None = None) -> WeylAlgebra:
+    """Make the Weyl algebra over Q in the given variables.
+
+    Parameters
+    ----------
+    variables : str or iterable of str
+        Names, separated by blanks or commas when given as one text.
+    derivations : str or iterable of str, optional
+        Names of the derivations; ``d`` followed by the variable's name by default.
+
+    Returns
+    -------
+    WeylAlgebra
+
+    Examples
+    --------
+    >>> D = weyl_algebra("x y")
+    >>> D("x*dx + y*dy")
+    x*dx + y*dy
+    """
+    names = _names(variables)
+    return WeylAlgebra(names, tuple("d" + name for name in names) if derivations is None else _names(derivations))
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,171 @@
+"""Left division with remainder over Q: normal forms, with quotients on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from holokern.errors import BadOperator, Unsupported
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order
+from holokern.weyl.algebra.packing import Packing, Support
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.groebner.divisors import Divisors, Multiple
+
+__all__ = ["Divider", "PackedDivider", "interreduce", "normal_form"]
+
+
+class PackedDivider:
+    """Left division by fixed polynomials, given as mappings from packed monomials (largest first) to coefficients."""
+
+    def __init__(self, packing: Packing, divisors: Iterable[dict[int, Any]]) -> None:
+        self._packing = packing
+        self._products: dict[tuple[int, Monomial], list[Any]] = {}
+        self._supports: list[Support] = []
+        self._coefficients: list[list[Any]] = []
+        for terms in divisors:
+            self._supports.append(Support(packing, list(terms)))
+            self._coefficients.append(list(terms.values()))
+        self._find = Divisors(packing, self._supports, range(len(self._supports))).find
+
+    def __len__(self) -> int:
+        return len(self._supports)
+
+    def divide(self, terms: dict[int, Any], quotients: list[dict[int, Any]] | None = None) -> dict[int, Any]:
+        """The remainder of ``terms``; the quotients are written into ``quotients`` when it is given."""
+        packing, find = self._packing, self._find
+        terms = dict(terms)
+        heap = sorted(-code for code in terms)
+        rest: dict[int, Any] = {}
+        while heap:
+            code = -heappop(heap)
+            c = terms.pop(code)
+            if c == 0:
+                continue
+            packing.check(code)
+            multiple = find(code)
+            if multiple is None:
+                rest[code] = c
+                continue
+            support = self._supports[multiple.source]
+            values = self._product(multiple)
+            factor = c / values[0]
+            if quotients is not None:
+                quotients[multiple.source][code - support.codes[0]] = factor
+            shift = multiple.shift
+            codes = support.expansion(multiple.b).codes
+            for j in range(1, len(codes)):
+                place = codes[j] + shift
+                if place in terms:
+                    terms[place] -= factor * values[j]
+                else:
+                    terms[place] = -factor * values[j]
+                    heappush(heap, -place)
+        return rest
+
+    def _product(self, multiple: Multiple) -> list[Any]:
+        key = (multiple.source, multiple.b)
+        found = self._products.get(key)
+        if found is None:
+            expansion = self._supports[multiple.source].expansion(multiple.b)
+            found = self._coefficients[multiple.source]
+            if expansion.sources is not None:
+                parts = [found[s] * f for s, f in zip(expansion.sources, expansion.factors, strict=True)]
+                ends = [*expansion.starts[1:], len(parts)]
+                found = [sum(parts[i + 1 : j], parts[i]) for i, j in zip(expansion.starts, ends, strict=True)]
+            self._products[key] = found
+        return found
+
+
+class Divider:
+    """Divide by a fixed list of operators; what depends on the divisors alone is done once.
+
+    ``f = Σ q_i g_i + r`` where no term of r is divisible by a leading monomial of the divisors, and every ``q_i g_i``
+    has a leading monomial not above that of f [SST2000, Sect. 1.1].
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> from holokern.weyl.algebra.orders import grevlex
+    >>> D = weyl_algebra("x")
+    >>> divider = Divider([D("x*dx - 1")], grevlex(D))
+    >>> divider.remainder(D("x^2*dx^2 + dx"))
+    dx
+    >>> divider.divide(D("x^2*dx^2 + dx"))
+    ([x*dx], dx)
+    """
+
+    def __init__(self, divisors: Sequence[Operator], order: Order) -> None:
+        if not order.is_well_order:
+            raise Unsupported(f"division does not end in the order {order.name}; use a well order such as grevlex")
+        if any(not g for g in divisors):
+            raise BadOperator("cannot divide by the operator 0")
+        self.order = order
+        self._packing = Packing(order, False)
+        self._algebra = divisors[0].algebra if divisors else None
+        self._divider = PackedDivider(self._packing, [self._packing.pack(g) for g in divisors])
+
+    def remainder(self, operator: Operator) -> Operator:
+        """The remainder of ``operator``."""
+        return self._unpack(self._divider.divide(self._pack(operator)), operator.algebra)
+
+    def divide(self, operator: Operator) -> tuple[list[Operator], Operator]:
+        """The quotients, one for each divisor, and the remainder."""
+        quotients: list[dict[int, Any]] = [{} for _ in range(len(self._divider))]
+        rest = self._divider.divide(self._pack(operator), quotients)
+        algebra = operator.algebra
+        return [self._unpack(terms, algebra) for terms in quotients], self._unpack(rest, algebra)
+
+    def _pack(self, operator: Operator) -> dict[int, Any]:
+        if self._algebra is not None and operator.algebra != self._algebra:
+            raise BadOperator(f"the operator {operator} and its divisors belong to different Weyl algebras")
+        return self._packing.pack(operator)
+
+    def _unpack(self, terms: dict[int, Any], algebra: WeylAlgebra) -> Operator:
+        return Operator(algebra, {self._packing.decode(code): c for code, c in terms.items()})
+
+
+def normal_form(operator: Operator, divisors: Sequence[Operator], order: Order) -> Operator:
+    """The remainder of left division; zero exactly on the ideal when ``divisors`` is a Gröbner basis.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> from holokern.weyl.algebra.orders import grevlex
+    >>> D = weyl_algebra("x")
+    >>> normal_form(D("dx^3"), [D("dx^2 - x")], grevlex(D))
+    x*dx + 1
+    """
+    return Divider([g for g in divisors if g], order).remainder(operator)
+
+
+def interreduce(basis: Iterable[Operator], order: Order) -> list[Operator]:
+    """The reduced Gröbner basis from any Gröbner basis with respect to a well order.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> from holokern.weyl.algebra.orders import grevlex
+    >>> D = weyl_algebra("x")
+    >>> interreduce([D("2*dx"), D("x*dx + dx"), D("dx^2")], grevlex(D))
+    [dx]
+    """
+    leads: dict[Monomial, Operator] = {}
+    for g in basis:
+        if g:
+            leads.setdefault(max(g.terms, key=order.key), g)
+    if not leads:
+        return []
+    minimal: list[Monomial] = []
+    for lead in sorted(leads, key=sum):
+        if not any(all(a <= b for a, b in zip(other, lead, strict=True)) for other in minimal):
+            minimal.append(lead)
+    minimal.sort(key=order.key)
+    divider = Divider([leads[lead] for lead in minimal], order)
+    reduced = []
+    for lead in minimal:
+        g = leads[lead].monic(lead)
+        head = Operator(g.algebra, {lead: g.terms[lead]})
+        reduced.append(head + divider.remainder(g - head))
+    return reduced

@@ -1,0 +1,149 @@
+"""The matrices of F4: rows are monomial multiples of polynomials, columns are monomials; reduced modulo a prime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from holokern.weyl.algebra.packing import Support
+from holokern.weyl.algebra.weyl_algebra import Monomial
+from holokern.weyl.groebner.divisors import Divisors, Multiple
+from holokern.weyl.groebner.modular import Places, Residues, add_multiple, eliminate
+
+__all__ = ["Plan", "ResiduePolynomials", "build_plan"]
+
+_BLOCK = 128  # targets that are reduced at once, to bound the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A multiple as a row: ``places`` are the columns of its terms; without its first term when ``headless``."""
+
+    source: int
+    b: Monomial
+    places: Places
+    headless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A matrix without its numbers, so that it can be filled modulo any prime."""
+
+    codes: list[int]
+    pivots: list[tuple[int, Row]]
+    targets: list[Row]
+    free: Places
+
+
+def build_plan(
+    supports: list[Support],
+    targets: list[Multiple],
+    pivots: dict[int, Multiple],
+    divisors: Divisors,
+    headless: bool = False,
+) -> Plan:
+    """Symbolic preprocessing [Faugere1999]: add a pivot row for every monomial that some leading monomial divides.
+
+    ``pivots`` maps leading monomials to rows that are wanted as pivots in any case.  With ``headless`` the first terms
+    of the targets are left out.
+    """
+    column: dict[int, int] = {}
+    entries: list[int] = []  # the columns of all rows, one row after the other
+    ends: list[int] = []
+    rows: list[Multiple] = []
+
+    def register(multiple: Multiple, skip: int) -> None:
+        shift = multiple.shift
+        codes = supports[multiple.source].expansion(multiple.b).codes
+        entries.extend([column.setdefault(code + shift, len(column)) for code in (codes[skip:] if skip else codes)])
+        ends.append(len(entries))
+        rows.append(multiple)
+
+    for multiple in targets:
+        register(multiple, int(headless))
+    seen = 0
+    while seen < len(column):
+        pending = list(islice(column, seen, None))
+        seen = len(column)
+        for code, found in zip(pending, divisors.find_all(pending), strict=True):
+            pivot = pivots.get(code, found)
+            if pivot is not None:
+                register(pivot, 0)
+    codes = list(column)
+    by_size = sorted(range(len(codes)), key=codes.__getitem__, reverse=True)
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[by_size] = np.arange(len(codes))
+    places = np.split(rank[np.array(entries, dtype=np.intp)], ends[:-1]) if rows else []
+    split = len(targets)
+    goals = [Row(row.source, row.b, where, headless) for row, where in zip(rows[:split], places[:split], strict=True)]
+    heads = [
+        (int(where[0]), Row(row.source, row.b, where[1:], True))
+        for row, where in zip(rows[split:], places[split:], strict=True)
+    ]
+    heads.sort(key=lambda head: head[0])
+    is_free = np.ones(len(codes), dtype=bool)
+    is_free[[place for place, _ in heads]] = False
+    return Plan([codes[i] for i in by_size], heads, goals, np.flatnonzero(is_free))
+
+
+class ResiduePolynomials:
+    """The coefficients of the polynomials of a computation modulo one prime, leading coefficient 1."""
+
+    def __init__(self, p: int, supports: list[Support]) -> None:
+        self.p = p
+        self._supports = supports
+        self._values: list[Residues] = []
+        self._products: dict[tuple[int, Monomial], Residues] = {}
+        self._random = np.random.default_rng(p)
+
+    def append(self, values: Residues) -> None:
+        """Add the coefficients of the next polynomial."""
+        self._values.append(values)
+
+    def reduce_targets(self, plan: Plan) -> Residues:
+        """Reduce the targets by the pivots; the result has a row for each target and a column for each free column."""
+        parts = [np.zeros((0, len(plan.free)), dtype=np.uint64)]
+        for start in range(0, len(plan.targets), _BLOCK):
+            block = plan.targets[start : start + _BLOCK]
+            columns = np.zeros((len(plan.codes), len(block)), dtype=np.uint64)
+            for k, row in enumerate(block):
+                columns[row.places, k] = self._row_values(row)
+            parts.append(self._reduce(columns, plan))
+        return np.vstack(parts)
+
+    def reduce_combinations(self, plan: Plan, count: int) -> Residues:
+        """Reduce ``count`` random linear combinations of the targets instead of the targets themselves.
+
+        They span the same space when its dimension is at most ``count``, with probability about 1 - 1/p.
+        """
+        factors = self._random.integers(1, self.p, size=(len(plan.targets), count), dtype=np.uint64)
+        columns = np.zeros((len(plan.codes), count), dtype=np.uint64)
+        for k, row in enumerate(plan.targets):
+            add_multiple(columns, row.places, self._row_values(row), factors[k], self.p)
+        return self._reduce(columns, plan)
+
+    def _reduce(self, columns: Residues, plan: Plan) -> Residues:
+        eliminate(columns, ((place, row.places, self._row_values(row)) for place, row in plan.pivots), self.p)
+        return np.ascontiguousarray(columns[plan.free].T) % np.uint64(self.p)
+
+    def _row_values(self, row: Row) -> Residues:
+        values = self._product(row.source, row.b)
+        return values[1:] if row.headless else values
+
+    def _product(self, source: int, b: Monomial) -> Residues:
+        key = (source, b)
+        found = self._products.get(key)
+        if found is None:
+            found = self._products[key] = self._multiply(source, b)
+        return found
+
+    def _multiply(self, source: int, b: Monomial) -> Residues:
+        values = self._values[source]
+        expansion = self._supports[source].expansion(b)
+        if expansion.sources is None:
+            return values
+        modulus = np.uint64(self.p)
+        factors = np.array([factor % self.p for factor in expansion.factors], dtype=np.uint64)
+        return np.add.reduceat(values[expansion.sources] * factors % modulus, expansion.starts) % modulus

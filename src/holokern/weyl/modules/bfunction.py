@@ -1,0 +1,232 @@
+"""The b-function of a left ideal with respect to a weight: its polynomial, its roots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from flint import fmpq, fmpq_poly
+
+from holokern.errors import BadInput, NotHolonomic
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+
+if TYPE_CHECKING:
+    from holokern.weyl.modules.ideal import LeftIdeal
+
+__all__ = ["BFunction", "b_function", "bernstein_sato", "fresh_name"]
+
+# from this degree on the search goes on only for holonomic ideals, which surely have a b-function
+_MAX_DEGREE_UNSURE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class BFunction:
+    """A monic polynomial b(s) with rational coefficients, ascending; 1 for the ideal (1).
+
+    Examples
+    --------
+    >>> b = BFunction((Fraction(0), Fraction(-1), Fraction(1)))
+    >>> b, b(2), b.integer_roots, b.roots
+    (s^2 - s, Fraction(2, 1), (0, 1), {Fraction(0, 1): 1, Fraction(1, 1): 1})
+    """
+
+    coefficients: tuple[Fraction, ...]
+    _polynomial: Any = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        polynomial = fmpq_poly([fmpq(c.numerator, c.denominator) for c in self.coefficients])
+        object.__setattr__(self, "_polynomial", polynomial)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BFunction, (self.coefficients,)
+
+    @property
+    def degree(self) -> int:
+        """The degree in s."""
+        return len(self.coefficients) - 1
+
+    def __call__(self, value: Any) -> Any:
+        """The value at ``value``, in its arithmetic."""
+        result: Any = 0
+        for c in reversed(self.coefficients):
+            result = result * value + c
+        return result
+
+    def reflected(self) -> BFunction:
+        """The monic polynomial whose roots are -1 - r for the roots r of this one.
+
+        Examples
+        --------
+        >>> BFunction((Fraction(-1), Fraction(1))).reflected()
+        s + 2
+        """
+        image = self._polynomial(fmpq_poly([-1, -1])) * (-1) ** self.degree
+        return BFunction(tuple(Fraction(int(c.p), int(c.q)) for c in image.coeffs()))
+
+    @property
+    def roots(self) -> dict[Fraction, int]:
+        """The rational roots with their multiplicities, ascending."""
+        found: dict[Fraction, int] = {}
+        for factor, multiplicity in self._polynomial.numer().factor()[1]:
+            if factor.degree() == 1:
+                found[Fraction(-int(factor[0]), int(factor[1]))] = multiplicity
+        return dict(sorted(found.items()))
+
+    @property
+    def integer_roots(self) -> tuple[int, ...]:
+        """The distinct integer roots, ascending."""
+        return tuple(int(root) for root in self.roots if root.denominator == 1)
+
+    def __str__(self) -> str:
+        from holokern.weyl.algebra.printing import join_terms
+
+        names = ["", "s", *(f"s^{k}" for k in range(2, self.degree + 1))]
+        terms = [(c, name) for c, name in zip(self.coefficients, names, strict=False) if c]
+        return join_terms(terms[::-1], "*", str)
+
+    __repr__ = __str__
+
+
+def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
+    """The generator of in_(-w,w)(I) ∩ Q[s], s = Σ w_i x_i ∂_i [SST2000, Alg. 5.1.6].
+
+    The powers of s are reduced modulo a Gröbner basis of the initial ideal until they are dependent; the first
+    dependence is b.
+
+    Parameters
+    ----------
+    ideal : LeftIdeal
+        A holonomic ideal; others need not have a b-function.
+    weights : sequence of int
+        One weight w_i >= 0 for each variable, not all zero.
+
+    Raises
+    ------
+    NotHolonomic
+        When the ideal is not holonomic and no b-function of small degree exists.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> b_function(weyl_algebra("x").ideal("x*dx^2 + 3*dx - 1"), (1,))
+    s^2 + 2*s
+    """
+    weights = _checked(ideal, weights)
+    n = ideal.algebra.dimension
+    initial = cast("LeftIdeal", ideal.initial((*(-w for w in weights), *weights)))
+    algebra = ideal.algebra
+    s = sum((w * algebra.gens[i] * algebra.gens[n + i] for i, w in enumerate(weights) if w), algebra.zero)
+    search = _Dependence()
+    power = algebra.one
+    while True:
+        power = initial.normal_form(power)
+        relation = search.add(power)
+        if relation is not None:
+            return BFunction(relation)
+        if search.count == _MAX_DEGREE_UNSURE and not ideal.is_holonomic:
+            raise NotHolonomic(
+                f"the ideal {ideal!r} is not holonomic, and it has no b-function of degree below {search.count} for "
+                f"the weights {weights}; add annihilating operators until ideal.is_holonomic"
+            )
+        power = s * power
+
+
+def _checked(ideal: LeftIdeal, weights: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(weights)
+    n = ideal.algebra.dimension
+    if len(found) != n or not all(isinstance(w, int) and w >= 0 for w in found) or not any(found):
+        names = " ".join(ideal.algebra.variables)
+        raise BadInput(
+            f"expected {n} non-negative integer weights, not all zero, for the variables {names}; got {found}"
+        )
+    return found
+
+
+class _Dependence:
+    """Rows in echelon form, each with its combination of the vectors added so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.rows: dict[Monomial, tuple[dict[Monomial, Any], list[Any]]] = {}
+
+    def add(self, vector: Operator) -> tuple[Fraction, ...] | None:
+        """Add a vector; return the monic relation when it depends on those before."""
+        rest = dict(vector.terms)
+        combination = [fmpq(0)] * self.count + [fmpq(1)]
+        self.count += 1
+        for pivot, (row, made_of) in self.rows.items():
+            factor = rest.get(pivot)
+            if factor is None:
+                continue
+            _subtract(rest, factor, row)
+            combination = [c - factor * made_of[i] if i < len(made_of) else c for i, c in enumerate(combination)]
+        if not rest:
+            return tuple(Fraction(int(c.p), int(c.q)) for c in combination)
+        pivot = next(iter(rest))
+        lead = rest[pivot]
+        self.rows[pivot] = ({k: c / lead for k, c in rest.items()}, [c / lead for c in combination])
+        return None
+
+
+def _subtract(rest: dict[Monomial, Any], factor: Any, row: dict[Monomial, Any]) -> None:
+    for key, c in row.items():
+        value = rest.get(key, 0) - factor * c
+        if value == 0:
+            rest.pop(key, None)
+        else:
+            rest[key] = value
+
+
+def bernstein_sato(polynomial: Operator) -> BFunction:
+    """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
+
+    The ideal of t - f and ∂_i + (∂f/∂x_i) ∂_t annihilates f^s with s = -∂_t t, so its b-function for the weight 1 on t
+    is b at s → -s - 1 [Oaku1997; SST2000, §5.3].
+
+    Parameters
+    ----------
+    polynomial : Operator
+        A polynomial f that is not constant, as an operator without derivations.
+
+    Examples
+    --------
+    The cusp:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> bernstein_sato(weyl_algebra("x y")("x^2 + y^3")).roots
+    {Fraction(-7, 6): 1, Fraction(-1, 1): 1, Fraction(-5, 6): 1}
+    """
+    from holokern.weyl.modules.ideal import LeftIdeal
+
+    if not isinstance(polynomial, Operator) or polynomial.order != 0 or polynomial.degree == 0:
+        raise BadInput(f"expected a polynomial in the variables, not a constant, got {polynomial}")
+    small = polynomial.algebra
+    n = small.dimension
+    graph = WeylAlgebra((fresh_name(small, "t"), *small.variables), (fresh_name(small, "dt"), *small.derivations))
+    t, dt = graph.gens[0], graph.gens[n + 1]
+
+    def lifted(operator: Operator) -> Operator:
+        return graph.from_terms({(0, *key[:n], 0, *key[n:]): c for key, c in operator})
+
+    generators = [t - lifted(polynomial)]
+    for derivation in small.gens[n:]:
+        slope = derivation.apply(polynomial)
+        generators.append(lifted(derivation) + lifted(slope) * dt)
+    return b_function(LeftIdeal(graph, generators), (1, *[0] * n)).reflected()
+
+
+def fresh_name(algebra: WeylAlgebra, name: str) -> str:
+    """The name, with as many underscores as it takes to differ from the algebra's generators.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> fresh_name(weyl_algebra("t x"), "t")
+    't_'
+    """
+    while name in (*algebra.variables, *algebra.derivations):
+        name += "_"
+    return name

@@ -1,0 +1,108 @@
+"""The Fourier transform of operators and ideals in chosen variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, overload
+
+from holokern.errors import BadInput
+from holokern.weyl.algebra.operator import Operator, multiply_terms
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+
+if TYPE_CHECKING:
+    from holokern.weyl.modules.ideal import LeftIdeal
+
+__all__ = ["chosen_variables", "fourier_transform", "inverse_fourier_transform"]
+
+
+def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
+    """The places of the named variables in the algebra, in the algebra's order.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> chosen_variables(weyl_algebra("x y z"), "z x")
+    (0, 2)
+    """
+    wanted = set(names.replace(",", " ").split() if isinstance(names, str) else names)
+    unknown = sorted(str(name) for name in wanted if name not in algebra.variables)
+    if unknown:
+        raise BadInput(f"{unknown[0]!r} is no variable of this Weyl algebra; it has {' '.join(algebra.variables)}")
+    if not wanted:
+        raise BadInput(f"expected the name of at least one of the variables {' '.join(algebra.variables)}")
+    return tuple(i for i, name in enumerate(algebra.variables) if name in wanted)
+
+
+@overload
+def fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
+@overload
+def fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
+
+
+def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None = None) -> Operator | LeftIdeal:
+    """The automorphism x_i → -∂_i, ∂_i → x_i in the named variables [SST2000, §5.5].
+
+    The variables keep their names.  If P annihilates the Laplace-type integral's integrand f(t), then its transform
+    annihilates ∫ f(t) exp(-t x) dt, as far as boundary terms vanish.
+
+    Parameters
+    ----------
+    what : Operator or LeftIdeal
+        What to transform.
+    names : str or iterable of str, optional
+        The variables to transform; all by default.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> fourier_transform(weyl_algebra("x")("x^2 - dx"))
+    dx^2 - x
+    """
+    return _transform(what, names, -1)
+
+
+@overload
+def inverse_fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
+@overload
+def inverse_fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
+
+
+def inverse_fourier_transform(
+    what: Operator | LeftIdeal, names: str | Iterable[str] | None = None
+) -> Operator | LeftIdeal:
+    """The inverse of :func:`fourier_transform`: x_i → ∂_i, ∂_i → -x_i in the named variables.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> P = weyl_algebra("x y")("x*dx + x^2*y*dy - 3")
+    >>> inverse_fourier_transform(fourier_transform(P, "x"), "x") == P
+    True
+    """
+    return _transform(what, names, 1)
+
+
+def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, sign: int) -> Operator | LeftIdeal:
+    algebra = what.algebra
+    places = chosen_variables(algebra, algebra.variables if names is None else names)
+    if isinstance(what, Operator):
+        return _exchange(what, places, sign)
+    from holokern.weyl.modules.ideal import LeftIdeal
+
+    return LeftIdeal(algebra, [_exchange(operator, places, sign) for operator in what.generators])
+
+
+def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operator:
+    """Put x → sign·∂ and ∂ → -sign·x at the places; each term is the product of a power of ∂ and one of x."""
+    algebra = operator.algebra
+    n = algebra.dimension
+    result: dict[Monomial, Any] = {}
+    for key, c in operator:
+        left, right = [0] * (2 * n), list(key)
+        odd = 0
+        for i in places:
+            left[n + i], right[i], right[n + i] = key[i], key[n + i], 0
+            odd += key[i] if sign < 0 else key[n + i]
+        for image, value in multiply_terms({tuple(left): -c if odd % 2 else c}, {tuple(right): 1}, n).items():
+            result[image] = result.get(image, 0) + value
+    return algebra.from_terms(result)

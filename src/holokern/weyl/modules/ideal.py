@@ -1,0 +1,342 @@
+"""Left ideals of the Weyl algebra: Gröbner bases, membership, elimination, initial ideals, dimension and rank.
+
+Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = weyl_algebra(...)``::
+
+    I = D.ideal("x*dx - 1", "dy")          # operators, texts or a list of them; zeros are dropped
+    I.algebra, I.generators
+    I.groebner(order=None)                 # tuple of Operators; the reduced basis for a well order; cached
+    I.normal_form(f, order=None)           # remainder of left division by the Gröbner basis (well orders only)
+    f in I, I.contains(f), J <= I, I == J  # exact membership, inclusion and equality
+    I.eliminate(names)                     # tuple of Operators: generators of I ∩ (subalgebra without those generators)
+    I.contraction(variables)               # LeftIdeal in the smaller Weyl algebra: I ∩ D_variables
+    I.initial(weights)                     # LeftIdeal for u + v = 0, e.g. (-w, w); SymbolIdeal in Q[x, ξ] for u + v > 0
+    I.initial_forms(weights)               # tuple of Operators: initial forms of the Gröbner basis, any u + v >= 0
+    I.characteristic_ideal(), I.dimension(), I.is_holonomic
+    I.rank(), I.standard_monomials(), I.singular_locus()
+    I.restriction(names), I.integration(names), I.b_function(weights), I.fourier(names), I.weyl_closure()
+
+An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default), ``"lex"``
+or ``"order"``, or a tuple of 2n integer weights (u, v) with u + v >= 0, ties broken by grevlex.  Weights that are not a
+well order, such as (-w, w), are handled in the homogenised Weyl algebra; the basis that ``groebner`` returns for them
+is dehomogenised, its initial forms generate the initial ideal, and it is not reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order, as_order, elimination, grevlex
+from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, projected_locus
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.groebner.basis import groebner_basis
+from holokern.weyl.groebner.division import Divider, interreduce
+
+__all__ = ["LeftIdeal"]
+
+OrderLike = Order | str | Sequence[int] | None
+
+
+class LeftIdeal:
+    """A left ideal of a Weyl algebra, immutable; see the module's text for the list of methods.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x y")
+    >>> I = D.ideal("x*dx + y*dy", "dx*dy")
+    >>> I.groebner()
+    (dx*dy, x*dx + y*dy, y*dy^2 + dy)
+    >>> "x^2*dx^3 - x*dx" in I, I.is_holonomic, I.rank()
+    (False, True, 2)
+    """
+
+    __slots__ = ("_bases", "_dividers", "algebra", "generators")
+
+    algebra: WeylAlgebra
+    generators: tuple[Operator, ...]
+    _bases: dict[Order, tuple[Operator, ...]]
+    _dividers: dict[Order, Divider]
+
+    def __init__(self, algebra: WeylAlgebra, generators: Iterable[object]) -> None:
+        operators = dict.fromkeys(algebra(g) for g in generators)
+        object.__setattr__(self, "algebra", algebra)
+        object.__setattr__(self, "generators", tuple(g for g in operators if g))
+        object.__setattr__(self, "_bases", {})
+        object.__setattr__(self, "_dividers", {})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("ideals are immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LeftIdeal, (self.algebra, self.generators)
+
+    @classmethod
+    def _with_basis(cls, algebra: WeylAlgebra, basis: Sequence[Operator], order: Order) -> LeftIdeal:
+        """An ideal whose reduced Gröbner basis is known."""
+        ideal = cls(algebra, basis)
+        ideal._bases[order] = tuple(basis)
+        return ideal
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(str, self.generators)) or "0"
+        return f"<left ideal in {' '.join(self.algebra.variables)}: {inside}>"
+
+    # -- Gröbner bases and membership --------------------------------------------------------------------------------
+
+    def groebner(self, order: OrderLike = None) -> tuple[Operator, ...]:
+        """The reduced Gröbner basis for a well order (grevlex by default), a Gröbner basis for other weights.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> D = weyl_algebra("x")
+        >>> D.ideal("x^2*dx^2", "dx^3").groebner((-1, 1))
+        (dx^2,)
+        """
+        chosen = as_order(self.algebra, order)
+        if chosen not in self._bases:
+            self._bases[chosen] = tuple(groebner_basis(self.generators, chosen))
+        return self._bases[chosen]
+
+    def normal_form(self, operator: object, order: OrderLike = None) -> Operator:
+        """The remainder of ``operator`` modulo the ideal; it depends only on the class of ``operator``."""
+        chosen = as_order(self.algebra, order)
+        if chosen not in self._dividers:
+            self._dividers[chosen] = Divider(self.groebner(chosen), chosen)
+        return self._dividers[chosen].remainder(self.algebra(operator))
+
+    def contains(self, operator: object) -> bool:
+        """Whether ``operator`` lies in the ideal; any Gröbner basis at hand is used."""
+        well = (order for order in self._bases if order.is_well_order)
+        return not self.normal_form(operator, next(well, None))
+
+    def __contains__(self, operator: object) -> bool:
+        return self.contains(operator)
+
+    def __le__(self, other: LeftIdeal) -> bool:
+        self._same_algebra(other)
+        return all(other.contains(g) for g in self.generators)
+
+    def __ge__(self, other: LeftIdeal) -> bool:
+        return other <= self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LeftIdeal):
+            return NotImplemented
+        return self.algebra == other.algebra and set(self.groebner()) == set(other.groebner())
+
+    def __hash__(self) -> int:
+        return hash((self.algebra, frozenset(self.groebner())))
+
+    def __add__(self, other: LeftIdeal) -> LeftIdeal:
+        self._same_algebra(other)
+        return LeftIdeal(self.algebra, (*self.generators, *other.generators))
+
+    def _same_algebra(self, other: LeftIdeal) -> None:
+        if self.algebra != other.algebra:
+            raise BadInput(f"the ideals {self!r} and {other!r} belong to different Weyl algebras")
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the ideal (0)."""
+        return not self.generators
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether this is the whole algebra, the ideal (1)."""
+        return self.contains(self.algebra.one)
+
+    # -- subalgebras -------------------------------------------------------------------------------------------------
+
+    def eliminate(self, names: str | Iterable[str]) -> tuple[Operator, ...]:
+        """Generators of the intersection with the subalgebra that is generated by all but the given generators.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> D = weyl_algebra("x")
+        >>> D.ideal("x*dx - 3").eliminate("x"), D.ideal("dx^2", "x*dx - 1").eliminate("x")
+        ((), (dx^2,))
+        """
+        order = elimination(self.algebra, names)
+        return tuple(g for g in self.groebner(order) if g.weight(order.rows[0]) == 0)
+
+    def contraction(self, variables: str | Iterable[str]) -> LeftIdeal:
+        """The intersection with the Weyl algebra in some of the variables, as an ideal of that algebra.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x y").ideal("x*dx + y*dy", "dx*dy").contraction("x")
+        <left ideal in x: x*dx^2 + dx>
+        """
+        keep = variables.replace(",", " ").split() if isinstance(variables, str) else list(variables)
+        known = self.algebra.variables
+        for name in keep:
+            if name not in known:
+                raise UnknownName(f"unknown variable {name!r}; this Weyl algebra has {' '.join(known)}")
+        if not keep:
+            raise BadInput("expected at least one variable to keep")
+        places = [i for i, name in enumerate(known) if name in keep]
+        pairs = list(zip(known, self.algebra.derivations, strict=True))
+        smaller = WeylAlgebra(tuple(pairs[i][0] for i in places), tuple(pairs[i][1] for i in places))
+        names = [name for i, pair in enumerate(pairs) if i not in places for name in pair]
+        every = [*places, *(i + len(known) for i in places)]
+        found = [{tuple(key[i] for i in every): c for key, c in g} for g in self.eliminate(names)]
+        return LeftIdeal._with_basis(smaller, [Operator(smaller, terms) for terms in found], grevlex(smaller))
+
+    # -- initial ideals ----------------------------------------------------------------------------------------------
+
+    def initial_forms(self, weights: Sequence[int]) -> tuple[Operator, ...]:
+        """The initial forms of a Gröbner basis for ``weights``; they generate the ideal in(I) [SST2000, Sect. 1.1]."""
+        basis = self.groebner(tuple(weights))
+        return tuple(initial_form(g, tuple(weights)) for g in basis)
+
+    def initial(self, weights: Sequence[int]) -> LeftIdeal | SymbolIdeal:
+        """The initial ideal for 2n weights (u, v): in the Weyl algebra when u + v = 0, in Q[x, ξ] when u + v > 0.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> I = weyl_algebra("x").ideal("x*dx^2 + dx + x^3")
+        >>> I.initial((-1, 1))
+        <left ideal in x: x*dx^2 + dx>
+        >>> I.initial((0, 1)).generators
+        (x*xi_x^2,)
+        """
+        n = self.algebra.dimension
+        weights = tuple(weights)
+        forms = self.initial_forms(weights)
+        sums = [weights[i] + weights[n + i] for i in range(n)]
+        if not any(sums):
+            # The forms are a Gröbner basis for the tie breaker already.
+            order = grevlex(self.algebra)
+            return LeftIdeal._with_basis(self.algebra, interreduce(forms, order), order)
+        if all(sums):
+            return SymbolIdeal.from_symbols(self.algebra, forms)
+        raise Unsupported(
+            f"the initial ideal for {weights} lives in a ring that is part commutative, part Weyl; use initial_forms()"
+        )
+
+    def characteristic_ideal(self) -> SymbolIdeal:
+        """The characteristic ideal in_(0,1)(I) in Q[x, ξ] [SST2000, Sect. 1.4]."""
+        n = self.algebra.dimension
+        found = self.initial((0,) * n + (1,) * n)
+        assert isinstance(found, SymbolIdeal)
+        return found
+
+    def dimension(self) -> int:
+        """The dimension of D/I: 2n for (0), at least n unless I = (1), and -1 for (1).
+
+        Computed from the Bernstein filtration, which gives the same number as the order filtration
+        [SST2000, Sect. 1.4].
+        """
+        key = grevlex(self.algebra).key
+        return monomial_dimension((max(g.terms, key=key) for g in self.groebner()), 2 * self.algebra.dimension)
+
+    @property
+    def is_holonomic(self) -> bool:
+        """Whether D/I is holonomic: of dimension n, or zero.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x y").ideal("dx").is_holonomic, weyl_algebra("x").ideal("x").is_holonomic
+        (False, True)
+        """
+        return self.dimension() <= self.algebra.dimension
+
+    # -- rank and singularities --------------------------------------------------------------------------------------
+
+    def standard_monomials(self) -> tuple[Operator, ...]:
+        """The derivations ∂^β that are a basis of Q(x)⟨∂⟩ modulo the ideal, smallest first [SST2000, Sect. 1.4].
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3").standard_monomials()
+        (1, dy)
+        """
+        n = self.algebra.dimension
+        order = self._rational_order()
+        leads = {max(g.terms, key=order.key)[n:] for g in self.groebner(order)}
+        if monomial_dimension(leads, n) > 0:
+            raise NotHolonomic(
+                f"{self!r} has infinite rank: it is not holonomic; add operators that annihilate the same function"
+            )
+        found = [(0,) * n] if (0,) * n not in leads else []
+        for beta in found:
+            steps = [(*beta[:i], beta[i] + 1, *beta[i + 1 :]) for i in range(n)]
+            found += [step for step in steps if step not in found and not _divisible(step, leads)]
+        keys = sorted(((0,) * n + beta for beta in found), key=order.key)
+        return tuple(self.algebra.from_terms({key: 1}) for key in keys)
+
+    def rank(self) -> int:
+        """The holonomic rank: the dimension of Q(x)⟨∂⟩/Q(x)⟨∂⟩I over Q(x) [SST2000, Cor. 1.4.14].
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x").ideal("x*dx^2 - x").rank(), weyl_algebra("x").ideal("x").rank()
+        (2, 0)
+        """
+        return len(self.standard_monomials())
+
+    def singular_locus(self) -> tuple[Operator, ...]:
+        """Squarefree polynomials in x whose common zeros are the singular locus; ``(1,)`` when it is empty.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x").ideal("x^2*(1-x)*dx^2 + dx - 1").singular_locus()
+        (x^2 - x,)
+        """
+        if not self.is_holonomic:
+            raise NotHolonomic(f"{self!r} is not holonomic, so its singular locus is not defined; add operators to it")
+        return projected_locus(self.characteristic_ideal(), self.algebra)
+
+    def _rational_order(self) -> Order:
+        """Compare the derivations by grevlex, then the variables by grevlex."""
+        n = self.algebra.dimension
+        last_first = [tuple(-int(j == i) for j in range(2 * n)) for i in reversed(range(n, 2 * n))]
+        rows = ((0,) * n + (1,) * n, *last_first, (1,) * n + (0,) * n)
+        return Order("derivations first", 2 * n, rows, True)
+
+    # -- D-module algorithms -----------------------------------------------------------------------------------------
+
+    def restriction(self, names: str | Iterable[str]) -> LeftIdeal:
+        """The restriction ideal to the subspace where the given variables vanish."""
+        from holokern.weyl.modules.restriction import restriction_ideal
+
+        return restriction_ideal(self, names)
+
+    def integration(self, names: str | Iterable[str]) -> LeftIdeal:
+        """The integration ideal with respect to the given variables."""
+        from holokern.weyl.modules.integration import integration_ideal
+
+        return integration_ideal(self, names)
+
+    def b_function(self, weights: Sequence[int]) -> Any:
+        """The b-function with respect to the weights w."""
+        from holokern.weyl.modules.bfunction import b_function
+
+        return b_function(self, weights)
+
+    def fourier(self, names: str | Iterable[str] | None = None) -> LeftIdeal:
+        """The Fourier transform in the given variables."""
+        from holokern.weyl.modules.fourier import fourier_transform
+
+        return fourier_transform(self, names)
+
+    def weyl_closure(self) -> LeftIdeal:
+        """The Weyl closure Q(x)⟨∂⟩I ∩ D, in one variable."""
+        from holokern.weyl.univariate.operators import weyl_closure
+
+        return LeftIdeal(self.algebra, weyl_closure(self.generators)) if self.generators else self
+
+
+def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:
+    return any(all(a <= b for a, b in zip(lead, monomial, strict=True)) for lead in by)

@@ -1,0 +1,292 @@
+"""The rational Weyl algebra Q(x)⟨∂⟩: immutable operators whose coefficients are rational functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product as cartesian
+from math import comb, lcm, prod
+from typing import TYPE_CHECKING, Any
+
+from holokern.errors import BadInput, BadOperator
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.terms import TermSum
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+
+if TYPE_CHECKING:
+    from holokern.weyl.rational.ideal import RationalIdeal
+
+__all__ = ["RationalOperator", "RationalWeylAlgebra", "rational_weyl_algebra"]
+
+Exponents = tuple[int, ...]
+
+_MAX_ORDER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RationalWeylAlgebra:
+    """The ring of differential operators with rational function coefficients; see :func:`rational_weyl_algebra`.
+
+    Examples
+    --------
+    >>> R = rational_weyl_algebra("x")
+    >>> x, dx = R.gens
+    >>> dx * (1 / x)
+    (1/x)*dx + (-1)/x^2
+    >>> R("1/x*(x*dx + 1)")
+    dx + 1/x
+    """
+
+    polynomial_algebra: WeylAlgebra
+    field: FunctionField
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self.polynomial_algebra.variables
+
+    @property
+    def derivations(self) -> tuple[str, ...]:
+        """The names of the derivations."""
+        return self.polynomial_algebra.derivations
+
+    @property
+    def dimension(self) -> int:
+        """The number n of variables."""
+        return len(self.variables)
+
+    @property
+    def gens(self) -> tuple[RationalOperator, ...]:
+        """The generators: all variables, then all derivations."""
+        return tuple(self.gen(name) for name in (*self.variables, *self.derivations))
+
+    @property
+    def zero(self) -> RationalOperator:
+        """The operator 0."""
+        return RationalOperator(self, {})
+
+    @property
+    def one(self) -> RationalOperator:
+        """The operator 1."""
+        return self(1)
+
+    def gen(self, name: str) -> RationalOperator:
+        """The generator called ``name``."""
+        return self(self.polynomial_algebra.gen(name))
+
+    def from_terms(self, terms: Mapping[Exponents, object]) -> RationalOperator:
+        """The operator Σ c_β ∂^β from exponents β (n integers) and coefficients on the left."""
+        found: dict[Exponents, RationalFunction] = {}
+        for key, value in terms.items():
+            if len(key) != self.dimension or min(key) < 0:
+                raise BadOperator(f"expected {self.dimension} non-negative exponents, got {key}")
+            coefficient = self.field(value)
+            if coefficient:
+                found[tuple(key)] = coefficient
+        return RationalOperator(self, found)
+
+    def __call__(self, value: object) -> RationalOperator:
+        """Read a text, a number, a rational function, or an operator with polynomial or rational coefficients."""
+        if isinstance(value, RationalOperator):
+            if value.algebra != self:
+                raise BadOperator(f"expected an operator in {' '.join(self.variables)}, got {value} of another algebra")
+            return value
+        if isinstance(value, Operator):
+            return self._from_operator(value)
+        if isinstance(value, str):
+            from holokern.weyl.rational.reading import read_rational_operator
+
+            return read_rational_operator(self, value)
+        return self.from_terms({(0,) * self.dimension: value})
+
+    def _from_operator(self, operator: Operator) -> RationalOperator:
+        if operator.algebra != self.polynomial_algebra:
+            raise BadOperator(f"expected an operator in {' '.join(self.variables)}, got {operator} of another algebra")
+        n = self.dimension
+        rows: dict[Exponents, dict[Exponents, Any]] = {}
+        for key, c in operator:
+            rows.setdefault(key[n:], {})[key[:n]] = c
+        return RationalOperator(self, {beta: self._coefficient(row) for beta, row in rows.items()})
+
+    def _coefficient(self, row: dict[Exponents, Any]) -> RationalFunction:
+        common = lcm(*(int(c.q) for c in row.values()))
+        top = self.field.ctx.from_dict({key: int((c * common).p) for key, c in row.items()})
+        return self.field.fraction(top, common)
+
+    def ideal(self, generators: Iterable[object]) -> RationalIdeal:
+        """The left ideal that the operators generate; its Gröbner basis is computed when needed.
+
+        Examples
+        --------
+        >>> rational_weyl_algebra("x").ideal(["x*dx^2 - 1"]).rank()
+        2
+        """
+        from holokern.weyl.rational.ideal import RationalIdeal
+
+        return RationalIdeal(self, generators)
+
+
+def rational_weyl_algebra(
+    variables: str | Iterable[str] | WeylAlgebra, derivations: str | Iterable[str] | None = None
+) -> RationalWeylAlgebra:
+    """Make the rational Weyl algebra Q(x)⟨∂⟩ in the given variables.
+
+    Parameters
+    ----------
+    variables : str, iterable of str or WeylAlgebra
+        Names as for :func:`holokern.weyl.weyl_algebra`, or the polynomial Weyl algebra itself.
+    derivations : str or iterable of str, optional
+        Names of the derivations; ``d`` followed by the variable's name by default.
+
+    Examples
+    --------
+    >>> R = rational_weyl_algebra("x y")
+    >>> R("1/(x - y)*dx + dy")
+    (1/(x - y))*dx + dy
+    """
+    algebra = variables if isinstance(variables, WeylAlgebra) else weyl_algebra(variables, derivations)
+    return RationalWeylAlgebra(algebra, function_field(algebra.variables))
+
+
+class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
+    """An element Σ c_β(x) ∂^β of a rational Weyl algebra, immutable and hashable.
+
+    Examples
+    --------
+    >>> x, dx = rational_weyl_algebra("x").gens
+    >>> P = dx**2 - 1 / x
+    >>> P * x
+    x*dx^2 + 2*dx - 1
+    >>> P.apply(x**3)
+    -x^2 + 6*x
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RationalOperator, (self.algebra, self._terms)
+
+    @property
+    def order(self) -> int:
+        """The largest |β|; -1 for the operator 0."""
+        return max((sum(key) for key in self._terms), default=-1)
+
+    def as_function(self) -> RationalFunction | None:
+        """The rational function that this operator of order at most 0 is, or None."""
+        if not self._terms:
+            return self.algebra.field.zero
+        return next(iter(self._terms.values())) if self.order == 0 else None
+
+    def _coerce(self, other: object) -> RationalOperator | None:
+        if isinstance(other, str):
+            return None
+        try:
+            return self.algebra(other)
+        except BadOperator:
+            raise
+        except BadInput:
+            return None
+
+    def __mul__(self, other: object) -> RationalOperator:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        result: dict[Exponents, RationalFunction] = {}
+        for beta, c in right._terms.items():
+            derivatives: dict[Exponents, RationalFunction] = {}
+            for alpha, a in self._terms.items():
+                for k in cartesian(*(range(e + 1) for e in alpha)):
+                    image = self._derivative(c, k, derivatives)
+                    if not image:
+                        continue
+                    key = tuple(e - i + b for e, i, b in zip(alpha, k, beta, strict=True))
+                    value = a * image * prod(comb(e, i) for e, i in zip(alpha, k, strict=True))
+                    result[key] = result[key] + value if key in result else value
+        return RationalOperator(self.algebra, {key: c for key, c in result.items() if c})
+
+    def _derivative(
+        self, function: RationalFunction, k: Exponents, known: dict[Exponents, RationalFunction]
+    ) -> RationalFunction:
+        """∂^k of the function; lower derivatives are kept in ``known``."""
+        if k not in known:
+            i = next((i for i, e in enumerate(k) if e), None)
+            if i is None:
+                known[k] = function
+            else:
+                lower = self._derivative(function, (*k[:i], k[i] - 1, *k[i + 1 :]), known)
+                known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
+        return known[k]
+
+    def __truediv__(self, other: object) -> RationalOperator:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        function = right.as_function()
+        if function is None or (self.order > 0 and function.constant_value() is None):
+            raise BadOperator(f"cannot divide by {right} from the right; multiply by its reciprocal from the left")
+        return self * self.algebra(self.algebra.field.one / function)
+
+    def __rtruediv__(self, other: object) -> RationalOperator:
+        left = self._coerce(other)
+        return NotImplemented if left is None else left / self
+
+    def apply(self, function: object) -> RationalFunction:
+        """Act on a rational function."""
+        operand = self.algebra(function).as_function()
+        if operand is None:
+            raise BadOperator(f"expected a rational function to act on, got {function}")
+        known: dict[Exponents, RationalFunction] = {}
+        return sum((c * self._derivative(operand, key, known) for key, c in self), self.algebra.field.zero)
+
+    def clear_denominators(self) -> Operator:
+        """The primitive operator with polynomial coefficients that is a left multiple of this one by a function.
+
+        Examples
+        --------
+        >>> rational_weyl_algebra("x")("1/x*dx + 1/2").clear_denominators()
+        2*dx + x
+        """
+        from holokern.weyl.rational.basis import primitive_row
+
+        row = primitive_row({key: (c.numerator, c.denominator) for key, c in self})
+        terms = {(*map(int, a), *beta): int(c) for beta, poly in row.items() for a, c in poly.terms()}
+        return self.algebra.polynomial_algebra.from_terms(terms)
+
+    def __hash__(self) -> int:
+        return hash((self.algebra, frozenset(self._terms.items())))
+
+    def _sorted(self) -> list[tuple[Exponents, RationalFunction]]:
+        return sorted(self, key=lambda term: (-sum(term[0]), [-e for e in term[0]]))
+
+    def __str__(self) -> str:
+        pieces = []
+        for key, c in self._sorted():
+            names = zip(self.algebra.derivations, key, strict=True)
+            monomial = "*".join(name if e == 1 else f"{name}^{e}" for name, e in names if e)
+            pieces.append(_term(str(c), monomial, f"({c})*{monomial}", f"{c}*{monomial}"))
+        return " + ".join(pieces).replace("+ -", "- ") or "0"
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        r"""LaTeX source, with \partial for the derivations."""
+        from holokern.weyl.algebra.printing import latex_name
+
+        pieces = []
+        for key, c in self._sorted():
+            names = zip(self.algebra.variables, key, strict=True)
+            powers = [(rf"\partial_{{{latex_name(name)}}}", e) for name, e in names if e]
+            monomial = " ".join(name if e == 1 else f"{name}^{{{e}}}" for name, e in powers)
+            body = c.latex()
+            pieces.append(_term(str(c), monomial, rf"\left({body}\right) {monomial}", f"{body} {monomial}", body))
+        return " + ".join(pieces).replace("+ -", "- ") or "0"
+
+
+def _term(coefficient: str, monomial: str, closed: str, plain: str, body: str | None = None) -> str:
+    """One printed term: 1 and -1 vanish before a monomial, sums and quotients get parentheses."""
+    if not monomial:
+        return coefficient if body is None else body
+    if coefficient in ("1", "-1"):
+        return coefficient.replace("1", monomial)
+    return closed if any(sign in coefficient for sign in " /") else plain

@@ -1,0 +1,361 @@
+"""The field Q(x1, …, xn) of rational functions, as coprime pairs of integer polynomials (python-flint)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
+
+from holokern.errors import BadInput, BadOperator, TooLarge
+from holokern.syntax import Syntax, parse
+from holokern.weyl.algebra.weyl_algebra import rational
+
+__all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex"]
+
+_MAX_EXPONENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionField:
+    """The field of rational functions over Q in the given variables; make one with :func:`function_field`.
+
+    Examples
+    --------
+    >>> K = function_field("x y")
+    >>> x, y = K.gens
+    >>> (x**2 - y**2) / (x - y)
+    x + y
+    >>> K("1/x + 1/y")
+    (x + y)/(x*y)
+    """
+
+    variables: tuple[str, ...]
+
+    @property
+    def ctx(self) -> Any:
+        """The flint context (``fmpz_mpoly_ctx``, degrevlex) of numerators and denominators."""
+        return fmpz_mpoly_ctx.get(self.variables, Ordering.degrevlex)
+
+    @property
+    def gens(self) -> tuple[RationalFunction, ...]:
+        """The variables as elements of the field."""
+        one = self.ctx.constant(1)
+        return tuple(RationalFunction(self, gen, one) for gen in self.ctx.gens())
+
+    @property
+    def zero(self) -> RationalFunction:
+        """The function 0."""
+        return self(0)
+
+    @property
+    def one(self) -> RationalFunction:
+        """The function 1."""
+        return self(1)
+
+    def fraction(self, numerator: Any, denominator: Any = 1) -> RationalFunction:
+        """The reduced quotient of two polynomials (``fmpz_mpoly`` of this context, or integers)."""
+        ctx = self.ctx
+        top = numerator if isinstance(numerator, fmpz_mpoly) else ctx.constant(int(numerator))
+        bottom = denominator if isinstance(denominator, fmpz_mpoly) else ctx.constant(int(denominator))
+        if bottom.is_zero():
+            raise ZeroDivisionError("the denominator of a rational function is zero")
+        return _reduced(self, top, bottom)
+
+    def __call__(self, value: object) -> RationalFunction:
+        """Read a rational number, a text, a polynomial of this context or an element as an element."""
+        if isinstance(value, RationalFunction):
+            if value.field != self:
+                raise BadInput(f"expected a function of {', '.join(self.variables)}, got {value}")
+            return value
+        if isinstance(value, str):
+            return _read(self, parse(value, "rational function"))
+        if isinstance(value, fmpz_mpoly):
+            return RationalFunction(self, value, self.ctx.constant(1))
+        number = rational(value)
+        return RationalFunction(self, self.ctx.constant(number.p), self.ctx.constant(number.q))
+
+
+@lru_cache(maxsize=64)
+def _field(names: tuple[str, ...]) -> FunctionField:
+    if len(set(names)) < len(names) or not all(name.isidentifier() for name in names):
+        raise BadInput(f"expected distinct variable names, got {names}")
+    return FunctionField(names)
+
+
+def function_field(variables: str | Iterable[str]) -> FunctionField:
+    """Make the field Q(variables).
+
+    Parameters
+    ----------
+    variables : str or iterable of str
+        Names, separated by blanks or commas when given as one text.
+
+    Returns
+    -------
+    FunctionField
+
+    Examples
+    --------
+    >>> function_field("t")("(t^2 - 1)/(2*t - 2)")
+    (t + 1)/2
+    """
+    names = variables.replace(",", " ").split() if isinstance(variables, str) else variables
+    return _field(tuple(names))
+
+
+def _reduced(field: FunctionField, top: Any, bottom: Any) -> RationalFunction:
+    common = top.gcd(bottom)
+    if not common.is_one():
+        top, bottom = top // common, bottom // common
+    if bottom.leading_coefficient() < 0:
+        top, bottom = -top, -bottom
+    return RationalFunction(field, top, bottom)
+
+
+class RationalFunction:
+    """An element of Q(x1, …, xn), immutable and hashable.
+
+    ``numerator`` and ``denominator`` are coprime ``fmpz_mpoly``; the denominator's leading coefficient is positive.
+    """
+
+    __slots__ = ("denominator", "field", "numerator")
+
+    field: FunctionField
+    numerator: Any
+    denominator: Any
+
+    def __init__(self, field: FunctionField, numerator: Any, denominator: Any) -> None:
+        """Trusted constructor for a reduced pair; use ``field.fraction`` elsewhere."""
+        object.__setattr__(self, "field", field)
+        object.__setattr__(self, "numerator", numerator)
+        object.__setattr__(self, "denominator", denominator)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("rational functions are immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.field.variables, _plain(self.numerator), _plain(self.denominator))
+
+    def __bool__(self) -> bool:
+        return not self.numerator.is_zero()
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the function 0."""
+        return bool(self.numerator.is_zero())
+
+    def constant_value(self) -> Any | None:
+        """The rational number (``fmpq``) that this function is, or None."""
+        if not (self.numerator.is_constant() and self.denominator.is_constant()):
+            return None
+        top = 0 if self.is_zero else self.numerator.leading_coefficient()
+        return fmpq(top, self.denominator.leading_coefficient())
+
+    def _coerce(self, other: object) -> RationalFunction | None:
+        if isinstance(other, RationalFunction):
+            return self.field(other)
+        if isinstance(other, str):
+            return None
+        try:
+            return self.field(other)
+        except BadInput:
+            return None
+
+    def __add__(self, other: object) -> RationalFunction:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        if self.denominator == right.denominator:
+            return _reduced(self.field, self.numerator + right.numerator, self.denominator)
+        top = self.numerator * right.denominator + right.numerator * self.denominator
+        return _reduced(self.field, top, self.denominator * right.denominator)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> RationalFunction:
+        return RationalFunction(self.field, -self.numerator, self.denominator)
+
+    def __sub__(self, other: object) -> RationalFunction:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self + (-right)
+
+    def __rsub__(self, other: object) -> RationalFunction:
+        return (-self) + other
+
+    def __mul__(self, other: object) -> RationalFunction:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        return _reduced(self.field, self.numerator * right.numerator, self.denominator * right.denominator)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> RationalFunction:
+        right = self._coerce(other)
+        if right is None:
+            return NotImplemented
+        if right.is_zero:
+            raise ZeroDivisionError(f"division of {self} by zero")
+        return _reduced(self.field, self.numerator * right.denominator, self.denominator * right.numerator)
+
+    def __rtruediv__(self, other: object) -> RationalFunction:
+        left = self._coerce(other)
+        return NotImplemented if left is None else left / self
+
+    def __pow__(self, exponent: int) -> RationalFunction:
+        if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
+            raise BadInput(f"expected an integer exponent of at most {_MAX_EXPONENT}, got {exponent!r}")
+        base = self if exponent >= 0 else self.field.one / self
+        return RationalFunction(self.field, base.numerator ** abs(exponent), base.denominator ** abs(exponent))
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            right = self._coerce(other)
+        except BadInput:
+            return False
+        return right is not None and bool(self.numerator == right.numerator and self.denominator == right.denominator)
+
+    def __hash__(self) -> int:
+        return hash((self.field, _plain(self.numerator), _plain(self.denominator)))
+
+    def derivative(self, variable: str) -> RationalFunction:
+        """The partial derivative in the variable called ``variable``.
+
+        Examples
+        --------
+        >>> function_field("x y")("x/y").derivative("y")
+        (-x)/y^2
+        """
+        index = self.field.variables.index(variable)
+        top, bottom = self.numerator, self.denominator
+        if bottom.is_constant():
+            return _reduced(self.field, top.derivative(index), bottom)
+        change = top.derivative(index) * bottom - top * bottom.derivative(index)
+        return _reduced(self.field, change, bottom * bottom)
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """The value at the given point, in the arithmetic of ``values`` (Fraction, fmpq, float, arb, numpy array …).
+
+        Examples
+        --------
+        >>> function_field("x y")("(x + 1)/y").evaluate({"x": Fraction(1, 2), "y": Fraction(3)})
+        Fraction(1, 2)
+        """
+        point = [values[name] for name in self.field.variables]
+        return _divided(_at(self.numerator, point), _at(self.denominator, point))
+
+    def substitute(self, values: Mapping[str, RationalFunction]) -> RationalFunction:
+        """Replace every variable by an element of one (possibly other) function field."""
+        images = [values[name] for name in self.field.variables]
+        return images[0].field(_divided(_at(self.numerator, images), _at(self.denominator, images)))
+
+    def __str__(self) -> str:
+        top = str(self.numerator)
+        if self.denominator.is_one():
+            return top
+        bottom = str(self.denominator)
+        if len(self.numerator) > 1 or top.startswith("-"):
+            top = f"({top})"
+        if len(self.denominator) > 1 or "*" in bottom:
+            bottom = f"({bottom})"
+        return f"{top}/{bottom}"
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        r"""LaTeX source.
+
+        Examples
+        --------
+        >>> print(function_field("x11 y")("-x11/(2*y)").latex())
+        -\frac{x_{11}}{2 y}
+        """
+        negative = len(self.numerator) == 1 and self.numerator.leading_coefficient() < 0
+        top = polynomial_latex(-self.numerator if negative else self.numerator, self.field.variables)
+        sign = "-" if negative else ""
+        if self.denominator.is_one():
+            return sign + top
+        return rf"{sign}\frac{{{top}}}{{{polynomial_latex(self.denominator, self.field.variables)}}}"
+
+
+def polynomial_latex(polynomial: Any, variables: tuple[str, ...]) -> str:
+    """LaTeX source of an ``fmpz_mpoly``."""
+    from holokern.weyl.algebra.printing import join_terms, latex_name
+
+    names = [latex_name(name) for name in variables]
+
+    def monomial(key: tuple[int, ...]) -> str:
+        return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
+
+    return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
+
+
+def _divided(top: Any, bottom: Any) -> Any:
+    """The quotient; constants stay exact where Python would make a float of two integers."""
+    return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
+
+
+def _at(polynomial: Any, point: list[Any]) -> Any:
+    """Evaluate term by term with powers computed once a variable."""
+    total: Any = 0
+    powers: list[dict[int, Any]] = [{0: 1} for _ in point]
+
+    def power(i: int, e: int) -> Any:
+        if e not in powers[i]:
+            half = power(i, e // 2) if e > 1 else 1
+            powers[i][e] = half * half * (point[i] if e % 2 else 1) if e > 1 else point[i]
+        return powers[i][e]
+
+    for key, c in polynomial.terms():
+        term: Any = int(c)
+        for i, e in enumerate(key):
+            if e:
+                term = term * power(i, int(e))
+        total = total + term
+    return total
+
+
+def _read(field: FunctionField, node: Syntax) -> RationalFunction:
+    if node.kind == "number":
+        return field(node.value)
+    if node.kind == "name":
+        if node.head not in field.variables:
+            raise BadOperator(f"unknown variable {node.head!r}; this field has {' '.join(field.variables)}")
+        return field.gens[field.variables.index(node.head)]
+    parts = [_read(field, part) for part in node.parts]
+    if node.kind == "unary" and node.head in "+-":
+        return -parts[0] if node.head == "-" else parts[0]
+    if node.kind == "unary" and node.head == "/":
+        if parts[0].is_zero:
+            raise BadInput("division by zero in a rational function")
+        return field.one / parts[0]
+    if node.kind == "sum":
+        return sum(parts, field.zero)
+    if node.kind == "product":
+        result = field.one
+        for part in parts:
+            result = result * part
+        return result
+    if node.kind == "power":
+        exponent = parts[1].constant_value()
+        if exponent is None or exponent.q != 1:
+            raise BadInput(f"expected an integer exponent in a rational function, got {parts[1]}")
+        if abs(exponent) > _MAX_EXPONENT:
+            raise TooLarge(f"the exponent {exponent} of a rational function is above {_MAX_EXPONENT}")
+        if exponent < 0 and parts[0].is_zero:
+            raise BadInput("division by zero in a rational function")
+        return parts[0] ** int(exponent.p)
+    raise BadInput(f"{node.head or node.kind!r} has no place in a rational function; use + - * / ^ and the variables")
+
+
+def _plain(polynomial: Any) -> tuple[tuple[tuple[int, ...], int], ...]:
+    return tuple(sorted((tuple(map(int, key)), int(c)) for key, c in polynomial.terms()))
+
+
+def _rebuild(variables: tuple[str, ...], top: Any, bottom: Any) -> RationalFunction:
+    field = function_field(variables)
+    return RationalFunction(field, field.ctx.from_dict(dict(top)), field.ctx.from_dict(dict(bottom)))

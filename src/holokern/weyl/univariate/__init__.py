@@ -1,0 +1,1 @@
+"""One variable: exact division, closure and Bernstein–Sato polynomials."""
