@@ -1,7 +1,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -178,6 +177,7 @@ def test_control_c_in_a_real_process_leaves_nothing_behind(tmp_path):
     """The signal arrives while the cache file is being written."""
     program = textwrap.dedent("""
         import os, pathlib, signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
         def interrupted(self, target):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(10)
@@ -192,7 +192,25 @@ def test_control_c_in_a_real_process_leaves_nothing_behind(tmp_path):
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
-    assert signal.SIGINT == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_command_started_in_the_background_ignores_control_c_as_its_shell_asked():
+    """A shell starts ``holokern ... &`` with SIGINT ignored, so that Ctrl-C ends the foreground alone."""
+    program = textwrap.dedent("""
+        import os, signal
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        from holokern.cli import activations, main
+        work = activations.callback
+        def interrupted(*given, **options):
+            os.kill(os.getpid(), signal.SIGINT)
+            work(*given, **options)
+        activations.callback = interrupted
+        main(["activations"])
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "gelu" in done.stdout
 
 
 def _completions(words, monkeypatch):

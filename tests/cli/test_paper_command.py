@@ -31,6 +31,8 @@ FILES = ["index.html", "results.json", "small.png", "small.svg"]
 SCRIPT = """
 import os, signal, sys, time
 from pathlib import Path
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
 from holokern.cli import main
 from holokern.paper import experiments
 from holokern.paper.chart import Chart, Series
