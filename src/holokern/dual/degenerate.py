@@ -16,16 +16,15 @@ As c → 0 a jump at zero makes k̇ infinite, jumps elsewhere disappear.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.activation import Activation
 from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, germ, profile_of
 from holokern.dual.unbounded import infinite_slope_sign
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
 
 __all__ = ["is_degenerate", "limits"]
 
@@ -35,7 +34,7 @@ def is_degenerate(c1: Array, c2: Array, theta: Array) -> NDArray[np.bool_]:
     return np.asarray((c1 == 0) | (c2 == 0) | (theta <= 0) | (theta >= np.pi))
 
 
-def limits(activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float) -> Estimate:
+def limits(activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float) -> Estimate:
     """k, k̇ and their errors at degenerate covariances."""
     result = Estimate.empty(len(c1))
     small, large = np.minimum(c1, c2), np.maximum(c1, c2)
@@ -47,7 +46,7 @@ def limits(activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float
     return result
 
 
-def _both_zero(activation: Any, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
+def _both_zero(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
     at_zero = germ(activation)
     sides = np.array([1.0, -1.0])
     angle = np.clip(theta, 0.0, np.pi)
@@ -64,7 +63,7 @@ def _both_zero(activation: Any, small: Array, large: Array, theta: Array, tolera
     )
 
 
-def _one_zero(activation: Any, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
+def _one_zero(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
     at_zero = germ(activation)
     f, g = Side.of(at_zero, np.ones(len(large))), Side.of(profile_of(activation), large)
     result = _integrals(f, g, theta, tolerance, with_deltas_of_g=True)
@@ -85,7 +84,7 @@ def _infinite_slope(jump: float, g: Side, theta: Array) -> tuple[Array, Array]:
     return slope, np.zeros(len(theta))
 
 
-def _aligned(activation: Any, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
+def _aligned(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
     profile = profile_of(activation)
     f, g = Side.of(profile, large), Side.of(profile, small)
     result = _integrals(f, g, theta, tolerance, with_deltas_of_g=False)
@@ -113,7 +112,7 @@ def _integrals(f: Side, g: Side, theta: Array, tolerance: float, with_deltas_of_
             continue
         case = f.some(index), g.some(index), theta[index], sign
 
-        def resolve(todo: Any, resolution: Resolution, case: tuple[Side, Side, Array, int] = case) -> Moments:
+        def resolve(todo: Index, resolution: Resolution, case: tuple[Side, Side, Array, int] = case) -> Moments:
             some_f, some_g, angle, sign = case[0].some(todo), case[1].some(todo), case[2][todo], case[3]
             moments = diagonal(some_f, some_g, sign, resolution) if sign else pair(some_f, some_g, angle, resolution)
             if not with_deltas_of_g:

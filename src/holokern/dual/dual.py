@@ -6,10 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.degenerate import is_degenerate, limits
-from holokern.dual.inputs import Covariances, covariances
+from holokern.dual.inputs import Covariances, Given, covariances
 from holokern.dual.quadrature.method import Estimate, norms
 from holokern.dual.registry import method_named, methods
 from holokern.dual.unbounded import not_square_integrable
@@ -24,12 +26,12 @@ AUTO = ("closed", "quadrature", "hgm")
 
 
 def dual(
-    activation: Any,
-    c1: Any,
-    c2: Any,
-    r: Any = None,
+    activation: object,
+    c1: Given,
+    c2: Given,
+    r: Given = None,
     *,
-    theta: Any = None,
+    theta: Given = None,
     method: str = "auto",
     tolerance: float = 1e-12,
     **options: Any,
@@ -108,7 +110,7 @@ def dual(
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
 
 
-def _check_range(sigma: Any, points: Covariances, k: Array) -> None:
+def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
     """Refuse values of k beyond the largest float; k̇ may be infinite, k may not."""
     beyond = np.nonzero(~np.isfinite(k))[0]
     if len(beyond):
@@ -119,7 +121,7 @@ def _check_range(sigma: Any, points: Covariances, k: Array) -> None:
         )
 
 
-def _check_defined(sigma: Any) -> None:
+def _check_defined(sigma: Activation) -> None:
     """Refuse σ that is not a real number somewhere between its breaks, or not square-integrable as the algebra sees."""
     if not sigma.is_holonomic:
         with suppress(NotHolonomic, Unsupported, TooLarge):
@@ -135,7 +137,7 @@ def _check_defined(sigma: Any) -> None:
         raise BadInput(f"E[σ²] of {sigma} is infinite: {reason}; dual activations need a square-integrable σ")
 
 
-def _names(sigma: Any, method: str, options: dict[str, Any]) -> tuple[str, ...]:
+def _names(sigma: Activation, method: str, options: dict[str, Any]) -> tuple[str, ...]:
     if method != "auto":
         method_named(method).check(sigma, options)
         return (method,)
@@ -149,7 +151,9 @@ def _names(sigma: Any, method: str, options: dict[str, Any]) -> tuple[str, ...]:
     return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 
-def _too_rough(sigma: Any, points: Covariances, todo: Any, tolerance: float, result: Estimate) -> Array:
+def _too_rough(
+    sigma: Activation, points: Covariances, todo: NDArray[np.intp], tolerance: float, result: Estimate
+) -> Array:
     """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
     pairs = (
         (sigma, result.k_error[todo], result.k[todo]),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
 from holokern.numeric.panels import Array
 
-__all__ = ["Covariances", "angle_of", "covariances"]
+__all__ = ["Covariances", "Given", "angle_of", "covariances"]
+
+Given: TypeAlias = ArrayLike | None
+"""What a caller passes for one quantity: a number, an array, or nothing; it is checked here and nowhere else."""
 
 SLACK = 1e-12
 """How far |r| may exceed 1, or θ the interval [0, π], and still count as rounding."""
@@ -29,7 +33,7 @@ class Covariances:
         return len(self.theta)
 
 
-def covariances(c1: Any, c2: Any, r: Any = None, theta: Any = None) -> Covariances:
+def covariances(c1: Given, c2: Given, r: Given = None, theta: Given = None) -> Covariances:
     """Check and broadcast standard deviations and either correlations r or angles θ = arccos r.
 
     Raises
@@ -80,7 +84,7 @@ def angle_of(r: Array) -> Array:
     return np.asarray(np.where(r >= 0, 2 * half, np.pi - 2 * half))
 
 
-def _real(name: str, value: Any) -> Array:
+def _real(name: str, value: Given) -> Array:
     try:
         array = np.asarray(value)
         if array.dtype.kind in "cSUVMm":
@@ -95,13 +99,13 @@ def _real(name: str, value: Any) -> Array:
     return array
 
 
-def _check(name: str, array: Array, good: Any, complaint: str) -> None:
+def _check(name: str, array: Array, good: NDArray[np.bool_], complaint: str) -> None:
     bad = np.flatnonzero(~np.asarray(good))
     if len(bad):
         where = f"[{', '.join(map(str, np.unravel_index(bad[0], array.shape)))}]" if array.ndim else ""
         raise BadInput(f"{name}{where} = {array.ravel()[bad[0]]!s} {complaint}")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from holokern.activation import Activation
 from holokern.errors import UnknownName, Unsupported
 from holokern.numeric.panels import Array
 
@@ -37,13 +37,13 @@ class Method:
     """
 
     name: str
-    serves: Callable[[Any], str | None]
+    serves: Callable[[Activation], str | None]
     run: Callable[..., Arrays]
     summary: str
     options: tuple[str, ...] = ()
     aligned: bool = False
 
-    def check(self, activation: Any, options: dict[str, Any]) -> None:
+    def check(self, activation: Activation, options: Mapping[str, object]) -> None:
         """Raise before any work if the activation or an option cannot be served."""
         for option in options:
             if option not in self.options:

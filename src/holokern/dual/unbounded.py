@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import pieces_of
 from holokern.errors import HolokernError
@@ -44,7 +44,7 @@ class Growing:
 
 
 @lru_cache(maxsize=128)
-def growing_breaks(activation: Any) -> tuple[Growing, ...]:
+def growing_breaks(activation: Activation) -> tuple[Growing, ...]:
     """All sides of breaks where σ̇ is unbounded; none for an activation without exact pieces.
 
     Examples
@@ -82,7 +82,7 @@ def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
     return e, slope * series[e, k].sign()
 
 
-def not_square_integrable(activation: Any) -> str | None:
+def not_square_integrable(activation: Activation) -> str | None:
     """Why E[σ(cx)²] is infinite for every c, or None."""
     for side in growing_breaks(activation):
         if 2 * side.exponent <= -1:
@@ -90,7 +90,7 @@ def not_square_integrable(activation: Any) -> str | None:
     return None
 
 
-def infinite_slope_sign(activation: Any, c1: Array, c2: Array, sign: Array) -> Array:
+def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Array) -> Array:
     """The sign of an infinite E[σ̇(c1 x) σ̇(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
     total = np.zeros(len(c1))
     lowest = np.full(len(c1), np.inf)

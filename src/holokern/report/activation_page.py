@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from holokern import progress
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual import dual
 from holokern.errors import HolokernError
@@ -109,7 +110,7 @@ def _asset(kind: str) -> str:
     return files("holokern.report").joinpath(f"activation_page.{kind}").read_text(encoding="utf-8")
 
 
-def _name(activation: Any) -> str:
+def _name(activation: Activation) -> str:
     text = str(activation)
     if activation.name is not None:
         given = ", ".join(f"{key} = {value}" for key, value in activation.parameters.items())
@@ -120,7 +121,7 @@ def _name(activation: Any) -> str:
 # -- what is drawn ---------------------------------------------------------------------------------------------------
 
 
-def _graph(activation: Any) -> dict[str, Any]:
+def _graph(activation: Activation) -> dict[str, Any]:
     """σ and σ̇ for the first chart; a gap where σ or σ̇ jumps."""
     breaks = sorted(float(b) for b in activation.breaks)
     reach = max([4.0, *(1.4 * abs(b) for b in breaks if abs(b) <= 20)])
@@ -216,7 +217,7 @@ def _introduction(sigma: Sigma) -> str:
     return f'{formula(equation)}<dl class="facts">{listed}</dl>{_plots("plot-sigma")}'
 
 
-def _smoothness(activation: Any) -> str:
+def _smoothness(activation: Activation) -> str:
     order = activation.jump_order
     if order is None:
         return "analytic on the whole line" if not activation.breaks else "no derivative jumps"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from holokern.activation import Activation
 from holokern.errors import HolokernError, Unsupported
 from holokern.pfaffian import pfaffian
 from holokern.pfaffian.typeset import latex_polynomial
@@ -36,7 +37,7 @@ def refusal(reason: object) -> str:
     return f'<p class="refusal">{escape(str(reason))}</p>'
 
 
-def algebra_section(activation: Any) -> str:
+def algebra_section(activation: Activation) -> str:
     """Annihilator, rank, system and locus, or the reason why there are none."""
     title = '<section id="algebra"><h2>Annihilator and Pfaffian system</h2>'
     try:
@@ -81,7 +82,7 @@ def _locus(system: Any) -> str:
     return "\n".join(shown)
 
 
-def closed_form_section(activation: Any) -> str:
+def closed_form_section(activation: Activation) -> str:
     """Closed forms of k and k̇, or the reason why there are none."""
     title = '<section id="closed"><h2>Closed form</h2>'
     try:

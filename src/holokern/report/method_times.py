@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual import dual
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
@@ -33,7 +34,7 @@ _START = 30.0
 _WORKER = "from holokern.report.method_times import work; work()"
 
 
-def method_times(activation: Any, *, patience: float = _PATIENCE) -> Table:
+def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Table:
     """A table with the time of every method at 19 correlations and c1 = c2 = 1: the first call, a second, the error.
 
     Parameters
@@ -55,7 +56,7 @@ def method_times(activation: Any, *, patience: float = _PATIENCE) -> Table:
     return Table("Time per method", ("method", "first call", "again", "difference", "remark"), rows, notes)
 
 
-def _measure(activation: Any, methods: list[str], patience: float) -> dict[str, tuple[Cell, ...]]:
+def _measure(activation: Activation, methods: list[str], patience: float) -> dict[str, tuple[Cell, ...]]:
     """Results of one process, until it is done or a method takes too long."""
     process = subprocess.Popen(
         [sys.executable, "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -102,7 +103,7 @@ def work() -> None:
         print(json.dumps(_timed(activation, name, theta, truth, scale)), flush=True)
 
 
-def _timed(activation: Any, method: str, theta: Array, truth: Array, scale: float) -> tuple[Cell, ...]:
+def _timed(activation: Activation, method: str, theta: Array, truth: Array, scale: float) -> tuple[Cell, ...]:
     times = []
     try:
         for _ in range(2):

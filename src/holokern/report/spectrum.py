@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import erfc
-from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual import dual
 from holokern.dual.quadrature.pairing import Side
@@ -33,7 +33,7 @@ _WIDTH = 0.2
 _NEGLIGIBLE = 1e-18
 
 
-def spectrum(activation: Any, c: float = 1.0) -> Array:
+def spectrum(activation: Activation, c: float = 1.0) -> Array:
     """The coefficients γ_n(c) for n < 2048.
 
     Examples
@@ -61,7 +61,7 @@ def spectrum(activation: Any, c: float = 1.0) -> Array:
 
 
 def series_values(
-    activation: Any, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
+    activation: Activation, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
 ) -> tuple[Array, Array]:
     """Values k and k̇ at every angle for every pair of deviations, one row a pair; 0 < θ < π.
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
+from holokern.activation import Activation
 from holokern.dual import dual
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost
@@ -46,7 +47,7 @@ class Sigma:
         Whether E[σ̇(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist.
     """
 
-    activation: Any
+    activation: Activation
     steep: bool
     _spectra: dict[float, Array] = field(default_factory=dict)
 
@@ -88,7 +89,7 @@ class Sigma:
         return rho, tau
 
 
-def read_sigma(activation: Any) -> Sigma:
+def read_sigma(activation: Activation) -> Sigma:
     """Look at an activation before any work.
 
     Raises

@@ -45,7 +45,7 @@ class ClosedForm:
         return f"$\\displaystyle k = {self.k_latex},\\quad \\dot k = {self.kdot_latex}$"
 
 
-def closed_form(activation: Any) -> ClosedForm:
+def closed_form(activation: object) -> ClosedForm:
     """The closed form of the dual activation.
 
     Raises

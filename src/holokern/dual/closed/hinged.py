@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.closed.hinges import pieces_of
 from holokern.dual.closed.wedge import WedgeSide, wedge_sides
 from holokern.numeric.panels import Array
@@ -15,7 +16,7 @@ __all__ = ["hinged", "hinged_grid"]
 _ROUNDING = 64 * np.finfo(float).eps
 
 
-def hinged(activation: Any, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
+def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and bounds of their rounding; k̇ is NaN when σ jumps.
 
     Raises
@@ -54,7 +55,7 @@ def hinged(activation: Any, c1: Array, c2: Array, theta: Array) -> tuple[Array, 
     return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)
 
 
-def hinged_grid(activation: Any, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+def hinged_grid(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
     """Both k and k̇ for all pairs of deviations, and angles of shape (len(c1), len(c2), any number).
 
     Raises
@@ -87,7 +88,7 @@ def hinged_grid(activation: Any, c1: Array, c2: Array, theta: Array) -> tuple[Ar
     return k, np.full_like(k, np.nan) if jumping else np.where(far & (fold > 0), -1, 1) * slope
 
 
-def _fold(activation: Any) -> int:
+def _fold(activation: Activation) -> int:
     return {"even": 1, "odd": -1}.get(activation.parity or "", 0)
 
 

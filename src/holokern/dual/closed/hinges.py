@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from flint import arb, arb_poly, ctx
 
+from holokern.activation import Activation
 from holokern.dual.enclosure.bounds import polynomial_in_u
 from holokern.dual.enclosure.moments import piece_line, to_ball
 from holokern.errors import Unsupported
@@ -142,7 +142,7 @@ def tail_moments(h: Array, count: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def pieces_of(activation: Any) -> Pieces:
+def pieces_of(activation: Activation) -> Pieces:
     """σ as a polynomial and hinges.
 
     Raises

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.closed.error_functions import pair_erf
 from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
 from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
@@ -21,13 +21,15 @@ _PAIRS = {"halves": pair_halves, "smooth": pair_smooth, "erf": pair_erf}
 _ROUNDING = 4 * np.finfo(float).eps
 
 
-def has_no_closed_form(activation: Any) -> str | None:
+def has_no_closed_form(activation: Activation) -> str | None:
     """Why an activation has no closed form, or None if it has one."""
     terms = closed_terms(activation)
     return terms if isinstance(terms, str) else None
 
 
-def closed(activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:
+def closed(
+    activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
+) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and the rounding errors of their formulas, for positive deviations and 0 < θ < π.
 
     Polynomials on half-lines: ₂F₁ [SakodaTakayama2024, Thm th:holonomic-umvn], [ChoSaul2009]; exponentials there: an

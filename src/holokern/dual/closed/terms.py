@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from holokern.activation import Activation
 from holokern.activation.ring.element import Element, FunctionMonomial
 from holokern.activation.ring.pieces import jumps, pieces_of
 from holokern.activation.ring.quotient import Quotient
@@ -63,7 +64,7 @@ class _NoClosedForm(Exception):
     """Carries the reason."""
 
 
-def closed_terms(activation: Any) -> ClosedTerms | str:
+def closed_terms(activation: Activation) -> ClosedTerms | str:
     """The terms of an activation, or the reason why it has no closed form here.
 
     Examples

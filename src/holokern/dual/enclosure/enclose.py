@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log2
-from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
@@ -86,7 +86,9 @@ class Enclosure:
         return f"Enclosure(k={k}, kdot={kdot}, method={self.method!r})"
 
 
-def enclose(activation: Any, c1: Any, c2: Any, r: Any, digits: int = 50, *, method: str = "auto") -> Enclosure:
+def enclose(
+    activation: object, c1: object, c2: object, r: object, digits: int = 50, *, method: str = "auto"
+) -> Enclosure:
     """Balls that contain k(c1, c2, r) = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)].
 
     Parameters
@@ -244,7 +246,7 @@ def _missing(value: arb, scale: arb, digits: int) -> int:
 # -- routes ----------------------------------------------------------------------------------------------------------
 
 
-def _routes(sigma: Any, point: Point, bits: int, method: str) -> list[tuple[str, Compute]]:
+def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tuple[str, Compute]]:
     """The proofs to try, cheapest first: a name, and what computes it for so many bits at the working precision."""
     tree = sigma.tree
     c1, c2, r = point
@@ -289,7 +291,7 @@ def _by_series(tree: Node, c1: Number, c2: Number, r: Number, goal: int) -> Pair
     return hermite_series(sequence, c1, c2, to_ball(r), int(count))
 
 
-def _by_taylor(sigma: Any, c1: Number, c2: Number, r: Number) -> Pair:
+def _by_taylor(sigma: Activation, c1: Number, c2: Number, r: Number) -> Pair:
     """From r = 0, where F is a product of moments, to r by Taylor steps in w = √((1-|r|)/(1+|r|))."""
     sequence, table = hermite_sequence(sigma.tree), _table(sigma)
     # σ(u) = τ(κu), and the system is that of τ
@@ -311,7 +313,7 @@ def _by_taylor(sigma: Any, c1: Number, c2: Number, r: Number) -> Pair:
 
 
 @lru_cache(maxsize=64)
-def _table(sigma: Any) -> HalfAngleTable:
+def _table(sigma: Activation) -> HalfAngleTable:
     return HalfAngleTable.of(pfaffian(sigma))
 
 

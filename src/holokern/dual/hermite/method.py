@@ -18,6 +18,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.activation.ring.pieces import jump_order
 from holokern.activation.tree.derivative import differentiate
@@ -49,7 +50,7 @@ _SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
 _ORDERS = (3, 4, 6, 8, 10, 12, 16, 20, 24)
 
 
-def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int = 128) -> list[arb]:
+def hermite_coefficients(activation: object, count: int, c: object = 1, bits: int = 128) -> list[arb]:
     """E[He_n(z) σ(cz)] for n < ``count`` as balls; σ(cz) = Σ_n E[He_n(z) σ(cz)]/n! He_n(z).
 
     Parameters
@@ -96,7 +97,7 @@ def hermite_coefficients(activation: Any, count: int, c: object = 1, bits: int =
     )
 
 
-def serves_hermite(activation: Any) -> str | None:
+def serves_hermite(activation: Activation) -> str | None:
     """Why an activation cannot be served, or None."""
     try:
         # an activation given by its ODE has no tree, and says so
@@ -107,7 +108,7 @@ def serves_hermite(activation: Any) -> str | None:
 
 
 def hermite(
-    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, terms: int | None = None
+    activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float, *, terms: int | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and their errors for positive deviations and 0 < θ < π.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.methods.polar import COLUMNS, Result, Start, crosses, polar_system
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, PrecisionLost, UnknownName
@@ -37,7 +38,7 @@ class Run:
 
 
 def all_at_once(
-    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, order: str = "short"
+    activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float, *, order: str = "short"
 ) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and their errors by one run through all points.
 
@@ -88,7 +89,7 @@ def all_at_once(
     return result.arrays(table, c1, c2, theta)
 
 
-def _run(activation: Any, table: PolarTable, vertices: Array, lifted: bool, order: int) -> Run:
+def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: bool, order: int) -> Run:
     """Carry H along the polygon; θ of every vertex is lifted by the same imaginary part if ``lifted``."""
     shift = 1j * _HEIGHT if lifted else 0.0
     ends = np.stack([np.exp(vertices[:, 0]), np.exp(vertices[:, 1]), vertices[:, 2] + shift], axis=1)
@@ -124,7 +125,7 @@ def _run(activation: Any, table: PolarTable, vertices: Array, lifted: bool, orde
 
 
 def run_through(
-    activation: Any, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
+    activation: Activation, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
 ) -> Any:
     """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
 
@@ -180,7 +181,7 @@ def run_through(
 
 
 def step_experiment(
-    activation: Any, x: Array, step: int, solver: str = "scipy", *, rtol: float = 1e-10
+    activation: Activation, x: Array, step: int, solver: str = "scipy", *, rtol: float = 1e-10
 ) -> tuple[Array, Any]:
     """The paper's ``step`` experiment: sort the points, straighten the path by ``step``, and run through it.
 

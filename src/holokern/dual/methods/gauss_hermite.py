@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import BadInput
@@ -20,7 +21,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def gauss_hermite(
-    activation: Any,
+    activation: Activation,
     c1: Array,
     c2: Array,
     theta: Array,
@@ -62,7 +63,7 @@ def gauss_hermite(
 
 
 def _errors(
-    activation: Any, points: tuple[Array, Array, Array], fine: Any, coarse: Any, degree: int
+    activation: Activation, points: tuple[Array, Array, Array], fine: Any, coarse: Any, degree: int
 ) -> tuple[Array, Array]:
     """The change from one degree to the next, rounding, and what both degrees may miss at breaks."""
     c1, c2, theta = points
@@ -81,7 +82,7 @@ def _errors(
     return result[0], result[1] + (np.inf if np.any(profile_of(activation).jumps) else 0.0)
 
 
-def _rule(activation: Any, c1: Array, c2: Array, theta: Array, degree: int) -> tuple[Array, Array]:
+def _rule(activation: Activation, c1: Array, c2: Array, theta: Array, degree: int) -> tuple[Array, Array]:
     x, w = hermite_rule(degree)
     k, kdot = np.empty(len(theta)), np.empty(len(theta))
     step = max(1, _EVALUATIONS // degree**2)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
@@ -31,7 +32,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def hgm(
-    activation: Any,
+    activation: Activation,
     c1: Array,
     c2: Array,
     theta: Array,
@@ -99,7 +100,7 @@ def hgm(
 class _Journey:
     """The points on their tracks, where the tracks start, and the values so far."""
 
-    activation: Any
+    activation: Activation
     path: AnglePath
     tracks: Tracks
     theta: Array
@@ -108,7 +109,7 @@ class _Journey:
     result: Result
 
     @classmethod
-    def of(cls, activation: Any, c1: Array, c2: Array, theta: Array) -> _Journey:
+    def of(cls, activation: Activation, c1: Array, c2: Array, theta: Array) -> _Journey:
         tracks = Tracks.of(c1, c2, theta)
         path = AnglePath(polar_system(activation), tracks.c1, tracks.c2)
         crossed = crosses(path)
@@ -167,7 +168,7 @@ class _Journey:
                 result.improve(mine, *found)
 
 
-def _in_balls(activation: Any, points: tuple[Array, Array, Array], tolerance: float, arrays: Arrays) -> None:
+def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolerance: float, arrays: Arrays) -> None:
     """The same transport with as many digits as it takes, for the points that floats leave too rough."""
     k, kdot, k_error, kdot_error = arrays
     where = np.nonzero(~((k_error <= tolerance * np.abs(k)) & (kdot_error <= tolerance * np.abs(kdot))))[0]
@@ -189,7 +190,7 @@ def _in_balls(activation: Any, points: tuple[Array, Array, Array], tolerance: fl
             k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
 
 
-def _enclosed(activation: Any, c1: float, c2: float, theta: float) -> tuple[Any, Any] | None:
+def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[Any, Any] | None:
     from flint import arb, ctx, fmpq
 
     from holokern.dual.enclosure.enclose import enclose
@@ -203,7 +204,7 @@ def _enclosed(activation: Any, c1: float, c2: float, theta: float) -> tuple[Any,
         return balls.k, balls.kdot
 
 
-def _by_scipy(activation: Any, c1: Array, c2: Array, theta: Array, *, rtol: float, integrator: str) -> Arrays:
+def _by_scipy(activation: Activation, c1: Array, c2: Array, theta: Array, *, rtol: float, integrator: str) -> Arrays:
     """One run of solve_ivp for every point."""
     from holokern.hgm.scipy_solver import solve_along
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.methods.initial import hermite_moments
 from holokern.errors import BadInput
 from holokern.hgm.line import LinePath, LineTable
@@ -26,7 +27,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=32)
-def system_in_x(activation: Any) -> tuple[Any, LineTable]:
+def system_in_x(activation: Activation) -> tuple[Any, LineTable]:
     """The Pfaffian system in x with its tables; the most recent ones are kept."""
     system = pfaffian(activation, coordinates="x")
     return system, LineTable.of(system)
@@ -46,7 +47,7 @@ def coordinates_x(c1: Array, c2: Array, theta: Array) -> Array:
     return np.stack(rows, axis=1)
 
 
-def moments_in_x(activation: Any, count: int) -> tuple[Array, Array]:
+def moments_in_x(activation: Activation, count: int) -> tuple[Array, Array]:
     """∫ u^n σ(u) exp(-u²) du for n < ``count``, and errors.
 
     With u = z/√2 this is √π E[(z/√2)^n σ(z/√2)], and z^n is a sum of Hermite polynomials with positive coefficients.
@@ -64,7 +65,7 @@ def moments_in_x(activation: Any, count: int) -> tuple[Array, Array]:
     return values, scale * (powers @ (found.errors[0] * weight))
 
 
-def start_in_x(activation: Any, x12: Any = 0.0) -> tuple[Any, Array]:
+def start_in_x(activation: Activation, x12: Any = 0.0) -> tuple[Any, Array]:
     """The vector of the system in x at (-1, x12, -1), |x12| well below 1, and errors.
 
     Examples
@@ -90,7 +91,7 @@ def start_in_x(activation: Any, x12: Any = 0.0) -> tuple[Any, Array]:
 
 
 def hgm_in_x(
-    activation: Any, c1: Array, c2: Array, theta: Array, *, scipy: tuple[float, str] | None = None
+    activation: Activation, c1: Array, c2: Array, theta: Array, *, scipy: tuple[float, str] | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and errors along straight lines in x, by Taylor steps or by solve_ivp with (rtol, integrator)."""
     system, table = system_in_x(activation)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm.collocation import approach
@@ -44,7 +45,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def hie(
-    activation: Any,
+    activation: Activation,
     c1: Array,
     c2: Array,
     theta: Array,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
 from holokern.numeric.gauss import legendre_rule
@@ -73,7 +74,7 @@ class HermiteMoments:
         return np.stack(values, axis=1), np.stack(errors, axis=1)
 
 
-def hermite_moments(activation: Any, c: Array, count: int) -> HermiteMoments:
+def hermite_moments(activation: Activation, c: Array, count: int) -> HermiteMoments:
     """E[He_n(z) σ(cz)]/√n! for n < ``count`` by Gauss–Legendre panels between the breaks, at two resolutions.
 
     Examples

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.degenerate import limits
 from holokern.dual.methods.initial import HermiteMoments, hermite_moments
 from holokern.errors import HolokernError
@@ -28,12 +29,12 @@ _EPS = float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=64)
-def polar_system(activation: Any) -> PolarTable:
+def polar_system(activation: Activation) -> PolarTable:
     """The Pfaffian system of an activation in polar form; the most recent ones are kept."""
     return polar_table(pfaffian(activation), activation.jump_order)
 
 
-def cannot_transport(activation: Any) -> str | None:
+def cannot_transport(activation: Activation) -> str | None:
     """Why the activation has no Pfaffian system, or None."""
     try:
         polar_system(activation)
@@ -64,7 +65,7 @@ class Start:
     moments: HermiteMoments
 
     @classmethod
-    def of(cls, activation: Any, c1: Array, c2: Array, *, far: bool) -> Start:
+    def of(cls, activation: Activation, c1: Array, c2: Array, *, far: bool) -> Start:
         """Integrate the moments; ``far`` if angles away from π/2 will be asked for."""
         table = polar_system(activation)
         highest = max(max(pair) for pair in table.exponents)
@@ -116,7 +117,7 @@ class Tracks:
         return Tracks(self.c1[index], self.c2[index], self.side[index], np.zeros(0, dtype=np.intp))
 
 
-def ends_of(activation: Any, tracks: Tracks, tolerance: float) -> list[dict[int, float]]:
+def ends_of(activation: Activation, tracks: Tracks, tolerance: float) -> list[dict[int, float]]:
     """For each track the entries of H that are known at its end r = ±1, by integrals in one variable."""
     table = polar_system(activation)
     end = np.where(tracks.side > 0, 0.0, np.pi)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.methods.hgm import hgm
 from holokern.dual.methods.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
@@ -39,7 +40,7 @@ class Expansion:
 
 
 def taylor(
-    activation: Any,
+    activation: Activation,
     c1: Array,
     c2: Array,
     theta: Array,
@@ -54,7 +55,14 @@ def taylor(
 
 
 def expand(
-    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float, *, radius: float = 0.2, order: int = 24
+    activation: Activation,
+    c1: Array,
+    c2: Array,
+    theta: Array,
+    tolerance: float,
+    *,
+    radius: float = 0.2,
+    order: int = 24,
 ) -> Expansion:
     """Expand from representatives.
 
@@ -120,7 +128,7 @@ def expand(
     return Expansion(k, kdot, k_error, kdot_error, representative)
 
 
-def _states(activation: Any, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Any, Any]:
+def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Any, Any]:
     """H with perturbations at each representative, kept away from det Σ = 0 and, if ``lifted``, from real θ."""
     table = polar_system(activation)
     angle: Any = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta

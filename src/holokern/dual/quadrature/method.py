@@ -5,14 +5,15 @@ It serves every activation that can be evaluated, holonomic or not, at every cov
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
 
 __all__ = ["Estimate", "norms", "quadrature", "refine"]
 
@@ -34,12 +35,12 @@ class Estimate:
     k_error: Array
     kdot_error: Array
 
-    def put(self, where: Any, other: Estimate) -> None:
+    def put(self, where: Index, other: Estimate) -> None:
         """Overwrite the entries ``where`` with another estimate."""
         for mine, new in zip(self.arrays, other.arrays, strict=True):
             mine[where] = new
 
-    def improve(self, where: Any, other: Estimate) -> None:
+    def improve(self, where: Index, other: Estimate) -> None:
         """Overwrite those of the entries ``where`` for which the other estimate has the smaller error."""
         for mine, new in ((self.arrays[::2], other.arrays[::2]), (self.arrays[1::2], other.arrays[1::2])):
             better = ~(mine[1][where] <= new[1])
@@ -58,7 +59,7 @@ class Estimate:
 
 
 def quadrature(
-    activation: Any, c1: Array, c2: Array, theta: Array, tolerance: float
+    activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
     """k, k̇ and their errors for positive deviations and 0 < θ < π.
 
@@ -69,7 +70,7 @@ def quadrature(
     # k is symmetric; the side with the finer structure goes outside.
     f, g = Side.of(profile, np.maximum(c1, c2)), Side.of(profile, np.minimum(c1, c2))
 
-    def resolve(index: Any, resolution: Resolution) -> Moments:
+    def resolve(index: Index, resolution: Resolution) -> Moments:
         some_f, some_g, angle = f.some(index), g.some(index), theta[index]
         moments = pair(some_f, some_g, angle, resolution)
         if np.any(profile.jumps):
@@ -80,7 +81,9 @@ def quadrature(
     return refine(resolve, f, g, theta, tolerance).arrays
 
 
-def refine(resolve: Any, f: Side, g: Side, theta: Array, tolerance: float) -> Estimate:
+def refine(
+    resolve: Callable[[Index, Resolution], Moments], f: Side, g: Side, theta: Array, tolerance: float
+) -> Estimate:
     """Compare two resolutions of ``resolve(index, resolution)``; halve the panels of the points where they differ."""
     result = Estimate.empty(len(f.c))
     f_condition, g_condition = _condition(f), _condition(g)
@@ -118,7 +121,7 @@ def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments) -> tuple[Arr
     return unit * f.c * g.c * np.sin(theta) * np.nan_to_num(np.abs(moments.kdot)), unit * slope
 
 
-def norms(activation: Any, c: Array) -> Array:
+def norms(activation: Activation, c: Array) -> Array:
     """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
     different, back = np.unique(c, return_inverse=True)
     side = Side.of(profile_of(activation), different)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.activation import Activation
 from holokern.errors import PrecisionLost
 
 __all__ = ["HALF_RANGE", "Profile", "Smoothness", "germ", "profile_of"]
@@ -275,7 +276,7 @@ _NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
 
 
 @lru_cache(maxsize=256)
-def profile_of(activation: Any) -> Profile:
+def profile_of(activation: Activation) -> Profile:
     """The profile of an activation; the most recent ones are kept."""
     breaks = np.array(sorted(float(b) for b in activation.breaks), dtype=float)
     slope = activation.derivative
@@ -285,7 +286,7 @@ def profile_of(activation: Any) -> Profile:
     return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, str(activation), slope.derivative)
 
 
-def germ(activation: Any) -> Profile:
+def germ(activation: Activation) -> Profile:
     """The limit of x ↦ σ(cx) as c → 0: constant on both sides of zero."""
     profile = profile_of(activation)
     (low, high), (low_slope, high_slope) = (
