@@ -12,9 +12,9 @@ from holokern.activation import activation
 from holokern.dual.closed.error_functions import arc_integral
 from holokern.dual.closed.formulas import closed_form
 from holokern.dual.closed.method import closed, has_no_closed_form
+from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.dual.closed.terms import closed_terms
-from holokern.dual.closed.tilted_law import Law
 from holokern.dual.quadrature.method import norms, quadrature
 from holokern.errors import Unsupported
 
@@ -173,14 +173,14 @@ def test_arc_integral_in_many_digits(h, k, arc):
     assert got == pytest.approx(float(want), abs=4e-16, rel=4e-15)
 
 
-def test_tilted_law_is_the_inverse_of_the_sum_of_precisions():
+def test_a_gaussian_times_a_law_is_the_inverse_of_the_sum_of_precisions():
     law = Law.of(np.array([0.7]), np.array([1.9]), np.array([1.1]))
-    tilted = law.tilted(-0.3, -1.2)
+    product = law.times_gaussian(-0.3, -1.2)
     sigma = np.array([[0.49, law.covariance[0]], [law.covariance[0], 3.61]])
     want = np.linalg.inv(np.linalg.inv(sigma) + np.diag([0.6, 2.4]))
-    got = np.array([[tilted.c1[0] ** 2, tilted.covariance[0]], [tilted.covariance[0], tilted.c2[0] ** 2]])
+    got = np.array([[product.c1[0] ** 2, product.covariance[0]], [product.covariance[0], product.c2[0] ** 2]])
     assert np.allclose(got, want, rtol=1e-14)
-    assert tilted.weight[0] == pytest.approx(np.sqrt(np.linalg.det(want) / np.linalg.det(sigma)), rel=1e-14)
+    assert product.weight[0] == pytest.approx(np.sqrt(np.linalg.det(want) / np.linalg.det(sigma)), rel=1e-14)
 
 
 PRINTED = [

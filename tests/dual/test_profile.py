@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holokern.activation import activation
-from holokern.dual.quadrature.profile import germ, profile_of
+from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.numeric.panels import between
 
 
@@ -30,14 +30,14 @@ def test_jumps():
 
 
 def test_growth():
-    left, right = profile_of(activation("exp")).growth(np.array([0.1, 5.0]))
+    left, right = profile_of(activation("exp")).extra_reach(np.array([0.1, 5.0]))
     assert right[1] == pytest.approx(10, abs=0.5)
     assert np.all(left <= 0.01)
-    assert np.all(profile_of(activation("tanh")).growth(np.array([1.0, 1e3]))[1] == 0)
+    assert np.all(profile_of(activation("tanh")).extra_reach(np.array([1.0, 1e3]))[1] == 0)
 
 
-def test_germ():
-    at_zero = germ(activation("elu", alpha=2))
+def test_limit_at_zero():
+    at_zero = limit_at_zero(activation("elu", alpha=2))
     assert at_zero.value(np.array([-1.0, 1.0])).tolist() == [0.0, 0.0]
     assert at_zero.slope(np.array([-1.0, 1.0])).tolist() == [2.0, 1.0]
 

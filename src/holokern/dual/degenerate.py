@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
-from holokern.dual.quadrature.profile import Profile, germ, profile_of
+from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
 from holokern.dual.unbounded import infinite_slope_sign
 from holokern.numeric.panels import Array, Index
 
@@ -47,7 +47,7 @@ def limits(activation: Activation, c1: Array, c2: Array, theta: Array, tolerance
 
 
 def _both_zero(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
-    at_zero = germ(activation)
+    at_zero = limit_at_zero(activation)
     sides = np.array([1.0, -1.0])
     angle = np.clip(theta, 0.0, np.pi)
     same, opposite = (np.pi - angle) / (2 * np.pi), angle / (2 * np.pi)
@@ -64,7 +64,7 @@ def _both_zero(activation: Activation, small: Array, large: Array, theta: Array,
 
 
 def _one_zero(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:
-    at_zero = germ(activation)
+    at_zero = limit_at_zero(activation)
     f, g = Side.of(at_zero, np.ones(len(large))), Side.of(profile_of(activation), large)
     result = _integrals(f, g, theta, tolerance, with_deltas_of_g=True)
     if at_zero.jumps[0]:
@@ -125,7 +125,7 @@ def _integrals(f: Side, g: Side, theta: Array, tolerance: float, with_deltas_of_
 
 
 def _deltas_against(f: Side, g: Side, theta: Array, sign: int) -> Array:
-    """Σ J φ(b/c)/c E[ḟ(x) | v = b] for a germ f."""
+    """Σ J φ(b/c)/c E[ḟ(x) | v = b] for f constant on either side of zero."""
     total = np.zeros(len(theta))
     for jump, b in zip(g.profile.jumps, g.profile.breaks, strict=True):
         if jump:

@@ -19,11 +19,11 @@ from holokern.activation.ring.pieces import pieces_of
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
 
-__all__ = ["Growing", "growing_breaks", "infinite_slope_sign", "not_square_integrable"]
+__all__ = ["UnboundedSide", "infinite_slope_sign", "not_square_integrable", "unbounded_sides"]
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
+class UnboundedSide:
     """One side of a break where σ̇ is unbounded.
 
     Attributes
@@ -44,15 +44,15 @@ class Growing:
 
 
 @lru_cache(maxsize=128)
-def growing_breaks(activation: Activation) -> tuple[Growing, ...]:
+def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
     """All sides of breaks where σ̇ is unbounded; none for an activation without exact pieces.
 
     Examples
     --------
     >>> from holokern.activation import activation
-    >>> [(g.side, str(g.exponent), g.sign) for g in growing_breaks(activation("Abs(u)^(1/2)"))]
+    >>> [(g.side, str(g.exponent), g.sign) for g in unbounded_sides(activation("Abs(u)^(1/2)"))]
     [(-1, '1/2', -1), (1, '1/2', 1)]
-    >>> growing_breaks(activation("relu"))
+    >>> unbounded_sides(activation("relu"))
     ()
     """
     try:
@@ -66,7 +66,7 @@ def growing_breaks(activation: Activation) -> tuple[Growing, ...]:
         for side, series in zip((-1, 1), pieces.expansions(index, 1), strict=True):
             term = _steepest(series)
             if term is not None:
-                found.append(Growing(place, side, term[0], side * term[1]))
+                found.append(UnboundedSide(place, side, term[0], side * term[1]))
         assert np.isclose(place * float(pieces.scale), float(point))
     return tuple(found)
 
@@ -84,7 +84,7 @@ def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
 
 def not_square_integrable(activation: Activation) -> str | None:
     """Why E[σ(cx)²] is infinite for every c, or None."""
-    for side in growing_breaks(activation):
+    for side in unbounded_sides(activation):
         if 2 * side.exponent <= -1:
             return f"it grows like |u - ({side.point:g})|^({side.exponent}) at u = {side.point:g}"
     return None
@@ -94,7 +94,7 @@ def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Arra
     """The sign of an infinite E[σ̇(c1 x) σ̇(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
     total = np.zeros(len(c1))
     lowest = np.full(len(c1), np.inf)
-    sides = growing_breaks(activation)
+    sides = unbounded_sides(activation)
     for one in sides:
         for other in sides:
             power = float(one.exponent + other.exponent)

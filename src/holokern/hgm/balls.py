@@ -196,7 +196,7 @@ def _step(path: _Path, here: Any, h: Any, state: list[Any]) -> list[Any]:
     p = [kind.polynomial(list(column)) for column in zip(*terms, strict=True)]
     defect = _largest(_defects(rows, p), weights)
     inherited = _largest([abs(entry - middle) for entry, middle in zip(state, start, strict=True)], weights)
-    error = (bound.whole * inherited + bound.worst * defect).upper()
+    error = (bound.total * inherited + bound.worst * defect).upper()
     if not error.is_finite():
         raise PrecisionLost("the error bound of this step is infinite; take a shorter step")
     return [f(kind.number(1)) + kind.disc(error * weight) for f, weight in zip(p, weights, strict=True)]
@@ -321,7 +321,7 @@ def _balance(rows: list[BallRow], kind: _Arithmetic) -> list[arb]:
 class _Bound:
     """exp of ∫μ over the step, and its largest value from any inner point to the end."""
 
-    whole: arb
+    total: arb
     worst: arb
 
 
@@ -338,9 +338,9 @@ def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: _Arithmetic) ->
                 a = _range(strip, kind) / bottoms[k]
                 totals[k] += a.real.upper() if i == j else abs(a).upper() * weights[j] / weights[i]
         rates = [total if i == 0 else rate.max(total) for rate, total in zip(rates, totals, strict=True)]
-    whole = sum(rates, arb(0)) / _STRIPS
+    total = sum(rates, arb(0)) / _STRIPS
     worst = sum((rate.max(arb(0)) for rate in rates), arb(0)) / _STRIPS
-    return _Bound(whole.exp().upper(), worst.exp().upper())
+    return _Bound(total.exp().upper(), worst.exp().upper())
 
 
 def _range(polynomial: Any, kind: _Arithmetic) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.hgm.path import LocalSystem, batch_roots
+from holokern.hgm.path import SeriesEquation, batch_roots
 from holokern.hgm.series import multiply_series, power_table
 from holokern.pfaffian.evaluation import split_off
 
@@ -144,7 +144,7 @@ class LinePath:
         gaps = np.abs(at[..., None] - np.where(finite, roots, 0))
         return np.asarray(np.min(np.where(finite, gaps, np.inf), axis=-1))
 
-    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``."""
         series = self._monomials(tracks, at, order)
         # numerators along the line: the matrices weighted by the speed
@@ -154,7 +154,7 @@ class LinePath:
         bottom = np.einsum("m,pmn->pn", self.table.bottom, series)
         # d itself is a difference
         noise = np.abs(series[:, :, 0]) @ np.abs(self.table.bottom) / np.maximum(np.abs(bottom[:, 0]), 1e-300)
-        return LocalSystem(bottom, top, None, noise)
+        return SeriesEquation(bottom, top, None, noise)
 
 
 def _terms(polynomial: Any, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:

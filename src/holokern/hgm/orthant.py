@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, PrecisionLost
-from holokern.hgm.path import LocalSystem
+from holokern.hgm.path import SeriesEquation
 from holokern.hgm.series import multiply_series, power_of_series
 from holokern.hgm.stepper import transport
 from holokern.numeric.panels import Array
@@ -131,7 +131,7 @@ class OrthantPath:
         at = np.asarray(at)
         return np.asarray(np.min(np.abs(at[..., None] - self._roots), axis=-1, initial=np.inf))
 
-    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``: D = 1 and N the coefficients of d arcsin ρ_(ij|J)."""
         top = np.zeros((len(tracks), order + 1, self.rank, self.rank))
         change = self.correlation - np.eye(self.dimension)
@@ -144,7 +144,7 @@ class OrthantPath:
             top[number][:, rows, columns] = speed.T / (2 * np.pi)
         bottom = np.zeros((len(tracks), order + 1))
         bottom[:, 0] = 1.0
-        return LocalSystem(bottom, top, None)
+        return SeriesEquation(bottom, top, None)
 
     def _conditionals(self, line: Array) -> Array:
         """The covariance given that the coordinates of a face vanish, for every face: (faces, d, d, order + 2)."""

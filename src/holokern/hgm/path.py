@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from holokern.hgm.polar_tables import PolarTable, Polynomial
 from holokern.hgm.series import multiply_series, power_table, trigonometric_series
 
-__all__ = ["AnglePath", "LocalSystem", "Path", "SegmentPath"]
+__all__ = ["AnglePath", "Path", "SegmentPath", "SeriesEquation"]
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class LocalSystem:
+class SeriesEquation:
     """D H' = N H at one point of each track, as power series in the distance x from it.
 
     Attributes
@@ -53,7 +53,7 @@ class Path(Protocol):
     def outputs(self) -> tuple[int, ...]:
         """The places of k and k̇ in H; -1 for a k̇ that is no entry."""
 
-    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation of some tracks as series round one parameter value of each."""
 
     def distance(self, tracks: Array, at: Array) -> Array:
@@ -111,7 +111,7 @@ class AnglePath:
             nearest = np.minimum(nearest, np.minimum(np.abs(at), np.abs(np.pi - at)))
         return np.asarray(nearest)
 
-    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in θ - ``at``."""
         # all tracks start at the same angle, where one set of waves serves them all
         cosine, sine = trigonometric_series(at[:1] if np.all(at == at[:1]) else at, 1.0, order)
@@ -181,7 +181,7 @@ class SegmentPath:
         cosine, sine = trigonometric_series(self.start[tracks, 2] + at * speed, speed, order)
         return _Waves(cosine, sine, polynomials, order)
 
-    def local(self, tracks: Array, at: Array, order: int) -> LocalSystem:
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``."""
         table = self.table
         polynomials = (table.bottom, *table.tops, table.slope[0])
@@ -203,9 +203,9 @@ class SegmentPath:
         rate = np.real(speed[:, :2]) @ polynomial.deviations.T
         scalars = c1[:, None] ** polynomial.deviations[:, 0] * c2[:, None] ** polynomial.deviations[:, 1]
         factorial = np.cumprod(np.concatenate([[1.0], np.arange(1.0, order + 1)]))
-        growth = (scalars * 1.0)[..., None] * rate[..., None] ** np.arange(order + 1) / factorial
+        deviations = (scalars * 1.0)[..., None] * rate[..., None] ** np.arange(order + 1) / factorial
         count, rows, columns = polynomial.table.shape
-        mixed = np.matmul(np.moveaxis(growth, 1, 2), polynomial.table.reshape(count, -1))
+        mixed = np.matmul(np.moveaxis(deviations, 1, 2), polynomial.table.reshape(count, -1))
         mixed = np.moveaxis(mixed.reshape(len(tracks), order + 1, rows, columns), 1, 3)
         angle = waves.of(polynomial)
         total = np.zeros((len(tracks), rows, order + 1), dtype=np.result_type(mixed, angle))
@@ -238,17 +238,17 @@ class _Waves:
         return self.known[k, e]
 
 
-def _assemble(table: PolarTable, bottom: Array, tops: list[Any], slope: Array) -> LocalSystem:
+def _assemble(table: PolarTable, bottom: Array, tops: list[Any], slope: Array) -> SeriesEquation:
     kind = np.result_type(bottom, *(top for top, _ in tops))
     points, _, width = bottom.shape
     whole = np.zeros((points, width, table.rank, table.rank), dtype=kind)
     for top, (rows, columns) in tops:
         whole[:, :, rows, columns] += np.moveaxis(top, 1, 2)
     if table.outputs[1] >= 0:
-        return LocalSystem(bottom[:, 0], whole, None)
+        return SeriesEquation(bottom[:, 0], whole, None)
     row = np.zeros((points, width, table.rank), dtype=kind)
     row[:, :, table.slope[1]] = np.moveaxis(slope, 1, 2)
-    return LocalSystem(bottom[:, 0], whole, row)
+    return SeriesEquation(bottom[:, 0], whole, row)
 
 
 def _roots(coefficients: Array, factor: Polynomial) -> Array:

@@ -51,8 +51,8 @@ def solve_along(
         value = integrate(path, track, (here, stop), value, rtol=rtol, integrator=integrator)
         here = stop
     at = np.array([here if start.imag else here.real])
-    local = path.local(tracks, at, 16)
-    series, slopes = taylor_coefficients(local, value[None, :, None])
+    equation = path.equation_at(tracks, at, 16)
+    series, slopes = taylor_coefficients(equation, value[None, :, None])
     powers = (target - at[0]) ** np.arange(17)
     return np.tensordot(powers, series[0, :, :, 0], 1), powers @ slopes[0, :, 0]
 
@@ -74,9 +74,9 @@ def integrate(
 
     def slope(t: float, y: Array) -> Array:
         at = here + t * length
-        local = path.local(tracks, np.array([at.real if real else at]), 0)
+        equation = path.equation_at(tracks, np.array([at.real if real else at]), 0)
         speed = length.real if real else length
-        return np.asarray(local.top[0, 0] @ y * (speed / local.bottom[0, 0]))
+        return np.asarray(equation.top[0, 0] @ y * (speed / equation.bottom[0, 0]))
 
     scale = float(np.max(np.abs(value))) or 1.0
     solution = solve_ivp(slope, (0.0, 1.0), value, method=integrator, rtol=rtol, atol=1e-3 * rtol * scale)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.hgm.path import LocalSystem, Path
+from holokern.hgm.path import Path, SeriesEquation
 
 __all__ = ["Arrival", "taylor_coefficients", "transport"]
 
@@ -58,7 +58,7 @@ class Arrival:
     steps: NDArray[np.intp]
 
 
-def taylor_coefficients(local: LocalSystem, state: Array, perturbed: bool = False) -> tuple[Array, Array]:
+def taylor_coefficients(equation: SeriesEquation, state: Array, perturbed: bool = False) -> tuple[Array, Array]:
     """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k̇, (tracks, order + 1, columns).
 
     If ``perturbed``, the columns after the first receive the rounding errors of the first.
@@ -67,22 +67,22 @@ def taylor_coefficients(local: LocalSystem, state: Array, perturbed: bool = Fals
     --------
     >>> top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
     >>> bottom = np.array([[1.0, 0.0, 0.0, 0.0]])
-    >>> system = LocalSystem(bottom, top, None)
+    >>> system = SeriesEquation(bottom, top, None)
     >>> (taylor_coefficients(system, np.ones((1, 1, 1)))[0].ravel() * [1, 1, 2, 6]).round(12).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    tracks, width, rank, _ = local.top.shape
+    tracks, width, rank, _ = equation.top.shape
     columns = state.shape[2]
-    kind = np.result_type(local.top, state)
+    kind = np.result_type(equation.top, state)
     # [N_0 … N_n] meets [H_n; …; H_0], so the H are stored backwards and both are plain slices
-    wide = np.ascontiguousarray(np.moveaxis(local.top, 1, 2)).reshape(tracks, rank, width * rank)
+    wide = np.ascontiguousarray(np.moveaxis(equation.top, 1, 2)).reshape(tracks, rank, width * rank)
     back = np.zeros((tracks, width * rank, columns), dtype=kind)
     scaled = np.zeros((tracks, width, rank * columns), dtype=kind)
-    inverse = 1 / local.bottom[:, :1]
-    tail = -local.bottom[:, None, 1:]
+    inverse = 1 / equation.bottom[:, :1]
+    tail = -equation.bottom[:, None, 1:]
     constant = not np.any(tail)
     back[:, (width - 1) * rank :] = state
-    sizes = _Rounding(local, wide, tail, back, columns) if perturbed else None
+    sizes = _Rounding(equation, wide, tail, back, columns) if perturbed else None
     for n in range(width - 1):
         new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :]).reshape(tracks, -1)
         if n and not constant:
@@ -98,16 +98,16 @@ def taylor_coefficients(local: LocalSystem, state: Array, perturbed: bool = Fals
         if sizes is not None:
             sizes.add(n, found[:, :, :1])
     value = back.reshape(tracks, width, rank, columns)[:, ::-1]
-    return value, _quotient(local, value) if local.slope is not None else np.zeros((tracks, width, columns))
+    return value, _quotient(equation, value) if equation.slope is not None else np.zeros((tracks, width, columns))
 
 
 class _Rounding:
     """Rounding errors of the recurrence, put into the perturbations: a unit in the last place of every product."""
 
-    def __init__(self, local: LocalSystem, wide: Array, tail: Array, back: Array, columns: int) -> None:
+    def __init__(self, equation: SeriesEquation, wide: Array, tail: Array, back: Array, columns: int) -> None:
         self.wide, self.tail = np.abs(wide), np.abs(tail)
-        if local.noise is not None:
-            self.wide, self.tail = (part * local.noise[:, None, None] for part in (self.wide, self.tail))
+        if equation.noise is not None:
+            self.wide, self.tail = (part * equation.noise[:, None, None] for part in (self.wide, self.tail))
         self.back = np.abs(back[:, :, :1])
         tracks, self.rank, length = wide.shape
         self.width = length // self.rank
@@ -128,18 +128,18 @@ class _Rounding:
         self.scaled[:, self.width - 2 - n] = (n + 1) * np.abs(found[:, :, 0])
 
 
-def _quotient(local: LocalSystem, value: Array) -> Array:
+def _quotient(equation: SeriesEquation, value: Array) -> Array:
     """S H / D by series."""
-    assert local.slope is not None
+    assert equation.slope is not None
     tracks, width, rank, columns = value.shape
-    wide = local.slope.reshape(tracks, 1, width * rank)
+    wide = equation.slope.reshape(tracks, 1, width * rank)
     back = value[:, ::-1].reshape(tracks, width * rank, columns)
     result = np.zeros((tracks, width, columns), dtype=value.dtype)
-    inverse = 1 / local.bottom[:, :1]
+    inverse = 1 / equation.bottom[:, :1]
     for n in range(width):
         new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :])[:, 0]
         if n:
-            new = new - np.einsum("pj,pjc->pc", local.bottom[:, 1 : n + 1], result[:, n - 1 :: -1][:, :n])
+            new = new - np.einsum("pj,pjc->pc", equation.bottom[:, 1 : n + 1], result[:, n - 1 :: -1][:, :n])
         result[:, n] = new * inverse
     return result
 
@@ -154,7 +154,7 @@ def transport(
     order: int = ORDER,
     detour: bool = False,
     most: int = MOST_STEPS,
-    whole: bool = False,
+    every_entry: bool = False,
     perturbed: bool = True,
 ) -> Arrival:
     """Carry H from one point of each track to targets on the tracks.
@@ -175,7 +175,7 @@ def transport(
         Whether the path may leave the real line.
     most : int
         After this many expansions a target takes the best value that there was, with the tail of its series.
-    whole : bool
+    every_entry : bool
         Whether all of H is wanted at the targets; otherwise only the first entry and c1c2k̇ decide what is good enough.
 
     Returns
@@ -197,7 +197,7 @@ def transport(
         tracks = np.arange(first, min(first + size, len(start)))
         mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
         if len(mine):
-            walk = _Walk(path, tracks, result, order=order, whole=whole, perturbed=perturbed)
+            walk = _Walk(path, tracks, result, order=order, every_entry=every_entry, perturbed=perturbed)
             walk.at, walk.state = start[tracks].astype(kind), state[tracks].astype(kind)
             walk.run(track[mine] - first, target[mine], mine, most)
     return result
@@ -209,9 +209,11 @@ class _Walk:
     at: Array
     state: Array
 
-    def __init__(self, path: Path, tracks: Array, result: Arrival, *, order: int, whole: bool, perturbed: bool) -> None:
+    def __init__(
+        self, path: Path, tracks: Array, result: Arrival, *, order: int, every_entry: bool, perturbed: bool
+    ) -> None:
         self.path, self.tracks, self.result = path, tracks, result
-        self.order, self.whole, self.perturbed = order, whole, perturbed
+        self.order, self.every_entry, self.perturbed = order, every_entry, perturbed
         self.solutions = 1 if perturbed else result.value.shape[2]
         # signs of rounding errors: any fixed sequence will do
         self.random = np.random.default_rng(20241031)
@@ -225,8 +227,8 @@ class _Walk:
                 return
             row[busy] = np.arange(len(busy))
             with np.errstate(over="ignore", invalid="ignore"):
-                local = self.path.local(self.tracks[busy], self.at[busy], self.order)
-                value, slope = taylor_coefficients(local, self.state[busy], self.perturbed)
+                equation = self.path.equation_at(self.tracks[busy], self.at[busy], self.order)
+                value, slope = taylor_coefficients(equation, self.state[busy], self.perturbed)
             free = self.path.distance(self.tracks[busy], self.at[busy])
             todo = np.nonzero(pending)[0]
             gap = target[todo] - self.at[owner[todo]]
@@ -289,7 +291,7 @@ class _Walk:
         self._round(total, size)
         powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]
         tail = np.max(np.max(np.abs(series[:, -4:, :, : self.solutions]), axis=3) * powers, axis=1)
-        judged = slice(None) if self.whole else list(self.path.outputs)
+        judged = slice(None) if self.every_entry else list(self.path.outputs)
         good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
         if np.iscomplexobj(total) and self.perturbed:
             # the truth is real, so an imaginary part is an error as well

@@ -14,7 +14,7 @@ import numpy as np
 
 from holokern.dual.compiled_factors import Factors, LocalDual
 from holokern.dual.methods.initial import hermite_moments
-from holokern.dual.quadrature.profile import germ
+from holokern.dual.quadrature.profile import limit_at_zero as germ
 from holokern.network.plan import LayerSpec
 from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.panels import Array

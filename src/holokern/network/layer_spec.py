@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.quadrature.profile import germ
+from holokern.dual.quadrature.profile import limit_at_zero as germ
 from holokern.numeric.panels import Array
 
 __all__ = ["LayerSpec", "Side", "side_of"]

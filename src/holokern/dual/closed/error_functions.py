@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.terms import Term
-from holokern.dual.closed.tilted_law import Law
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array, between
 
@@ -73,7 +73,7 @@ class _Moments:
 
     def _reduced(self, f: _Factor, g: _Factor) -> Sized:
         """E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v] under the law that the exponentials make."""
-        law = self.law.tilted(f.bend, g.bend)
+        law = self.law.times_gaussian(f.bend, g.bend)
         of_u = bool(f.power)
         lower = (f.lowered(), g) if of_u else (f, g.lowered())
         rates = (f.rate, g.rate) if of_u else (g.rate, f.rate)
@@ -101,7 +101,7 @@ def _mean(law: Law, f: _Factor, g: _Factor) -> Sized:
     """E[exp(au + bv + q₁u² + q₂v²) erf(αu + β) erf(γv + δ)]."""
     from scipy.special import erf
 
-    law = law.tilted(f.bend, g.bend)
+    law = law.times_gaussian(f.bend, g.bend)
     form, form_size = law.quadratic_form(f.rate, g.rate)
     mass = law.weight * np.exp(form / 2)
     mass_size = mass * (1 + form_size / 2)

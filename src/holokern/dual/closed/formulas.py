@@ -149,7 +149,7 @@ class _Writer:
             (self._number(s.coefficient * t.coefficient) * pair(s, t) for s in terms for t in terms), self.sp.S(0)
         )
 
-    def _tilted(self, law: _Law, q1: Any, q2: Any) -> tuple[Any, _Law]:
+    def _times_gaussian(self, law: _Law, q1: Any, q2: Any) -> tuple[Any, _Law]:
         """The mass and the law after multiplication by exp(q₁u² + q₂v²)."""
         sp = self.sp
         if q1 == 0 and q2 == 0:
@@ -164,7 +164,7 @@ class _Writer:
     # -- half-lines ---------------------------------------------------------------------------------------------------
 
     def _halves(self, s: Term, t: Term) -> Any:
-        mass, law = self._tilted(self.law, self.sp.Rational(s.bend), self.sp.Rational(t.bend))
+        mass, law = self._times_gaussian(self.law, self.sp.Rational(s.bend), self.sp.Rational(t.bend))
         if s.side * t.side < 0:
             law = law.reflected()
         rates = s.side * self.sp.Rational(s.rate), t.side * self.sp.Rational(t.rate)
@@ -234,7 +234,7 @@ class _Writer:
 
     def _smooth(self, s: Term, t: Term) -> Any:
         sp = self.sp
-        mass, law = self._tilted(self.law, sp.Rational(s.bend), sp.Rational(t.bend))
+        mass, law = self._times_gaussian(self.law, sp.Rational(s.bend), sp.Rational(t.bend))
         waves = (s.wave or "cos", sp.Rational(s.frequency)), (t.wave or "cos", sp.Rational(t.frequency))
         rates = sp.Rational(s.rate), sp.Rational(t.rate)
         return mass * self._wave_moment((s.power, t.power), rates, waves, law)
@@ -294,7 +294,7 @@ class _Writer:
     def _erf_moment(self, f: _Factor, g: _Factor) -> Any:
         """E[f(u) g(v)] by E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v]."""
         sp = self.sp
-        mass, law = self._tilted(self.law, f.bend, g.bend)
+        mass, law = self._times_gaussian(self.law, f.bend, g.bend)
         mass *= sp.exp(law.form(f.rate, g.rate) / 2)
         means = law.first * f.rate + law.covariance * g.rate, law.covariance * f.rate + law.second * g.rate
         if f.power == g.power == 0:

@@ -9,9 +9,9 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.closed.error_functions import pair_erf
+from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
 from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
-from holokern.dual.closed.tilted_law import Law
 from holokern.errors import Unsupported
 from holokern.numeric.panels import Array
 

@@ -7,9 +7,9 @@ from math import pi, sqrt
 
 import numpy as np
 
+from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.dual.closed.terms import Term
-from holokern.dual.closed.tilted_law import Law
 from holokern.numeric.panels import Array
 
 __all__ = ["half_line_means", "pair_halves", "pair_smooth"]
@@ -19,7 +19,7 @@ Sized = tuple[Array, Array]
 
 def pair_halves(s: Term, t: Term, law: Law) -> Sized:
     """Polynomials times exponentials on half-lines: moments over a quadrant."""
-    law = law.tilted(float(s.bend), float(t.bend))
+    law = law.times_gaussian(float(s.bend), float(t.bend))
     # A change of sign of u or v brings the quadrant to u, v > 0 and may replace θ by π - θ.
     delta = np.pi - law.angle if s.side * t.side > 0 else law.angle
     a, b = s.side * float(s.rate) * law.c1, t.side * float(t.rate) * law.c2
@@ -37,7 +37,7 @@ def pair_halves(s: Term, t: Term, law: Law) -> Sized:
 
 def pair_smooth(s: Term, t: Term, law: Law) -> Sized:
     """Polynomials times exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law."""
-    law = law.tilted(float(s.bend), float(t.bend))
+    law = law.times_gaussian(float(s.bend), float(t.bend))
     total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
     scale = float(s.coefficient * t.coefficient) * law.weight
     for factor_s, a in _waves(s):

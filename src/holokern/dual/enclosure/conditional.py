@@ -81,14 +81,14 @@ class ConditionalMean:
                     total += term.coefficient * self._truncated(term, mean, low, high)
         return total
 
-    def _tilted(self, rate: Any, curvature: Any, mean: acb) -> tuple[acb, acb, arb]:
+    def _times_gaussian(self, rate: Any, curvature: Any, mean: acb) -> tuple[acb, acb, arb]:
         """exp(pv + qv²) N(m, τ²) = factor · N(mean', variance')."""
         rest = 1 - 2 * curvature * self.variance
         factor = ((curvature * mean * mean + rate * mean + rate * rate * self.variance / 2) / rest).exp() / rest.sqrt()
         return factor, (mean + rate * self.variance) / rest, self.variance / rest
 
     def _truncated(self, term: Term, mean: acb, low: arb | None, high: arb | None) -> acb:
-        factor, centre, variance = self._tilted(term.rate, term.curvature, mean)
+        factor, centre, variance = self._times_gaussian(term.rate, term.curvature, mean)
         before, now = acb(0), factor * self._mass(centre, variance, low, high)
         for k in range(term.degree):
             edge = self._density(term, k, high, mean) - self._density(term, k, low, mean)
@@ -117,7 +117,7 @@ class ConditionalMean:
     def _with_erf(self, item: ErfTerm, mean: acb) -> acb:
         """By Stein's lemma from degree to degree, starting with E[erf(κv + β)] = erf((κm + β)/√(1 + 2κ²τ²))."""
         term, kappa, beta = item.term, item.kappa, item.beta
-        factor, centre, variance = self._tilted(term.rate, term.curvature, mean)
+        factor, centre, variance = self._times_gaussian(term.rate, term.curvature, mean)
         start = ((kappa * centre + beta) / (1 + 2 * kappa * kappa * variance).sqrt()).erf()
         before, now = acb(0), start
         bell = ConditionalMean((None, None), ((),), variance)

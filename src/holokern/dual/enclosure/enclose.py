@@ -26,7 +26,7 @@ from holokern.dual.enclosure.moments import (
 )
 from holokern.dual.hermite.coefficients import hermite_sequence, integral_sequence
 from holokern.dual.hermite.series import hermite_series, terms_needed
-from holokern.dual.unbounded import growing_breaks
+from holokern.dual.unbounded import unbounded_sides
 from holokern.errors import (
     BadInput,
     CheckFailed,
@@ -144,7 +144,7 @@ def enclose(
     sigma = as_activation(activation)
     first, second, correlation = read_number("c1", c1), read_number("c2", c2), read_number("r", r)
     _check(first, second, correlation, digits, method)
-    steep = growing_breaks(sigma)
+    steep = unbounded_sides(sigma)
     if steep:
         raise Unsupported(
             f"the derivative of {sigma} is unbounded at u = {steep[0].point:g}, where rigorous integrals do not "

@@ -80,13 +80,13 @@ def with_zero_deviation(tree: Node, c1: Number, c2: Number, r: arb, sign: int) -
     values = []
     for function in (tree, differentiate(tree)):
         line = piece_line(function)
-        germ = _germ(line)
-        first, second = ((germ, Fraction(1)) if c == 0 else (line, c) for c in (c1, c2))
+        limit = _limit_at_zero(line)
+        first, second = ((limit, Fraction(1)) if c == 0 else (line, c) for c in (c1, c2))
         values.append(mixed_between(first, second, r, sign))
     return values[0], values[1]
 
 
-def _germ(line: PieceLine) -> PieceLine:
+def _limit_at_zero(line: PieceLine) -> PieceLine:
     """The function that is σ(0-) on the left of 0 and σ(0+) on the right."""
     for index, b in enumerate(line.breaks):
         if b == 0:

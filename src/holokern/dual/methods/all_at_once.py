@@ -104,7 +104,7 @@ def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: boo
         np.ones(segments),
         order=order,
         detour=lifted,
-        whole=True,
+        every_entry=True,
         perturbed=False,
     )
     if not np.all(np.isfinite(arrival.value)):
@@ -173,9 +173,9 @@ def run_through(
         else:
             segment = LinePath(table, corners[i : i + 1], corners[i + 1 : i + 2])
             there = np.zeros(1, dtype=np.intp), np.ones(1)
-            state = transport(segment, np.zeros(1), state[None, :, None], *there, whole=True, perturbed=False).value[
-                0, :, 0
-            ]
+            state = transport(
+                segment, np.zeros(1), state[None, :, None], *there, every_entry=True, perturbed=False
+            ).value[0, :, 0]
         values.append(state[0])
     return np.array(values)
 

@@ -154,7 +154,7 @@ class _Journey:
         tracks = self.tracks.some(hard)
         if detour:
             handover = np.where(tracks.side > 0, near, np.pi - near)
-            states = transport(part, angle, states, np.arange(len(hard)), handover, detour=True, whole=True).value
+            states = transport(part, angle, states, np.arange(len(hard)), handover, detour=True, every_entry=True).value
         else:
             # π/2 from the end, which is another float than π/2 itself on the side of π
             states = self.start.states(part.c1, part.c2, angle, tracks.side)

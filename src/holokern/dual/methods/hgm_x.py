@@ -117,7 +117,7 @@ def hgm_in_x(
         value, spread, tail = _scipy(path, states[:, :, 0], *scipy)
     else:
         ways = np.arange(count), np.ones(count)
-        arrival = transport(path, np.zeros(count), states, *ways, detour=singular, whole=True)
+        arrival = transport(path, np.zeros(count), states, *ways, detour=singular, every_entry=True)
         value, tail = arrival.value[:, :, 0], arrival.tail
         spread = np.sqrt(np.mean(arrival.value[:, :, 1:] ** 2, axis=2))
     error = 5 * spread + 6 * tail + 2 * _EPS * np.abs(value)
@@ -172,6 +172,6 @@ def _normalised(
 
 def _matrix(table: LineTable, at: Array, speed: Array) -> tuple[Array, Array]:
     """The matrix of the derivative in a direction, and how many units in the last place it is off."""
-    local = LinePath(table, at, at + speed).local(np.arange(len(at)), np.zeros(len(at)), 0)
-    noise = np.ones(len(at)) if local.noise is None else local.noise
-    return local.top[:, 0] / local.bottom[:, 0, None, None], noise
+    equation = LinePath(table, at, at + speed).equation_at(np.arange(len(at)), np.zeros(len(at)), 0)
+    noise = np.ones(len(at)) if equation.noise is None else equation.noise
+    return equation.top[:, 0] / equation.bottom[:, 0, None, None], noise

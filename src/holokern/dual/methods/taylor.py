@@ -138,7 +138,7 @@ def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: 
     states = Start.of(activation, c1, c2, far=lifted).states(c1, c2, start)
     path = AnglePath(table, c1, c2)
     index = np.arange(len(theta))
-    arrival = transport(path, start, states, index, angle, detour=lifted, whole=True, perturbed=False)
+    arrival = transport(path, start, states, index, angle, detour=lifted, every_entry=True, perturbed=False)
     value = arrival.value
     signs = np.random.default_rng(5).choice([-1.0, 1.0], size=value[:, :, 1:].shape)
     value[:, :, 1:] += signs * (8 * _EPS * np.max(np.abs(value[:, :, :1]), axis=1, keepdims=True))

@@ -50,9 +50,9 @@ class Side:
 
     @classmethod
     def of(cls, profile: Profile, c: Array) -> Side:
-        """The side of a profile at the given deviations, with the growth measured once for each."""
+        """The side of a profile at the given deviations, with its extra reach measured once for each."""
         different, back = np.unique(c, return_inverse=True)
-        left, right = profile.growth(different)
+        left, right = profile.extra_reach(different)
         return cls(profile, c, left[back], right[back])
 
     def some(self, index: Index) -> Side:

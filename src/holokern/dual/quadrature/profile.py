@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.errors import PrecisionLost
 
-__all__ = ["HALF_RANGE", "Profile", "Smoothness", "germ", "profile_of"]
+__all__ = ["HALF_RANGE", "Profile", "Smoothness", "limit_at_zero", "profile_of"]
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -90,7 +90,7 @@ class Profile:
                 self._panels[limit] = self._resolve(limit)
             return self._panels[limit]
 
-    def growth(self, c: Array) -> tuple[Array, Array]:
+    def extra_reach(self, c: Array) -> tuple[Array, Array]:
         """How far beyond nine deviations σ(cx)²φ(x) and its derivative's keep mass, on the left and on the right.
 
         Raises
@@ -286,7 +286,7 @@ def profile_of(activation: Activation) -> Profile:
     return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, str(activation), slope.derivative)
 
 
-def germ(activation: Activation) -> Profile:
+def limit_at_zero(activation: Activation) -> Profile:
     """The limit of x ↦ σ(cx) as c → 0: constant on both sides of zero."""
     profile = profile_of(activation)
     (low, high), (low_slope, high_slope) = (

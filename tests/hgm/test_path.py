@@ -32,12 +32,12 @@ def expected(system, table, c1, c2, theta):
 def test_angle_path(polar, name):
     system, table = polar(name)
     c1, c2, theta = 0.8, 1.3, 1.1
-    local = AnglePath(table, np.array([c1]), np.array([c2])).local(np.array([0]), np.array([theta]), 12)
-    found = local.top[0, 0] / local.bottom[0, 0]
+    equation = AnglePath(table, np.array([c1]), np.array([c2])).equation_at(np.array([0]), np.array([theta]), 12)
+    found = equation.top[0, 0] / equation.bottom[0, 0]
     np.testing.assert_allclose(found, expected(system, table, c1, c2, theta)[2], rtol=1e-10, atol=1e-11)
     x = 0.05
     powers = x ** np.arange(13)
-    moved = np.tensordot(powers, local.top[0], 1) / (powers @ local.bottom[0])
+    moved = np.tensordot(powers, equation.top[0], 1) / (powers @ equation.bottom[0])
     np.testing.assert_allclose(moved, expected(system, table, c1, c2, theta + x)[2], rtol=1e-9, atol=1e-10)
 
 
@@ -46,7 +46,7 @@ def test_segment_path(polar, name):
     system, table = polar(name)
     start, end = np.array([[0.8, 1.3, 1.1]]), np.array([[0.9, 1.1, 1.4]])
     path = SegmentPath(table, start, end)
-    local = path.local(np.array([0]), np.array([0.3]), 12)
+    equation = path.equation_at(np.array([0]), np.array([0.3]), 12)
     for x in (0.0, 0.1):
         t = 0.3 + x
         c1, c2 = (start[0, k] * (end[0, k] / start[0, k]) ** t for k in (0, 1))
@@ -55,7 +55,7 @@ def test_segment_path(polar, name):
         speed = np.log(end[0, :2] / start[0, :2])
         want = speed[0] * first + speed[1] * second + (end[0, 2] - start[0, 2]) * angle
         powers = x ** np.arange(13)
-        found = np.tensordot(powers, local.top[0], 1) / (powers @ local.bottom[0])
+        found = np.tensordot(powers, equation.top[0], 1) / (powers @ equation.bottom[0])
         np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-10)
 
 
@@ -67,8 +67,8 @@ def test_near_end_is_the_same_equation_in_the_distance(polar, name, sign):
     bottom, top, _ = NearEnd.of(table, c1, c2, sign).at(phi)
     theta = phi if sign > 0 else np.pi - phi
     tracks = np.zeros(2, dtype=int)
-    local = AnglePath(table, np.array([c1]), np.array([c2])).local(tracks, theta, 0)
-    want = sign * local.top[:, 0] / local.bottom[:, 0, None, None]
+    equation = AnglePath(table, np.array([c1]), np.array([c2])).equation_at(tracks, theta, 0)
+    want = sign * equation.top[:, 0] / equation.bottom[:, 0, None, None]
     scale = np.max(np.abs(want))
     np.testing.assert_allclose(top / bottom[:, None, None], want, rtol=1e-9, atol=1e-11 * scale)
 
@@ -109,13 +109,13 @@ def test_line_path(name, coordinates):
     start = np.array([[1.0, 0.2, 1.5]]) if coordinates == "sigma" else np.array([[-1.0, 0.2, -1.5]])
     end = start * 1.3 + 0.05
     path = LinePath(table, start, end)
-    local = path.local(np.array([0]), np.array([0.25]), 10)
+    equation = path.equation_at(np.array([0]), np.array([0.25]), 10)
     for x in (0.0, 0.1):
         point = start[0] + (0.25 + x) * (end[0] - start[0])
         unscaled = system._compiled.floats(*point)
         want = np.einsum("v,vij->ij", end[0] - start[0], unscaled)
         powers = x ** np.arange(11)
-        found = np.tensordot(powers, local.top[0], 1) / (powers @ local.bottom[0])
+        found = np.tensordot(powers, equation.top[0], 1) / (powers @ equation.bottom[0])
         np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-9)
 
 

@@ -41,7 +41,7 @@ class Law:
         """θ in [0, π]."""
         return np.arctan2(self.sin, self.cos)
 
-    def tilted(self, q1: float, q2: float) -> Law:
+    def times_gaussian(self, q1: float, q2: float) -> Law:
         """The law with density multiplied by exp(q₁u² + q₂v²), q₁, q₂ ≤ 0; its mass goes into the weight.
 
         With b = -2q: det(1 + Σ diag b) = 1 + b₁c₁² + b₂c₂² + b₁b₂ det Σ, a sum of positive terms.

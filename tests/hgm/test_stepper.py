@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.hgm.path import LocalSystem
+from holokern.hgm.path import SeriesEquation
 from holokern.hgm.scipy_solver import integrate
 from holokern.hgm.series import multiply_series, power_of_series, power_table, trigonometric_series
 from holokern.hgm.stepper import taylor_coefficients, transport
@@ -32,7 +32,7 @@ class Polynomials:
         roots = np.roots(self.bottom[::-1]) if len(self.bottom) > 1 else np.array([np.inf])
         return np.min(np.abs(np.asarray(at)[..., None] - roots), axis=-1)
 
-    def local(self, tracks, at, order):
+    def equation_at(self, tracks, at, order):
         series = np.zeros((len(tracks), order + 1), dtype=np.result_type(at, float))
         series[:, 0] = at
         if order:
@@ -40,7 +40,7 @@ class Polynomials:
         powers = power_table(series, max(len(self.bottom), len(self.top)) - 1, order)
         bottom = np.einsum("k,pkn->pn", self.bottom, powers[:, : len(self.bottom)])
         top = np.einsum("kij,pkn->pnij", self.top, powers[:, : len(self.top)])
-        return LocalSystem(bottom, top, None)
+        return SeriesEquation(bottom, top, None)
 
 
 def carry(path, start, state, target, **options):
@@ -53,7 +53,7 @@ def carry(path, start, state, target, **options):
 def test_rotation():
     path = Polynomials(np.array([1.0]), np.array([[[0.0, 1.0], [-1.0, 0.0]]]))
     for t in (0.5, 3.0, 40.0):
-        arrival = carry(path, 0.0, [0.0, 1.0], t, whole=True)
+        arrival = carry(path, 0.0, [0.0, 1.0], t, every_entry=True)
         np.testing.assert_allclose(arrival.value[0, :, 0], [np.sin(t), np.cos(t)], atol=1e-13)
 
 
@@ -91,9 +91,9 @@ def test_many_tracks_at_once_are_the_single_ones():
     random = np.random.default_rng(0)
     states = random.normal(size=(5, 2, 4))
     start, target = random.uniform(-1, 1, 5), random.uniform(-3, 3, 5)
-    together = transport(path, start, states, np.arange(5), target, whole=True)
+    together = transport(path, start, states, np.arange(5), target, every_entry=True)
     for i in range(5):
-        alone = transport(path, start[[i]], states[[i]], np.array([0]), target[[i]], whole=True)
+        alone = transport(path, start[[i]], states[[i]], np.array([0]), target[[i]], every_entry=True)
         np.testing.assert_allclose(together.value[i, :, 0], alone.value[0, :, 0], rtol=1e-12)
         want = integrate(path, 0, (start[i], target[i]), states[i, :, 0], rtol=1e-12, integrator="DOP853")
         np.testing.assert_allclose(together.value[i, :, 0], want, rtol=1e-9)
@@ -108,7 +108,9 @@ def test_several_targets_on_one_track():
 
 def test_solutions_side_by_side():
     path = Polynomials(np.array([1.0]), np.array([[[0.0, 1.0], [-1.0, 0.0]]]))
-    arrival = transport(path, np.zeros(1), np.eye(2)[None], np.array([0]), np.array([2.0]), whole=True, perturbed=False)
+    arrival = transport(
+        path, np.zeros(1), np.eye(2)[None], np.array([0]), np.array([2.0]), every_entry=True, perturbed=False
+    )
     want = [[np.cos(2), np.sin(2)], [-np.sin(2), np.cos(2)]]
     np.testing.assert_allclose(arrival.value[0], want, atol=1e-14)
 
@@ -118,7 +120,7 @@ def test_derived_output():
     bottom = np.array([[1.0, 1.0, 0.0, 0.0]])
     top = np.array([1.0, 1.0, 0.0, 0.0]).reshape(1, 4, 1, 1)
     slope = np.array([2.0, 0.0, 0.0, 0.0]).reshape(1, 4, 1)
-    value, quotient = taylor_coefficients(LocalSystem(bottom, top, slope), np.ones((1, 1, 1)))
+    value, quotient = taylor_coefficients(SeriesEquation(bottom, top, slope), np.ones((1, 1, 1)))
     np.testing.assert_allclose(value[0, :, 0, 0], [1, 1, 1 / 2, 1 / 6])
     np.testing.assert_allclose(quotient[0, :, 0], [2, 0, 1, -2 / 3], atol=1e-15)
 
