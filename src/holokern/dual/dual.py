@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -137,7 +138,7 @@ def _check_defined(sigma: Activation) -> None:
         raise BadInput(f"E[σ²] of {sigma} is infinite: {reason}; dual activations need a square-integrable σ")
 
 
-def _names(sigma: Activation, method: str, options: dict[str, Any]) -> tuple[str, ...]:
+def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tuple[str, ...]:
     if method != "auto":
         method_named(method).check(sigma, options)
         return (method,)

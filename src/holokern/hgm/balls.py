@@ -16,14 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
+from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 
 __all__ = ["BallRow", "BallSystem", "transport_balls"]
+
+Ball: TypeAlias = Any
+"""``arb``, or ``acb`` on a detour: one code serves both, and a union of flint's types has no operators."""
+
+Polynomial: TypeAlias = Any
+"""``arb_poly`` or ``acb_poly``, likewise."""
 
 _STRIPS = 8
 _BLOCK = 16
@@ -49,10 +56,10 @@ class BallRow:
         The non-zero N_j.
     """
 
-    denominator: Any
-    entries: Mapping[int, Any]
+    denominator: Polynomial
+    entries: Mapping[int, Polynomial]
 
-    def mapped(self, change: Callable[[Any], Any]) -> BallRow:
+    def mapped(self, change: Callable[[Polynomial], Polynomial]) -> BallRow:
         """The equation with every polynomial changed."""
         return BallRow(change(self.denominator), {j: change(entry) for j, entry in self.entries.items()})
 
@@ -68,7 +75,7 @@ class BallSystem:
         """The number of unknown functions."""
         return len(self.rows)
 
-    def mapped(self, change: Callable[[Any], Any]) -> BallSystem:
+    def mapped(self, change: Callable[[Polynomial], Polynomial]) -> BallSystem:
         """The system with every polynomial changed."""
         return BallSystem(tuple(row.mapped(change) for row in self.rows))
 
@@ -125,10 +132,10 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
 
 @dataclass(frozen=True)
 class _Arithmetic:
-    number: Any
-    polynomial: Any
+    number: Callable[..., Ball]
+    polynomial: Callable[..., Polynomial]
 
-    def disc(self, radius: arb) -> Any:
+    def disc(self, radius: arb) -> Ball:
         """A ball around 0."""
         return arb(0, radius) if self.number is arb else acb(arb(0, radius), arb(0, radius))
 
@@ -141,10 +148,10 @@ _COMPLEX = _Arithmetic(acb, acb_poly)
 class _Path:
     system: BallSystem
     kind: _Arithmetic
-    singular: Any
+    singular: NDArray[np.complex128]
 
 
-def _detour(start: float, end: float, singular: Any) -> list[complex]:
+def _detour(start: float, end: float, singular: NDArray[np.complex128]) -> list[complex]:
     """Corners above the real line when zeros of D crowd the path; none otherwise."""
     low, high = min(start, end), max(start, end)
     inside = singular[(singular.real > low) & (singular.real < high)]
@@ -158,7 +165,7 @@ def _detour(start: float, end: float, singular: Any) -> list[complex]:
     return [centre.real + 1j * height]
 
 
-def _advance(path: _Path, here: Any, end: Any, state: list[Any]) -> tuple[Any, list[Any]]:
+def _advance(path: _Path, here: Ball, end: Ball, state: list[Ball]) -> tuple[Ball, list[Ball]]:
     """One step, of half the distance to the nearest zero of a denominator or shorter where that fails."""
     at = _centre(here)
     length = 0.5 * float(np.min(np.abs(path.singular - at), initial=np.inf))
@@ -175,11 +182,11 @@ def _advance(path: _Path, here: Any, end: Any, state: list[Any]) -> tuple[Any, l
     raise SingularPath(f"the system is singular at or near t = {at:.6g}; choose another path")
 
 
-def _centre(value: Any) -> complex:
+def _centre(value: Ball) -> complex:
     return complex(value) if isinstance(value, acb) else complex(float(value))
 
 
-def _step(path: _Path, here: Any, h: Any, state: list[Any]) -> list[Any]:
+def _step(path: _Path, here: Ball, h: Ball, state: list[Ball]) -> list[Ball]:
     kind = path.kind
     line = kind.polynomial([here, h])
     # in x = (t - here)/h, with h in the numerators
@@ -202,7 +209,7 @@ def _step(path: _Path, here: Any, h: Any, state: list[Any]) -> list[Any]:
     return [f(kind.number(1)) + kind.disc(error * weight) for f, weight in zip(p, weights, strict=True)]
 
 
-def _taylor(rows: list[BallRow], start: list[Any], kind: _Arithmetic) -> list[list[Any]]:
+def _taylor(rows: list[BallRow], start: list[Ball], kind: _Arithmetic) -> list[list[Ball]]:
     """Approximate Taylor coefficients by D_0 (m+1) f_(m+1) = Σ_k N_k f_(m-k) - Σ_(k≥1) D_k (m+1-k) f_(m+1-k).
 
     Nothing is claimed for them, so they are computed in fixed point with Python's integers, which is much faster than
@@ -250,7 +257,7 @@ def _plans(row: BallRow, i: int, point: int, parts: int, block: tuple[int, int])
     return [(places, real), (places, imaginary)]
 
 
-def _fixed(value: Any, point: int, parts: int) -> tuple[int, ...]:
+def _fixed(value: Ball, point: int, parts: int) -> tuple[int, ...]:
     """The real and imaginary parts of the midpoint times 2^point, rounded down."""
     if parts == 2:
         return _fixed(value.real, point, 1) + _fixed(value.imag, point, 1)
@@ -259,7 +266,7 @@ def _fixed(value: Any, point: int, parts: int) -> tuple[int, ...]:
     return (int(mantissa) << shift,) if shift >= 0 else (int(mantissa) >> -shift,)
 
 
-def _defects(rows: list[BallRow], p: list[Any]) -> list[arb]:
+def _defects(rows: list[BallRow], p: list[Polynomial]) -> list[arb]:
     """Bounds on [0, 1] of the entries of p' - N p / D: the sums of the coefficients of D p' - N p, over min |D|."""
     bounds = []
     for i, row in enumerate(rows):
@@ -271,7 +278,7 @@ def _defects(rows: list[BallRow], p: list[Any]) -> list[arb]:
     return bounds
 
 
-def _smallest(polynomial: Any) -> arb:
+def _smallest(polynomial: Polynomial) -> arb:
     """A lower bound of |D| on [0, 1], strip by strip."""
     best: arb | None = None
     with ctx.workprec(_ROUGH_BITS):
@@ -283,7 +290,7 @@ def _smallest(polynomial: Any) -> arb:
     return best
 
 
-def _strips(polynomial: Any) -> Iterator[Any]:
+def _strips(polynomial: Polynomial) -> Iterator[Polynomial]:
     """The polynomial on each of the strips of [0, 1], as a polynomial in [-1, 1]."""
     width = arb(1) / (2 * _STRIPS)
     for k in range(_STRIPS):
@@ -343,14 +350,14 @@ def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: _Arithmetic) ->
     return _Bound(total.exp().upper(), worst.exp().upper())
 
 
-def _range(polynomial: Any, kind: _Arithmetic) -> Any:
+def _range(polynomial: Polynomial, kind: _Arithmetic) -> Ball:
     """A ball that contains the values of the polynomial on [-1, 1], in its Taylor form."""
     return polynomial[0] + kind.disc(sum((abs(a) for a in polynomial.coeffs()[1:]), arb(0)).upper())
 
 
-def _approximate_roots(polynomial: Any) -> Any:
+def _approximate_roots(polynomial: Polynomial) -> NDArray[np.complex128]:
     """The zeros in floating point; they steer the path and the lengths of steps, and prove nothing."""
-    values = np.array([float(polynomial[k].mid()) for k in range(polynomial.degree() + 1)][::-1])
+    values: NDArray[np.float64] = np.array([float(polynomial[k].mid()) for k in range(polynomial.degree() + 1)][::-1])
     if len(values) < 2:
         return np.array([], dtype=complex)
     values[np.abs(values) < 1e-25 * np.max(np.abs(values))] = 0.0

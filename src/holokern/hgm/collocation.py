@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.hgm.least_squares import ChebyshevBasis, Constraint, fit_system, gauss_nodes
 from holokern.hgm.near_end import NearEnd
+from holokern.hgm.series import Array
 
 __all__ = ["approach", "collocate"]
 
-Array = NDArray[Any]
 
 DEGREES = (26, 32)
 """Two resolutions; the finer one is returned, the difference is an error."""

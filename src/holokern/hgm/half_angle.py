@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from flint import arb, arb_poly, fmpq, fmpq_poly
+from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_mpoly
 
 from holokern.errors import BadInput
-from holokern.hgm.balls import BallRow, BallSystem
+from holokern.hgm.balls import BallRow, BallSystem, Polynomial
+from holokern.pfaffian import PfaffianSystem
 
 __all__ = ["HalfAngleTable"]
 
-Number = Any  # fmpq or arb
+Number: TypeAlias = Any
+"""``fmpq`` for exact deviations, ``arb`` for balls: one code serves both."""
+
 #: A polynomial in s = Σ12: for each power of s the terms (coefficient, power of Σ11, power of Σ22).
 Rows = list[list[tuple[int, int, int]]]
 
@@ -37,10 +40,10 @@ class HalfAngleTable:
 
     rows: tuple[tuple[Rows, dict[int, Rows]], ...]
     exponents: tuple[tuple[int, int], ...]
-    factors: tuple[Any, ...]
+    factors: tuple[fmpq, ...]
 
     @classmethod
-    def of(cls, system: Any) -> HalfAngleTable:
+    def of(cls, system: PfaffianSystem) -> HalfAngleTable:
         """Prepare a :class:`~holokern.pfaffian.system.PfaffianSystem` in the coordinates Σ."""
         if system.coordinates != "sigma" or system.frame is not None:
             raise BadInput("expected a Pfaffian system in the coordinates Σ with a basis of derivatives")
@@ -88,7 +91,7 @@ class HalfAngleTable:
             for j in range(len(self.rows))
         ]
 
-    def _weights(self, c1: Any, c2: Any) -> list[Any]:
+    def _weights(self, c1: Number, c2: Number) -> list[Number]:
         return [c1**i * c2**j / q for (i, j), q in zip(self.exponents, self.factors, strict=True)]
 
 
@@ -102,16 +105,16 @@ def _without_common_factors(row: BallRow) -> BallRow:
 class _Monomials:
     """Values of polynomials whose s is c1c2 times a given quantity."""
 
-    def __init__(self, c1: Any, c2: Any) -> None:
+    def __init__(self, c1: Number, c2: Number) -> None:
         self.c1, self.c2 = c1, c2
-        self.known: dict[tuple[int, int], Any] = {}
+        self.known: dict[tuple[int, int], Number] = {}
 
-    def monomial(self, i: int, j: int) -> Any:
+    def monomial(self, i: int, j: int) -> Number:
         if (i, j) not in self.known:
             self.known[i, j] = self.c1**i * self.c2**j
         return self.known[i, j]
 
-    def polynomial(self, rows: Rows, powers: Sequence[Any]) -> Any:
+    def polynomial(self, rows: Rows, powers: Sequence[Polynomial]) -> Polynomial:
         total = powers[0] * 0
         for k, terms in enumerate(rows):
             if terms:
@@ -120,7 +123,7 @@ class _Monomials:
         return total
 
 
-def _rows(polynomial: Any) -> Rows:
+def _rows(polynomial: fmpz_mpoly) -> Rows:
     """Sort the terms of an ``fmpz_mpoly`` in (S11, S12, S22) by the power of S12."""
     rows: Rows = []
     for key, c in polynomial.terms():

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
+from holokern.hgm.series import Array
 from holokern.numeric.blas import one_thread
 from holokern.weyl import Operator
 
@@ -29,8 +30,6 @@ __all__ = [
     "fit_system",
     "gauss_nodes",
 ]
-
-Array = NDArray[Any]
 
 
 class Basis(Protocol):

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from flint import fmpz_mpoly
 
 from holokern.hgm.path import SeriesEquation, batch_roots
-from holokern.hgm.series import multiply_series, power_table
+from holokern.hgm.series import Array, multiply_series, power_table
+from holokern.pfaffian import PfaffianSystem
 from holokern.pfaffian.evaluation import split_off
 
 __all__ = ["LinePath", "LineTable"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class LineTable:
     factors: Array
 
     @classmethod
-    def of(cls, system: Any) -> LineTable:
+    def of(cls, system: PfaffianSystem) -> LineTable:
         """Prepare a :class:`~holokern.pfaffian.system.PfaffianSystem` in either coordinates."""
         factors = [f.numerator for f in system.singular_locus]
         common = system.field.ctx.constant(1)
@@ -157,7 +155,7 @@ class LinePath:
         return SeriesEquation(bottom, top, None, noise)
 
 
-def _terms(polynomial: Any, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
+def _terms(polynomial: fmpz_mpoly, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
     """The coefficients after y1^i y3^j = y1^(i-m) y3^(j-m) (y2² + d)^m, m the smaller of i and j."""
     total: dict[tuple[int, ...], int] = {}
     for key, value in polynomial.terms():

@@ -8,17 +8,17 @@ such cancellation, for deviations that are exactly the given floats.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_poly
-from numpy.typing import NDArray
 
 from holokern.hgm.polar_tables import PolarTable, Terms
+from holokern.hgm.series import Array
 
 __all__ = ["NearEnd"]
 
-Array = NDArray[Any]
+#: Powers of each of the two deviations that are known already.
+Powers = tuple[dict[int, fmpq], dict[int, fmpq]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class NearEnd:
         [[0.0, -0.479426], [-2.08583, 1.830488]]
         """
         deviations = _exact(c1 * table.scale[0]), _exact(c2 * table.scale[1])
-        known: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
+        known: Powers = ({}, {})
         turned = fmpq_poly([sign, -sign])
         found = []
         for place, terms in enumerate(table.exact):
@@ -89,20 +89,20 @@ class NearEnd:
         return values[:, 0], top, slope
 
 
-def _exact(value: float) -> Any:
+def _exact(value: float) -> fmpq:
     return fmpq(*float(value).as_integer_ratio())
 
 
-def _long(value: Any) -> np.longdouble:
+def _long(value: fmpq) -> np.longdouble:
     """A rational number, rounded to the longest floats that numpy has."""
     high = int(value.p) / int(value.q)
     rest = value - _exact(high)
     return np.longdouble(high) + np.longdouble(int(rest.p) / int(rest.q))
 
 
-def _in_cosine(terms: Terms, deviations: Any, known: Any) -> dict[int, Any]:
+def _in_cosine(terms: Terms, deviations: tuple[fmpq, fmpq], known: Powers) -> dict[int, fmpq_poly]:
     """The polynomial in cos θ that goes with each power of sin θ."""
-    collected: dict[int, dict[int, Any]] = {}
+    collected: dict[int, dict[int, fmpq]] = {}
     for (a, b, k, e), value in terms.items():
         for exponent, c, powers in ((a, deviations[0], known[0]), (b, deviations[1], known[1])):
             if exponent not in powers:

@@ -5,19 +5,17 @@ A path holds many tracks, one for each start.  Along each the vector H satisfies
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.hgm.polar_tables import PolarTable, Polynomial
-from holokern.hgm.series import multiply_series, power_table, trigonometric_series
+from holokern.hgm.series import Array, multiply_series, power_table, trigonometric_series
 
 __all__ = ["AnglePath", "Path", "SegmentPath", "SeriesEquation"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ class SegmentPath:
         waves = self._waves(tracks, at, self.table.factors, order)
         return [self._moving(p, tracks, at, waves, order)[:, 0] for p in self.table.factors]
 
-    def _waves(self, tracks: Array, at: Array, polynomials: Any, order: int) -> _Waves:
+    def _waves(self, tracks: Array, at: Array, polynomials: Sequence[Polynomial], order: int) -> _Waves:
         speed = self._speed[tracks, 2]
         cosine, sine = trigonometric_series(self.start[tracks, 2] + at * speed, speed, order)
         return _Waves(cosine, sine, polynomials, order)
@@ -218,7 +216,7 @@ class SegmentPath:
 class _Waves:
     """Series of the monomials cos^k sin^e."""
 
-    def __init__(self, cosine: Array, sine: Array, polynomials: Any, order: int) -> None:
+    def __init__(self, cosine: Array, sine: Array, polynomials: Sequence[Polynomial], order: int) -> None:
         angles = np.concatenate([p.angles for p in polynomials])
         highest = angles.max(axis=0)
         self.cosines = power_table(cosine, int(highest[0]), order)
@@ -238,7 +236,9 @@ class _Waves:
         return self.known[k, e]
 
 
-def _assemble(table: PolarTable, bottom: Array, tops: list[Any], slope: Array) -> SeriesEquation:
+def _assemble(
+    table: PolarTable, bottom: Array, tops: list[tuple[Array, tuple[Array, Array]]], slope: Array
+) -> SeriesEquation:
     kind = np.result_type(bottom, *(top for top, _ in tops))
     points, _, width = bottom.shape
     whole = np.zeros((points, width, table.rank, table.rank), dtype=kind)

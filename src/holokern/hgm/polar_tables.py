@@ -12,20 +12,24 @@ cos θ and sin θ for one common denominator D.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from flint import fmpz_mpoly
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput
+from holokern.hgm.series import Array
+from holokern.pfaffian import PfaffianSystem
 from holokern.pfaffian.evaluation import split_off
+from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["PolarTable", "Polynomial", "Terms", "polar_table"]
 
-Array = NDArray[Any]
+#: An entry: numerator, powers of the other factors, powers of det, S11 and S22, and the constant below.
+Part = tuple[fmpz_mpoly, list[int], list[int], int]
 #: Exponents of c1, c2, cos θ, sin θ -> coefficient.
 Terms = dict[tuple[int, int, int, int], Fraction]
 
@@ -114,7 +118,7 @@ class PolarTable:
         return self.exponents.index((0, 0)), self.exponents.index((1, 1)) if (1, 1) in self.exponents else -1
 
 
-def polar_table(system: Any, jump: int | None) -> PolarTable:
+def polar_table(system: PfaffianSystem, jump: int | None) -> PolarTable:
     """Prepare a system in the coordinates Σ; ``jump`` is the order of the first derivative of σ that jumps.
 
     Examples
@@ -134,7 +138,13 @@ def polar_table(system: Any, jump: int | None) -> PolarTable:
 class _Builder:
     """Entries as numerator over det^p c1^x c2^y and the other factors, put over one denominator."""
 
-    def __init__(self, system: Any, quotients: Any, exponents: Any, weights: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        system: PfaffianSystem,
+        quotients: tuple[Fraction, ...],
+        exponents: tuple[tuple[int, int], ...],
+        weights: tuple[int, ...],
+    ) -> None:
         self.system, self.quotients, self.exponents, self.weights = system, quotients, exponents, weights
         field = system.field
         s11, s12, s22 = field.gens
@@ -222,19 +232,19 @@ class _Builder:
                 return place
         raise BadInput("expected a basis that contains 1, so that the expectation itself is an entry of F")
 
-    def _split(self, entry: Any) -> tuple[Any, list[int], list[int], int]:
+    def _split(self, entry: RationalFunction) -> Part:
         """Numerator, powers of the other factors, of det, S11, S22, and the rational rest of the denominator."""
         special, rest = split_off(entry.denominator, self.special)
         powers, rest = split_off(rest, self.others)
         return entry.numerator, powers, special, int(rest.leading_coefficient())
 
-    def _product(self, factors: Any) -> Any:
-        total = self.system.field.ctx.constant(1)
+    def _product(self, factors: Iterable[tuple[fmpz_mpoly, int]]) -> fmpz_mpoly:
+        total: fmpz_mpoly = self.system.field.ctx.constant(1)
         for factor, power in factors:
             total = total * factor**power
         return total
 
-    def _terms(self, part: Any, place: tuple[int, int], powers: list[int], sine: int, along_angle: bool) -> Terms:
+    def _terms(self, part: Part, place: tuple[int, int], powers: list[int], sine: int, along_angle: bool) -> Terms:
         numerator, own, special, constant = part
         i, j = place
         missing = self._product([(f, p - q) for f, p, q in zip(self.others, powers, own, strict=True)])
@@ -248,7 +258,7 @@ class _Builder:
         return _shift(terms, moved, -factor if along_angle else factor)
 
 
-def _polar(polynomial: Any) -> Terms:
+def _polar(polynomial: fmpz_mpoly) -> Terms:
     """A polynomial in S11, S12, S22 with S11 = c1², S12 = c1 c2 cos θ, S22 = c2²."""
     terms: Terms = {}
     for key, value in polynomial.terms():

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.errors import BadInput, SingularPath
 from holokern.hgm.path import Path
+from holokern.hgm.series import Array
 
 __all__ = ["INTEGRATORS", "integrate", "solve_along"]
 
-Array = NDArray[Any]
 
 INTEGRATORS = ("RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA")
 
@@ -21,7 +18,7 @@ _HALT = 1e-3
 
 def solve_along(
     path: Path, track: int, ends: tuple[complex, float], state: Array, *, rtol: float, integrator: str
-) -> tuple[Array, Any]:
+) -> tuple[Array, complex]:
     """Integrate D H' = N H along one track from ``ends[0]`` to the real ``ends[1]``.
 
     A start off the real line means that singularities lie on it: the path then stays above until it stands over the

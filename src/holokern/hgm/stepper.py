@@ -13,16 +13,15 @@ singularity on the way is passed in the complex plane.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holokern.hgm.path import Path, SeriesEquation
+from holokern.hgm.series import Array
 
 __all__ = ["Arrival", "taylor_coefficients", "transport"]
 
-Array = NDArray[Any]
 
 ORDER = 40
 """Terms of a series; more of them make longer steps, and rounding then decides."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from holokern.paper.table import Json
 
 __all__ = ["Chart", "Series"]
 
@@ -53,6 +54,6 @@ class Chart:
     log: str = ""
     names: tuple[str, ...] = ()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Json]:
         """The chart as plain JSON data."""
         return asdict(self)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from holokern.paper.chart import Chart
-from holokern.paper.table import Table
+from holokern.paper.table import Json, Table
 
 __all__ = ["Findings"]
 
@@ -19,7 +18,7 @@ class Findings:
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Json]:
         """Everything as plain JSON data."""
         return {
             "title": self.title,

@@ -22,7 +22,7 @@ from holokern.progress import report
 __all__ = ["METHODS", "TRUTH", "Learned", "Trained", "learn", "predict", "tangent_kernel", "train"]
 
 #: Our methods by the paper's names, with the options that make them the paper's.
-METHODS: dict[str, dict[str, Any]] = {
+METHODS: dict[str, dict[str, object]] = {
     "closed": {},
     "gauss_hermite": {"most": 100},  # degrees 25, 50, 100: the size of the paper's errors
     "hgm": {},

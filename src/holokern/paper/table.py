@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-__all__ = ["Table", "format_cell"]
+__all__ = ["Cell", "Json", "Table", "format_cell"]
+
+Json: TypeAlias = Any
+"""What :mod:`json` writes: text, numbers, None, and lists and dictionaries of them."""
 
 Cell = str | int | float | bool | None
 
@@ -46,7 +49,7 @@ class Table:
         kinds = [{type(row[i]) for row in self.rows} - {type(None)} for i in range(len(self.columns))]
         return [bool(kind) and kind <= {int, float} for kind in kinds]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Json]:
         """The table as plain JSON data."""
         return {"title": self.title, "columns": self.columns, "rows": self.rows, "notes": self.notes}
 

@@ -11,7 +11,7 @@ import json
 import os
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holokern.activation.values.constants import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
@@ -20,15 +20,21 @@ from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
+if TYPE_CHECKING:
+    from flint import fmpz_mpoly
+
+    from holokern.pfaffian.system import PfaffianSystem
+
 __all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
 
 FORMAT = "holokern.pfaffian"
 VERSION = 1
+Json = str | int | list[Any] | dict[str, Any]
 _ALGEBRA = weyl_algebra("u", "D")
 _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 
 
-def to_json(system: Any, *, indent: int | None = None) -> str:
+def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
     """A system as JSON text; :func:`from_json` gives back an equal system.
 
     Parameters
@@ -52,7 +58,7 @@ def to_json(system: Any, *, indent: int | None = None) -> str:
     return json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(content), **content}, indent=indent)
 
 
-def from_json(text: str) -> Any:
+def from_json(text: str) -> PfaffianSystem:
     """Read what :func:`to_json` wrote.
 
     Raises
@@ -82,7 +88,7 @@ def from_json(text: str) -> Any:
         raise ArchiveError(f"the system is damaged ({error}); derive it anew") from None
 
 
-def save(system: Any, path: str | os.PathLike[str]) -> None:
+def save(system: PfaffianSystem, path: str | os.PathLike[str]) -> None:
     """Write a system to a file, atomically."""
     try:
         write_atomically(Path(path), to_json(system, indent=1))
@@ -90,7 +96,7 @@ def save(system: Any, path: str | os.PathLike[str]) -> None:
         raise ArchiveError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from None
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> PfaffianSystem:
     """Read a system from a file that :func:`save` wrote.
 
     Raises
@@ -114,21 +120,21 @@ class _Polynomials:
     """Polynomials in the order of their first use."""
 
     def __init__(self) -> None:
-        self.places: dict[tuple[Any, ...], int] = {}
+        self.places: dict[tuple[tuple[str, tuple[int, ...]], ...], int] = {}
         self.stored: list[list[Any]] = []
 
-    def place(self, polynomial: Any) -> int:
+    def place(self, polynomial: fmpz_mpoly) -> int:
         terms = tuple((str(c), tuple(map(int, key))) for key, c in polynomial.terms())
         if terms not in self.places:
             self.places[terms] = len(self.stored)
             self.stored.append([[c, list(key)] for c, key in terms])
         return self.places[terms]
 
-    def matrix(self, matrix: Any) -> list[list[list[int]]]:
+    def matrix(self, matrix: Matrix) -> list[list[list[int]]]:
         return [[[self.place(entry.numerator), self.place(entry.denominator)] for entry in row] for row in matrix]
 
 
-def _decode(content: dict[str, Any]) -> Any:
+def _decode(content: dict[str, Any]) -> PfaffianSystem:
     from holokern.pfaffian.system import PfaffianSystem
 
     coordinates = content["coordinates"]
@@ -152,17 +158,18 @@ def _decode(content: dict[str, Any]) -> Any:
     )
 
 
-def _matrix(field: FunctionField, polynomials: list[Any], rows: list[Any], size: int) -> Matrix:
+def _matrix(field: FunctionField, polynomials: list[fmpz_mpoly], rows: list[Any], size: int) -> Matrix:
     if len(rows) != size or any(len(row) != size for row in rows):
         raise ValueError("a matrix does not fit the basis")
     return tuple(tuple(_entry(field, polynomials, place) for place in row) for row in rows)
 
 
-def _polynomial(field: FunctionField, terms: list[Any]) -> Any:
+def _polynomial(field: FunctionField, terms: list[Any]) -> fmpz_mpoly:
     found = {_exponents(key): int(c) for c, key in terms}
     if len(found) != len(terms) or any(len(key) != len(field.variables) for key in found):
         raise ValueError("a polynomial has repeated or misshapen terms")
-    return field.ctx.from_dict(found)
+    polynomial: fmpz_mpoly = field.ctx.from_dict(found)
+    return polynomial
 
 
 def _exponents(key: list[Any]) -> tuple[int, ...]:
@@ -171,21 +178,21 @@ def _exponents(key: list[Any]) -> tuple[int, ...]:
     return tuple(key)
 
 
-def _entry(field: FunctionField, polynomials: list[Any], place: list[int]) -> RationalFunction:
+def _entry(field: FunctionField, polynomials: list[fmpz_mpoly], place: list[int]) -> RationalFunction:
     top, bottom = place
     if min(top, bottom) < 0:
         raise ValueError("a place in the list of polynomials is negative")
     return field.fraction(polynomials[top], polynomials[bottom])
 
 
-def _number_record(number: Any) -> Any:
+def _number_record(number: Fraction | ExactReal) -> Json:
     """A rational number as text; another exact constant as its terms."""
     if isinstance(number, ExactReal) and number.rational is None:
         return [[str(c), [[_base_record(base), str(e)] for base, e in key]] for key, c in number.terms.items()]
     return str(number)
 
 
-def _base_record(base: Any) -> Any:
+def _base_record(base: Opaque | str | int) -> Json:
     if isinstance(base, Opaque):
         return {"name": base.name, "args": [_number_record(arg) for arg in base.args]}
     return base
@@ -197,7 +204,7 @@ def _read_number(record: Any) -> Fraction | ExactReal:
     return ExactReal({tuple((_read_base(b), Fraction(e)) for b, e in key): Fraction(c) for c, key in record})
 
 
-def _read_base(record: Any) -> Any:
+def _read_base(record: Any) -> Opaque | str | int:
     if isinstance(record, dict):
         return Opaque(record["name"], tuple(exact(_read_number(arg)) for arg in record["args"]))
     if not isinstance(record, (str, int)):

@@ -15,10 +15,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.errors import ArchiveError, BadInput
 from holokern.files import prepare_folder, write_atomically
+
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
 
 __all__ = ["Cache", "cached", "code_version", "default_folder", "open_cache"]
 
@@ -70,12 +73,12 @@ class Cache:
     folder: Path
     demanded: bool = False
 
-    def path(self, request: Mapping[str, Any]) -> Path:
+    def path(self, request: Mapping[str, object]) -> Path:
         """The file for a request (any JSON object)."""
         text = json.dumps({"request": request, "code": code_version()}, sort_keys=True, separators=(",", ":"))
         return self.folder / f"pfaffian-{hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]}.json"
 
-    def load(self, request: Mapping[str, Any]) -> Any | None:
+    def load(self, request: Mapping[str, object]) -> PfaffianSystem | None:
         """The stored system, or None when there is none that can be trusted."""
         from holokern.pfaffian.archive import from_json
 
@@ -87,7 +90,7 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError, ArchiveError, RecursionError):
             return None
 
-    def store(self, request: Mapping[str, Any], system: Any) -> bool:
+    def store(self, request: Mapping[str, object], system: PfaffianSystem) -> bool:
         """Write ``system``; return whether it was possible."""
         from holokern.pfaffian.archive import to_json
 
@@ -142,7 +145,9 @@ def open_cache(choice: CacheChoice = None) -> Cache | None:
     return cache
 
 
-def cached(request: Mapping[str, Any], build: Callable[[], Any], choice: CacheChoice = None) -> Any:
+def cached(
+    request: Mapping[str, object], build: Callable[[], PfaffianSystem], choice: CacheChoice = None
+) -> PfaffianSystem:
     """Return the stored answer to ``request``, or build, store and return it.
 
     Parameters
@@ -165,6 +170,7 @@ def cached(request: Mapping[str, Any], build: Callable[[], Any], choice: CacheCh
     return system
 
 
-def _plain(request: Mapping[str, Any]) -> Any:
+def _plain(request: Mapping[str, object]) -> object:
     """The request as JSON gives it back: tuples become lists."""
-    return json.loads(json.dumps(request))
+    plain: object = json.loads(json.dumps(request))
+    return plain

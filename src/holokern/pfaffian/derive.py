@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
@@ -13,6 +13,12 @@ from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Operator
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from holokern.activation import Activation
+    from holokern.activation.values.constants import ExactReal
 
 __all__ = ["pfaffian"]
 
@@ -24,8 +30,8 @@ class _Side:
     """What stands for one of the two functions: its annihilator and, when it is known, the function itself."""
 
     operators: tuple[Operator, ...]
-    function: Any = None
-    scale: Any = None
+    function: Activation | None = None
+    scale: ExactReal | None = None
 
 
 def pfaffian(
@@ -107,7 +113,7 @@ def _side(function: object, operator: object) -> _Side:
         return _Side(read_operators(operator))
     from holokern.activation import activation
 
-    read: Any = activation(function)
+    read = activation(function)
     return _Side(tuple(read.annihilator), read, read.annihilator_scale)
 
 
@@ -134,7 +140,7 @@ def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem
     return replace(system, scale=(_or_one(left.scale), _or_one(right.scale)))
 
 
-def _or_one(scale: Any) -> Any:
+def _or_one(scale: ExactReal | None) -> Fraction | ExactReal:
     from fractions import Fraction
 
     return Fraction(1) if scale is None else scale
@@ -152,7 +158,7 @@ def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:
 
 def _request(
     left: _Side, right: _Side, coordinates: Coordinates, basis: Sequence[Element] | None, check: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What determines the answer; a function is part of it because the stored system was checked against it."""
     return {
         "annihilators": [[str(P) for P in side.operators] for side in (left, right)],

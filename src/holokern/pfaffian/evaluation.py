@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpz_mpoly
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
+from holokern.pfaffian.gauge import Matrix
 from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["CompiledMatrices", "ball", "split_off"]
@@ -28,7 +28,7 @@ class CompiledMatrices:
         The irreducible factors of all denominators.
     """
 
-    def __init__(self, matrices: Sequence[Any], factors: Sequence[Any]) -> None:
+    def __init__(self, matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]) -> None:
         distinct: dict[RationalFunction, int] = {}
         places = [[[distinct.setdefault(e, len(distinct)) for e in row] for row in matrix] for matrix in matrices]
         self.places = np.array(places, dtype=np.intp)
@@ -67,7 +67,7 @@ class CompiledMatrices:
         stacked: Array = np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
         return stacked
 
-    def balls(self, point: Sequence[Any]) -> tuple[Any, ...]:
+    def balls(self, point: Sequence[object]) -> tuple[arb_mat, ...]:
         """The matrices as ``arb_mat`` at one point of balls or exact numbers, at flint's working precision."""
         highest = self.exponents.max(axis=0, initial=0).tolist()
         powers = [[ball(value) ** e for e in range(top + 1)] for value, top in zip(point, highest, strict=True)]
@@ -81,14 +81,14 @@ class CompiledMatrices:
         return tuple(arb_mat([[entries[i] for i in row] for row in matrix]) for matrix in self.places.tolist())
 
 
-def _product(balls: Iterable[Any]) -> Any:
+def _product(balls: Iterable[arb]) -> arb:
     total = arb(1)
     for value in balls:
         total = total * value
     return total
 
 
-def split_off(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
+def split_off(polynomial: fmpz_mpoly, factors: Sequence[fmpz_mpoly]) -> tuple[list[int], fmpz_mpoly]:
     """How often each factor divides a polynomial, and what is left."""
     powers = []
     for factor in factors:
@@ -102,7 +102,7 @@ def split_off(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
     return powers, polynomial
 
 
-def ball(value: object) -> Any:
+def ball(value: object) -> arb:
     """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):
         return value

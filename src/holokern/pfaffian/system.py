@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,14 @@ from holokern.weyl import Operator
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 if TYPE_CHECKING:
+    from flint import arb, arb_mat
+
+    from holokern.activation.values.constants import ExactReal
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
 
 __all__ = ["PfaffianSystem"]
+
+Number = TypeVar("Number", float, "arb")
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class PfaffianSystem:
     basis: tuple[Element, ...]
     matrices: tuple[Matrix, Matrix, Matrix]
     annihilators: tuple[tuple[Operator, ...], tuple[Operator, ...]]
-    scale: tuple[Any, Any] | None = None
+    scale: tuple[Fraction | ExactReal, Fraction | ExactReal] | None = None
     frame: Matrix | None = None
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -109,8 +114,8 @@ class PfaffianSystem:
             powers, rest = split_off(denominator.numerator, [factor.numerator for factor in found])
             for factor, power in zip(list(found), powers, strict=True):
                 found[factor] = max(found[factor], power)
-            for factor, power in rest.factor()[1]:
-                found[self.field(-factor if factor.leading_coefficient() < 0 else factor)] = int(power)
+            for new, power in rest.factor()[1]:
+                found[self.field(-new if new.leading_coefficient() < 0 else new)] = int(power)
         order = sorted(found, key=lambda f: (f.numerator.total_degree(), len(f.numerator), str(f)))
         return tuple((factor, found[factor]) for factor in order)
 
@@ -227,7 +232,7 @@ class PfaffianSystem:
         scaled: NDArray[np.float64] = values * factors * (diagonal[:, None] / diagonal[None, :])
         return scaled
 
-    def evaluate_ball(self, *point: object) -> tuple[Any, ...]:
+    def evaluate_ball(self, *point: object) -> tuple[arb_mat, ...]:
         """The matrices at one point as three ``arb_mat``, from balls or exact numbers, at flint's working precision."""
         self._expect_three(point)
         if self.scale is None:
@@ -249,7 +254,7 @@ class PfaffianSystem:
             )
         return tuple(result)
 
-    def _scaling(self, number: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def _scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number], list[Number]]:
         """How coordinates, entries of F and derivatives change when σ(u) = τ(κu)."""
         assert self.scale is not None
         k1, k2 = (number(k) for k in self.scale)
@@ -276,8 +281,7 @@ class PfaffianSystem:
         """Read what :meth:`to_json` wrote; ArchiveError when the text is damaged or something else."""
         from holokern.pfaffian.archive import from_json
 
-        system: PfaffianSystem = from_json(text)
-        return system
+        return from_json(text)
 
     def latex(self) -> str:
         """LaTeX source of the three matrices with their equations."""
@@ -296,7 +300,7 @@ class PfaffianSystem:
         )
 
 
-def _as_ball(value: object) -> Any:
+def _as_ball(value: object) -> arb:
     from holokern.pfaffian.evaluation import ball
 
     return ball(value)

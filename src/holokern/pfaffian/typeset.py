@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.weyl.algebra.printing import latex_name
 from holokern.weyl.rational.fractions import RationalFunction, polynomial_latex
+
+if TYPE_CHECKING:
+    from flint import fmpz, fmpz_mpoly
+
+    from holokern.pfaffian.gauge import Matrix
+    from holokern.pfaffian.system import PfaffianSystem
 
 __all__ = ["latex", "latex_polynomial", "text"]
 
@@ -13,7 +19,7 @@ _WIDTH = 100
 _LATEX_COLUMNS = 8
 
 
-def text(system: Any) -> str:
+def text(system: PfaffianSystem) -> str:
     """The annihilators, rank, basis, matrices and singular locus as plain text.
 
     Examples
@@ -52,7 +58,7 @@ def text(system: Any) -> str:
     return "\n".join(lines)
 
 
-def latex(system: Any) -> str:
+def latex(system: PfaffianSystem) -> str:
     r"""LaTeX source of the three equations, an ``aligned`` block for display mathematics.
 
     Examples
@@ -83,12 +89,12 @@ def _line(label: str, value: str) -> str:
     return f"{label:<15} {value}"
 
 
-def _other(system: Any) -> tuple[str, str]:
+def _other(system: PfaffianSystem) -> tuple[str, str]:
     same = system.annihilators[0] == system.annihilators[1]
     return ("σ", "σ") if same else ("σ1", "σ2")
 
 
-def _vector(system: Any) -> str:
+def _vector(system: PfaffianSystem) -> str:
     """What the entries of F are, in one line."""
     first, second = _other(system)
     entries = ", ".join(system.basis_text)
@@ -101,7 +107,7 @@ def _vector(system: Any) -> str:
     return meaning
 
 
-def _matrix_lines(name: str, matrix: Any) -> list[str]:
+def _matrix_lines(name: str, matrix: Matrix) -> list[str]:
     """An aligned table when it is narrow enough, else the entries that are not zero, one a line."""
     cells = [[_entry_text(entry) for entry in row] for row in matrix]
     widths = [max(len(row[j]) for row in cells) for j in range(len(cells))]
@@ -135,7 +141,7 @@ def _entry_text(entry: RationalFunction) -> str:
     return f"{top}/({bottom})" if len(pieces) > 1 else f"{top}/{bottom}"
 
 
-def _factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
+def _factored(polynomial: fmpz_mpoly) -> tuple[fmpz, list[tuple[fmpz_mpoly, int]]]:
     """The content and the irreducible factors, short ones first."""
     content, factors = polynomial.factor()
     return content, sorted(factors, key=lambda pair: (pair[0].total_degree(), len(pair[0]), str(pair[0])))
@@ -157,7 +163,7 @@ def _latex_entry(entry: RationalFunction) -> str:
     return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}"
 
 
-def _latex_vector(system: Any) -> str:
+def _latex_vector(system: PfaffianSystem) -> str:
     entries = [_latex_element(element, system.coordinates) for element in system.basis]
     first, second = (
         name.replace("σ1", r"\sigma_1").replace("σ2", r"\sigma_2").replace("σ", r"\sigma") for name in _other(system)

@@ -17,7 +17,7 @@ from holokern.dual import dual
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
 from holokern.paper.experiments import machine
-from holokern.paper.table import Table
+from holokern.paper.table import Json, Table
 from holokern.report.algebra_section import algebra_section, closed_form_section, formula, refusal
 from holokern.report.edge import EdgePart, edge_of_chaos
 from holokern.report.method_times import method_times
@@ -50,7 +50,7 @@ class ActivationPage:
     html: str
 
 
-def activation_page(source: Any, *, timings: bool = True, **parameters: Any) -> ActivationPage:
+def activation_page(source: object, *, timings: bool = True, **parameters: Any) -> ActivationPage:
     """The page of an activation: a name, an expression in u, or an Activation.
 
     Parameters
@@ -121,7 +121,7 @@ def _name(activation: Activation) -> str:
 # -- what is drawn ---------------------------------------------------------------------------------------------------
 
 
-def _graph(activation: Activation) -> dict[str, Any]:
+def _graph(activation: Activation) -> dict[str, Json]:
     """σ and σ̇ for the first chart; a gap where σ or σ̇ jumps."""
     breaks = sorted(float(b) for b in activation.breaks)
     reach = max([4.0, *(1.4 * abs(b) for b in breaks if abs(b) <= 20)])
@@ -139,7 +139,7 @@ def _graph(activation: Activation) -> dict[str, Any]:
     return {"u": _digits(u), "value": _digits(values[0]), "slope": _digits(values[1]), "jumps": jumps}
 
 
-def _gauss_data(sigma: Sigma) -> dict[str, Any]:
+def _gauss_data(sigma: Sigma) -> dict[str, Json]:
     """Errors of Gauss–Hermite rules at c1 = c2 = 1, relative to the values at r = 1, and the largest elsewhere."""
     theta = np.linspace(0.01, np.pi - 0.01, 121)
     rows = [_rule_errors(sigma, 1.0, 1.0, theta, nodes) for nodes in _NODES]
@@ -158,7 +158,7 @@ def _rule_errors(sigma: Sigma, c1: float, c2: float, theta: Array, nodes: int) -
     return np.abs(rule.k - truth.k) / size, np.abs(rule.kdot - truth.kdot) / slope_size
 
 
-def _spectrum_data(sigma: Sigma) -> dict[str, Any]:
+def _spectrum_data(sigma: Sigma) -> dict[str, Json]:
     share = sigma.spectrum(1.0)[:_DEGREES] ** 2 / float(sigma.norms(np.ones(1))[0]) ** 2
     n = np.flatnonzero(share > _ROUNDING)
     return {"n": n.tolist(), "share": _digits(share[n], 4)}
@@ -174,7 +174,7 @@ def _digits(values: Array, digits: int = 6) -> list[float | None]:
     return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in values]
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: Json) -> Json:
     """The data without numbers that JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}

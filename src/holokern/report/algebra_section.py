@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from holokern.activation import Activation
 from holokern.errors import HolokernError, Unsupported
-from holokern.pfaffian import pfaffian
+from holokern.pfaffian import PfaffianSystem, pfaffian
 from holokern.pfaffian.typeset import latex_polynomial
 from holokern.report.mathml import mathml
 
@@ -60,7 +59,7 @@ def algebra_section(activation: Activation) -> str:
     return "\n".join([*parts, "</section>"])
 
 
-def _matrices(system: Any) -> str:
+def _matrices(system: PfaffianSystem) -> str:
     source = system.latex()
     if len(source) > _MOST:
         return refusal(
@@ -70,7 +69,7 @@ def _matrices(system: Any) -> str:
     return f"<details{state}><summary>The system of rank {system.rank}</summary>{formula(source)}</details>"
 
 
-def _locus(system: Any) -> str:
+def _locus(system: PfaffianSystem) -> str:
     if not system.singular_locus:
         return "<p>The system has no singularities at all.</p>"
     apparent = set(system.apparent_singularities)

@@ -8,11 +8,11 @@ The variance q = c² of a layer becomes σ_w² E[σ(cz)²] + σ_b², and nearby 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from holokern.numeric.panels import Array
+from holokern.paper.table import Json
 from holokern.report.value_tables import Sigma
 
 __all__ = ["EdgePart", "edge_of_chaos"]
@@ -30,7 +30,7 @@ class EdgePart:
     bias: Array
     stable: bool
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Json]:
         """Plain data for JSON."""
         weight, bias = (np.round(part, 6).tolist() for part in (self.weight, self.bias))
         return {"weight": weight, "bias": bias, "stable": self.stable}

@@ -9,9 +9,14 @@ from __future__ import annotations
 import io
 import re
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holokern.paper.chart import Chart, Series
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from matplotlib.axes import Axes
 
 __all__ = ["chart_png", "chart_svg", "inline_svg"]
 
@@ -65,7 +70,7 @@ def inline_svg(chart: Chart) -> str:
     return f'<svg class="chart" viewBox="{box}" role="img" aria-label="{escape(chart.title)}">{inner}'
 
 
-def _drawn(chart: Chart, stream: Any, **options: Any) -> None:
+def _drawn(chart: Chart, stream: IO[str] | IO[bytes], **options: Any) -> None:
     """Draw and write; nothing of matplotlib's global state is left changed."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -99,7 +104,7 @@ def _drawn(chart: Chart, stream: Any, **options: Any) -> None:
         figure.savefig(stream, **options)
 
 
-def _fill(axes: Any, chart: Chart) -> None:
+def _fill(axes: Axes, chart: Chart) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     colour = 0

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -27,7 +27,7 @@ __all__ = ["method_times"]
 
 # quick ones first
 _METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm", "taylor", "all_at_once", "hie")
-_OPTIONS: dict[str, dict[str, Any]] = {"gauss_hermite": {"degree": 100}}
+_OPTIONS: dict[str, dict[str, int]] = {"gauss_hermite": {"degree": 100}}
 _ANGLES = 19
 _PATIENCE = 6.0
 _START = 30.0

@@ -6,10 +6,10 @@ import json
 import math
 import shutil
 from pathlib import Path
-from typing import Any
 
 from holokern.paper.findings import Findings
 from holokern.paper.problem import Problem
+from holokern.paper.table import Json
 from holokern.progress import report
 from holokern.report.figures import chart_png, chart_svg, inline_svg
 from holokern.report.page import html_page, html_section
@@ -20,7 +20,7 @@ _TITLE = "The paper's experiments, again"
 _STAGING = ".holokern-unfinished"
 
 
-def paper_data(results: dict[str, Findings], problem: Problem, machine: str) -> dict[str, Any]:
+def paper_data(results: dict[str, Findings], problem: Problem, machine: str) -> dict[str, Json]:
     """All numbers as plain JSON data."""
     data = {
         "machine": machine,
@@ -28,11 +28,11 @@ def paper_data(results: dict[str, Findings], problem: Problem, machine: str) -> 
         "bias": problem.bias,
         "experiments": {name: found.data() for name, found in results.items()},
     }
-    finite: dict[str, Any] = _finite(data)
+    finite: dict[str, Json] = _finite(data)
     return finite
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: Json) -> Json:
     """JSON has neither NaN nor infinity."""
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
@@ -22,6 +21,7 @@ from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.panels import Array
+from holokern.paper.table import Json
 from holokern.progress import report
 from holokern.report.spectrum import series_values, spectrum
 
@@ -137,7 +137,7 @@ class ValueTables:
     steep: bool
     error: float
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Json]:
         """Plain data for JSON, rounded to what a curve can show."""
         return {
             "wide": self.wide,
@@ -248,6 +248,6 @@ def _angles(count: int) -> Array:
     return (chebyshev_nodes(count) + 1) * np.pi / 2
 
 
-def _short(values: Array, digits: int = _DIGITS) -> Any:
+def _short(values: Array, digits: int = _DIGITS) -> Json:
     rounded = np.round(values, digits)
     return [_short(part, digits) for part in rounded] if rounded.ndim > 1 else [float(x) or 0 for x in rounded]

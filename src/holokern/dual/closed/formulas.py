@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.activation import activation as as_activation
 from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
 from holokern.errors import Unsupported
 
+if TYPE_CHECKING:
+    from sympy import Expr
+
+    from holokern.activation.values.constants import ExactReal
+
 __all__ = ["ClosedForm", "closed_form"]
+
+#: "sin" or "cos", and the frequency.
+Wave = tuple[str, "Expr"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +33,8 @@ class ClosedForm:
         SymPy expressions in the symbols c1, c2, theta; ``str`` gives text.
     """
 
-    k: Any
-    kdot: Any
+    k: Expr
+    kdot: Expr
 
     @property
     def k_latex(self) -> str:
@@ -66,7 +74,7 @@ def closed_form(activation: object) -> ClosedForm:
     return _Writer(terms).form()
 
 
-def _latex(expression: Any) -> str:
+def _latex(expression: Expr) -> str:
     import sympy
 
     names = {sympy.Symbol("c1", positive=True): "c_1", sympy.Symbol("c2", positive=True): "c_2"}
@@ -77,14 +85,14 @@ def _latex(expression: Any) -> str:
 class _Law:
     """Variances, covariance and angle of a centred normal law as expressions."""
 
-    first: Any
-    second: Any
-    covariance: Any
-    theta: Any
-    sin: Any
+    first: Expr
+    second: Expr
+    covariance: Expr
+    theta: Expr
+    sin: Expr
 
     @property
-    def deviations(self) -> tuple[Any, Any]:
+    def deviations(self) -> tuple[Expr, Expr]:
         import sympy
 
         return sympy.sqrt(self.first), sympy.sqrt(self.second)
@@ -99,7 +107,7 @@ class _Law:
         """The law of (v, u)."""
         return _Law(self.second, self.first, self.covariance, self.theta, self.sin)
 
-    def form(self, a: Any, b: Any) -> Any:
+    def form(self, a: Expr, b: Expr) -> Expr:
         """(a, b) Σ (a, b)ᵀ."""
         return a**2 * self.first + 2 * a * b * self.covariance + b**2 * self.second
 
@@ -124,7 +132,7 @@ class _Writer:
         kdot = self._sum(self.terms.slope) + self._deltas()
         return ClosedForm(self._tidy(k), self._tidy(self.scale**2 * kdot))
 
-    def _tidy(self, expression: Any) -> Any:
+    def _tidy(self, expression: Expr) -> Expr:
         sp = self.sp
         expanded = sp.expand(expression, power_base=False, power_exp=False)
         # θ and π stay together: (π - θ) is the opening of the quadrant.
@@ -136,20 +144,20 @@ class _Writer:
         ]
         return min(candidates, key=lambda e: (sp.count_ops(e), len(str(e))))
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: ExactReal) -> Expr:
         """An exact constant as a SymPy number."""
         from holokern.activation.tree.sympy_bridge import to_sympy
 
         return to_sympy(value.as_tree())
 
-    def _sum(self, terms: Iterable[Term]) -> Any:
+    def _sum(self, terms: Iterable[Term]) -> Expr:
         terms = tuple(terms)
         pair = {"halves": self._halves, "smooth": self._smooth, "erf": self._erf}[self.terms.family]
         return sum(
             (self._number(s.coefficient * t.coefficient) * pair(s, t) for s in terms for t in terms), self.sp.S(0)
         )
 
-    def _times_gaussian(self, law: _Law, q1: Any, q2: Any) -> tuple[Any, _Law]:
+    def _times_gaussian(self, law: _Law, q1: Expr, q2: Expr) -> tuple[Expr, _Law]:
         """The mass and the law after multiplication by exp(q₁u² + q₂v²)."""
         sp = self.sp
         if q1 == 0 and q2 == 0:
@@ -163,14 +171,14 @@ class _Writer:
 
     # -- half-lines ---------------------------------------------------------------------------------------------------
 
-    def _halves(self, s: Term, t: Term) -> Any:
+    def _halves(self, s: Term, t: Term) -> Expr:
         mass, law = self._times_gaussian(self.law, self.sp.Rational(s.bend), self.sp.Rational(t.bend))
         if s.side * t.side < 0:
             law = law.reflected()
         rates = s.side * self.sp.Rational(s.rate), t.side * self.sp.Rational(t.rate)
         return s.side**s.power * t.side**t.power * mass * self._quadrant((s.power, t.power), rates, law)
 
-    def _quadrant(self, powers: tuple[int, int], rates: tuple[Any, Any], law: _Law) -> Any:
+    def _quadrant(self, powers: tuple[int, int], rates: tuple[Expr, Expr], law: _Law) -> Expr:
         """E[u^m v^n exp(au + bv); u, v > 0]."""
         sp = self.sp
         (m, n), (a, b) = powers, rates
@@ -194,7 +202,7 @@ class _Writer:
             total += law.covariance / (sp.sqrt(2 * sp.pi) * c2) * self._half_line(m - 1, a, law.first * law.sin**2)
         return total
 
-    def _probability(self, a: Any, b: Any, law: _Law) -> Any:
+    def _probability(self, a: Expr, b: Expr, law: _Law) -> Expr:
         sp = self.sp
         if a == 0 and b == 0:
             return (sp.pi - law.theta) / (2 * sp.pi)
@@ -203,7 +211,7 @@ class _Writer:
         correlation = law.covariance / (c1 * c2)
         return sp.exp(law.form(a, b) / 2) * sp.Function("Phi_2")(sp.expand(h), sp.expand(k), correlation)
 
-    def _half_line(self, n: int, b: Any, variance: Any) -> Any:
+    def _half_line(self, n: int, b: Expr, variance: Expr) -> Expr:
         """E[v^n exp(bv); v > 0] for a centred normal v."""
         sp = self.sp
         deviation = sp.sqrt(variance).subs(sp.Abs(sp.sin(self.theta)), sp.sin(self.theta))
@@ -213,7 +221,7 @@ class _Writer:
         total += 1 / (sp.sqrt(2 * sp.pi) * deviation) if n == 1 else (n - 1) * self._half_line(n - 2, b, variance)
         return variance * total
 
-    def _deltas(self) -> Any:
+    def _deltas(self) -> Expr:
         """The terms of k̇ with a δ at a jump at zero."""
         sp = self.sp
         jump = self._number(self.terms.jump)
@@ -232,14 +240,16 @@ class _Writer:
 
     # -- the whole line -----------------------------------------------------------------------------------------------
 
-    def _smooth(self, s: Term, t: Term) -> Any:
+    def _smooth(self, s: Term, t: Term) -> Expr:
         sp = self.sp
         mass, law = self._times_gaussian(self.law, sp.Rational(s.bend), sp.Rational(t.bend))
         waves = (s.wave or "cos", sp.Rational(s.frequency)), (t.wave or "cos", sp.Rational(t.frequency))
         rates = sp.Rational(s.rate), sp.Rational(t.rate)
         return mass * self._wave_moment((s.power, t.power), rates, waves, law)
 
-    def _wave_moment(self, powers: tuple[int, int], rates: tuple[Any, Any], waves: Any, law: _Law) -> Any:
+    def _wave_moment(
+        self, powers: tuple[int, int], rates: tuple[Expr, Expr], waves: tuple[Wave, Wave], law: _Law
+    ) -> Expr:
         """E[u^m v^n exp(au + bv) wave(fu) wave(gv)]."""
         (m, n), (a, b) = powers, rates
         if m == n == 0:
@@ -258,7 +268,7 @@ class _Writer:
                 total += factor * self._wave_moment(rest, rates, turned, law)
         return total
 
-    def _wave_mean(self, rates: tuple[Any, Any], waves: Any, law: _Law) -> Any:
+    def _wave_mean(self, rates: tuple[Expr, Expr], waves: tuple[Wave, Wave], law: _Law) -> Expr:
         sp = self.sp
         (a, b), ((left, f), (right, g)) = rates, waves
         if a == b == 0:
@@ -277,7 +287,7 @@ class _Writer:
                 total += height * sp.sin(phase) * (1 if left == "sin" else sign)
         return total
 
-    def _erf(self, s: Term, t: Term) -> Any:
+    def _erf(self, s: Term, t: Term) -> Expr:
         sp = self.sp
         factors = [
             _Factor(
@@ -291,7 +301,7 @@ class _Writer:
         ]
         return self._erf_moment(factors[0], factors[1])
 
-    def _erf_moment(self, f: _Factor, g: _Factor) -> Any:
+    def _erf_moment(self, f: _Factor, g: _Factor) -> Expr:
         """E[f(u) g(v)] by E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v]."""
         sp = self.sp
         mass, law = self._times_gaussian(self.law, f.bend, g.bend)
@@ -307,7 +317,7 @@ class _Writer:
         total += sum(c * to_u * self._erf_moment(d, right) for c, d in self._derivatives(left))
         return total + sum(c * to_v * self._erf_moment(left, d) for c, d in self._derivatives(right))
 
-    def _derivatives(self, f: _Factor) -> list[tuple[Any, _Factor]]:
+    def _derivatives(self, f: _Factor) -> list[tuple[Expr, _Factor]]:
         sp = self.sp
         result = []
         if f.power:
@@ -318,7 +328,7 @@ class _Writer:
             result.append((height, _Factor(f.power, rate, bend, sp.S(0), sp.S(0))))
         return result
 
-    def _erf_mean(self, f: _Factor, g: _Factor, law: _Law, means: tuple[Any, Any]) -> Any:
+    def _erf_mean(self, f: _Factor, g: _Factor, law: _Law, means: tuple[Expr, Expr]) -> Expr:
         sp = self.sp
         spreads = [sp.sqrt(1 + 2 * x.slope**2 * v) for x, v in ((f, law.first), (g, law.second))]
         h, k = ((x.offset + x.slope * m) / s for x, m, s in zip((f, g), means, spreads, strict=True))
@@ -337,17 +347,17 @@ class _Factor:
     """u^power · exp(rate·u + bend·u²) · erf(slope·u + offset) in SymPy numbers; no error function if the slope is 0."""
 
     power: int
-    rate: Any
-    bend: Any
-    slope: Any
-    offset: Any
+    rate: Expr
+    bend: Expr
+    slope: Expr
+    offset: Expr
 
     def lowered(self) -> _Factor:
         """One power less."""
         return _Factor(self.power - 1, self.rate, self.bend, self.slope, self.offset)
 
 
-def _turn(wave: tuple[str, Any]) -> tuple[Any, tuple[str, Any]]:
+def _turn(wave: Wave) -> tuple[Expr, Wave]:
     """The derivative of a wave: factor and wave."""
     name, frequency = wave
     return (-frequency, ("sin", frequency)) if name == "cos" else (frequency, ("cos", frequency))

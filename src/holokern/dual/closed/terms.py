@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from holokern.activation import Activation
 from holokern.activation.ring.element import Element, FunctionMonomial
 from holokern.activation.ring.pieces import jumps, pieces_of
 from holokern.activation.ring.quotient import Quotient
+from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 
@@ -83,7 +83,7 @@ def closed_terms(activation: Activation) -> ClosedTerms | str:
 
 
 @lru_cache(maxsize=256)
-def _closed_terms(tree: Any) -> ClosedTerms | str:
+def _closed_terms(tree: Node) -> ClosedTerms | str:
     try:
         pieces = pieces_of(tree)
     except HolokernError:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +73,7 @@ class WedgeSide:
     means: Array
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Array | NDArray[np.int64], ...]:
         """The arguments of `wedge_tile` for one side."""
         return (
             self.signs,

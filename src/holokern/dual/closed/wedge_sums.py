@@ -13,11 +13,15 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from holokern.dual.closed.wedge import FARTHEST, mills_coefficients
 from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.panels import Array
 
 __all__ = ["wedge_tile"]
+
+Signs = NDArray[np.int64]
 
 _FAST = {"contract", "nsz"}
 _CHUNK = 128
@@ -43,7 +47,7 @@ def _from_bits(_: Any, bits: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _polynomial(coefficients: Any, y: Any, result: Any) -> None:
+def _polynomial(coefficients: Array, y: Array, result: Array) -> None:
     """Horner's rule for a chunk, two terms at a time."""
     odd = coefficients.shape[0] % 2
     first = coefficients[0]
@@ -56,7 +60,7 @@ def _polynomial(coefficients: Any, y: Any, result: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _exponential(x: Any, y: Any, result: Any) -> None:
+def _exponential(x: Array, y: Array, result: Array) -> None:
     """exp(-x) for a chunk of 0 ≤ x < 700; y is room."""
     for j in range(x.shape[0]):
         whole = math.floor(x[j] * 1.4426950408889634 + 0.5)
@@ -68,7 +72,7 @@ def _exponential(x: Any, y: Any, result: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _series_of_row(coefficients: Any, x: Any, before: Any, result: Any) -> None:
+def _series_of_row(coefficients: Array, x: Array, before: Array, result: Array) -> None:
     """Clenshaw's sum with the same coefficients for the chunk; their number is even."""
     for j in range(x.shape[0]):
         result[j] = 0.0
@@ -84,7 +88,7 @@ def _series_of_row(coefficients: Any, x: Any, before: Any, result: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _series_of_columns(coefficients: Any, start: Any, x: Any, before: Any, result: Any) -> None:
+def _series_of_columns(coefficients: Array, start: int, x: Array, before: Array, result: Array) -> None:
     """Clenshaw's sum with coefficients for each column; their number is even."""
     for j in range(x.shape[0]):
         result[j] = 0.0
@@ -100,14 +104,14 @@ def _series_of_columns(coefficients: Any, start: Any, x: Any, before: Any, resul
 
 
 @numba.njit(inline="always")
-def _small_angle(alpha: Any, h: Any) -> Any:
+def _small_angle(alpha: float, h: float) -> float:
     """sin²(φ/2) for tan φ = α/h."""
     root = math.sqrt(h * h + alpha * alpha)
     return 0.5 * alpha * alpha / (root * (root + h))
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _edges(width: Any, bell: Any, lost: Any, edge: Any) -> None:
+def _edges(width: Array, bell: Array, lost: Array, edge: Array) -> None:
     """Moments along an edge: N_{m+1} = m s² N_{m-1} - sα N_m, from N_0 and N_1 = s exp(-Q/2)/2π - sα N_0."""
     zeroth, first = edge[0], edge[1]
     for j in range(width.shape[0]):
@@ -119,7 +123,7 @@ def _edges(width: Any, bell: Any, lost: Any, edge: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _moments(h: Any, there: Any, turn: Any, edge_x: Any, edge_y: Any, moment: Any) -> None:
+def _moments(h: float, there: Array, turn: Array, edge_x: Array, edge_y: Array, moment: Array) -> None:
     """All B_ij from B_00 and the moments along the edges."""
     degree, size = moment.shape[0] - 1, there.shape[0]
     for q in range(degree):
@@ -144,23 +148,24 @@ def _moments(h: Any, there: Any, turn: Any, edge_x: Any, edge_y: Any, moment: An
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _add(first: Any, other: Any, moment: Any, total: Any) -> None:
+def _add(first: float, other: Array, moment: Array, total: Array) -> None:
     for j in range(total.shape[0]):
         total[j] += first * other[j] * moment[j]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def _careful(i: Any, j: Any, angle: Any, slope: Any, jumping: Any, signs: Any, jumps: Any, rows: Any, columns: Any,
-             row_marks: Any, column_marks: Any) -> Any:  # fmt: skip
+def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: Signs, jumps: Array, rows: Array,
+             columns: Array, row_marks: Array, column_marks: Array) -> float:  # fmt: skip
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
 
     [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k̇(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
     leading order in θ; the part of θ = 0 by the numbers W and C of `WedgeSide`.
     """
-    apart = abs(rows[0, i] - columns[0, j])
-    mean_w, mean_c = 0.5 * (rows[4, i] + columns[4, j]), 0.5 * (rows[5, i] + columns[5, j])
+    apart: float = abs(rows[0, i] - columns[0, j])
+    mean_w: float = 0.5 * (rows[4, i] + columns[4, j])
+    mean_c: float = 0.5 * (rows[5, i] + columns[5, j])
     length = 2.0 * math.tan(0.5 * angle)
-    total = 0.0
+    total: float = 0.0
     if length > 0.0:
         for a in range(signs.shape[0]):
             for b in range(signs.shape[0]):
@@ -172,39 +177,39 @@ def _careful(i: Any, j: Any, angle: Any, slope: Any, jumping: Any, signs: Any, j
                     zeroth = bell - d * math.sqrt(0.5 * math.pi) * math.erfc(ratio * math.sqrt(0.5))
                     part = zeroth if jumping else (length * length * bell - d * d * zeroth) / 6.0
                     total += jumps[a] * jumps[b] * _PER_TURN * math.exp(-0.5 * h * k - 0.25 * d * d) * part
-    scale = rows[1, i] * columns[1, j]
+    scale: float = rows[1, i] * columns[1, j]
     if jumping:
         return apart * mean_w + total / scale
     half = math.sin(0.5 * angle)
-    price = rows[3, i] * columns[3, j] / scale * (2.0 * half * half * slope + total)
+    price: float = rows[3, i] * columns[3, j] / scale * (2.0 * half * half * slope + total)
     return apart * apart * mean_w - apart**3 * mean_c + price
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
-    theta: Any,
-    fold: Any,
-    jumping: Any,
-    mirrored: Any,
-    jumps: Any,
-    row_signs: Any,
-    row_marks: Any,
-    row_series: Any,
-    row_weights: Any,
-    row_slope_weights: Any,
-    row_base: Any,
-    row_slope_base: Any,
-    rows: Any,
-    column_signs: Any,
-    column_marks: Any,
-    column_series: Any,
-    column_weights: Any,
-    column_slope_weights: Any,
-    column_base: Any,
-    column_slope_base: Any,
-    columns: Any,
-    lost: Any,
-    slope: Any,
+    theta: Array,
+    fold: int,
+    jumping: bool,
+    mirrored: bool,
+    jumps: Array,
+    row_signs: Signs,
+    row_marks: Array,
+    row_series: Array,
+    row_weights: Array,
+    row_slope_weights: Array,
+    row_base: Array,
+    row_slope_base: Array,
+    rows: Array,
+    column_signs: Signs,
+    column_marks: Array,
+    column_series: Array,
+    column_weights: Array,
+    column_slope_weights: Array,
+    column_base: Array,
+    column_slope_base: Array,
+    columns: Array,
+    lost: Array,
+    slope: Array,
 ) -> None:
     """Write 1 - k/(n₁n₂) and k̇ for the angles of a tile; of |k| and |k̇| past π/2 when ``fold`` is not zero.
 

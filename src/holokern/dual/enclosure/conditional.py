@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from flint import acb, arb, ctx
 
@@ -62,7 +61,7 @@ class ConditionalMean:
         edges = (None, *(to_ball(b) for b in line.breaks), None)
         pieces = []
         for piece in line.pieces:
-            terms: Any = exponential_terms(piece)
+            terms: Sequence[Term | ErfTerm] | None = exponential_terms(piece)
             if terms is None and not line.breaks:
                 terms = _erf_terms(piece)
             if terms is None:
@@ -81,7 +80,7 @@ class ConditionalMean:
                     total += term.coefficient * self._truncated(term, mean, low, high)
         return total
 
-    def _times_gaussian(self, rate: Any, curvature: Any, mean: acb) -> tuple[acb, acb, arb]:
+    def _times_gaussian(self, rate: acb, curvature: arb, mean: acb) -> tuple[acb, acb, arb]:
         """exp(pv + qv²) N(m, τ²) = factor · N(mean', variance')."""
         rest = 1 - 2 * curvature * self.variance
         factor = ((curvature * mean * mean + rate * mean + rate * rate * self.variance / 2) / rest).exp() / rest.sqrt()
@@ -128,10 +127,10 @@ class ConditionalMean:
         return term.coefficient * factor * now
 
 
-def _erf_terms(piece: Node) -> list[Any] | None:
+def _erf_terms(piece: Node) -> list[Term | ErfTerm] | None:
     """Write a piece as terms, some of them times erf of a linear argument."""
     parts = piece.terms if isinstance(piece, Sum) else (piece,)
-    found: list[Any] = []
+    found: list[Term | ErfTerm] = []
     for part in parts:
         plain = exponential_terms(part)
         if plain is not None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 from flint import acb, arb, ctx, fmpq, fmpq_poly
 
-from holokern.activation.ring.breaks import samples
+from holokern.activation.ring.breaks import Break, samples
 from holokern.activation.ring.pieces import find_breaks
 from holokern.activation.tree.nodes import Node
 from holokern.activation.tree.resolve import resolve
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 Number = Fraction | arb
+Ball = TypeVar("Ball", arb, acb)
 _FARTHEST = 1 << 20
 _GUARD_BITS = 64
 
@@ -51,7 +52,7 @@ class PieceLine:
     """A function on the line: its break points, and the tree that holds on each interval between them."""
 
     tree: Node
-    breaks: tuple[Any, ...]
+    breaks: tuple[Break, ...]
     pieces: tuple[Node, ...]
 
 
@@ -172,8 +173,10 @@ def _intervals(factors: Sequence[tuple[PieceLine, Number]]) -> Iterator[tuple[ar
     points: list[arb] = []
     for line, s in factors:
         for b in line.breaks:
-            if b == 0 or (isinstance(b, Fraction) and isinstance(s, Fraction)):
-                exact.add(Fraction(0) if b == 0 else b / s)
+            if b == 0:
+                exact.add(Fraction(0))
+            elif isinstance(b, Fraction) and isinstance(s, Fraction):
+                exact.add(b / s)
             else:
                 points.append(to_ball(b) / to_ball(s))
     points += [to_ball(point) for point in exact]
@@ -278,11 +281,11 @@ def gaussian_tail(
     raise PrecisionLost("the Gaussian tail of the activation lies too far out; use a smaller standard deviation")
 
 
-def _density(z: Any) -> Any:
+def _density(z: Ball) -> Ball:
     return (-(z * z) / 2).exp() / (2 * arb.pi()).sqrt()
 
 
-def _evaluate(polynomial: Sequence[int], z: Any) -> Any:
+def _evaluate(polynomial: Sequence[int], z: Ball) -> Ball:
     return reduce(lambda value, q: value * z + q, reversed(polynomial), z * 0)
 
 

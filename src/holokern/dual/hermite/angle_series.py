@@ -7,8 +7,8 @@ integrals in one variable, measure the error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb, arb_poly, arb_series, ctx
 
@@ -39,8 +39,8 @@ class AngleSeries:
         Bits that evaluation needs.
     """
 
-    value: Any
-    slope: Any
+    value: arb_poly
+    slope: arb_poly
     with_cosine: bool
     error: float
     slope_error: float
@@ -88,7 +88,9 @@ def _ends(sequence: HermiteSequence, c1: Number, c2: Number, sign: int, jumps: l
     return k, slope
 
 
-def _measured(series: tuple[Any, Any], ends: Any, jumps: bool) -> tuple[AngleSeries, float]:
+def _measured(
+    series: tuple[arb_poly, arb_poly], ends: Sequence[tuple[arb, arb]], jumps: bool
+) -> tuple[AngleSeries, float]:
     """The series with its errors at the ends, and how wide its balls are there."""
     right_angle = arb.pi() / 2
     errors, noise = [0.0, 0.0], 0.0
@@ -102,7 +104,9 @@ def _measured(series: tuple[Any, Any], ends: Any, jumps: bool) -> tuple[AngleSer
     return AngleSeries(series[0], series[1], jumps, errors[0], errors[1], ctx.prec), noise
 
 
-def _composed(sequence: HermiteSequence, pair: tuple[Number, Number], length: int, jumps: bool) -> tuple[Any, Any]:
+def _composed(
+    sequence: HermiteSequence, pair: tuple[Number, Number], length: int, jumps: bool
+) -> tuple[arb_poly, arb_poly]:
     """Both series in φ, truncated at the given length."""
     c1, c2 = pair
     left = sequence.coefficients(c1, length)

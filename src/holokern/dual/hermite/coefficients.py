@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.tree.nodes import Node
+from holokern.activation.values.constants import ExactReal
 from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
+from holokern.weyl import Operator
 
 __all__ = ["HermiteSequence", "hermite_sequence", "integral_sequence"]
 
@@ -34,9 +35,9 @@ class HermiteSequence:
     """
 
     line: PieceLine
-    operators: tuple[Any, ...]
+    operators: tuple[Operator, ...]
     recurrence: Recurrence | None
-    scale: Any
+    scale: Number | ExactReal
 
     def coefficients(self, c: Number, count: int) -> list[arb]:
         """E[He_n(z) σ(cz)] for n < ``count``, at flint's working precision.
@@ -105,7 +106,7 @@ def hermite_sequence(tree: Node) -> HermiteSequence:
 
 def integral_sequence(tree: Node) -> HermiteSequence:
     """Hermite coefficients without a recurrence, one rigorous integral each: slow, but any pieces will do."""
-    return HermiteSequence(piece_line(tree), (), None, 1)
+    return HermiteSequence(piece_line(tree), (), None, Fraction(1))
 
 
 def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:

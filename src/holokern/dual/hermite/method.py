@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx
@@ -191,7 +190,7 @@ class _Answers:
         columns = tuple(np.full(len(theta), start) for start in (np.nan, np.nan, np.inf, np.inf))
         return cls(theta, scales, (_MARGIN * tolerance * scales[0], _MARGIN * tolerance * scales[1]), columns)
 
-    def above(self, factor: float = 1.0) -> Any:
+    def above(self, factor: float = 1.0) -> NDArray[np.intp]:
         """Which points miss so many times their goal by more than rounding."""
         k_goal, slope_goal = (
             factor * goal + 64 * _EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from flint import arb
+from flint import arb, fmpq, fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl.algebra.operator import Operator
@@ -100,7 +99,7 @@ def hermite_recurrence(operators: Iterable[Operator | str], c2: object = None) -
 
 
 @lru_cache(maxsize=256)
-def _derive(operators: tuple[Operator, ...], c2: Any) -> Recurrence:
+def _derive(operators: tuple[Operator, ...], c2: fmpq | None) -> Recurrence:
     field = function_field("n c2")
     variance = field.gens[1] if c2 is None else field(c2)
     found = sorted((_stein(P, field, variance) for P in operators), key=lambda pair: (len(pair[0]), _size(pair[0])))
@@ -129,13 +128,15 @@ def _stein(P: Operator, field: FunctionField, variance: RationalFunction) -> tup
     return _trim(tuple(row.get(k - m, field.zero) for k in range(max(row) + m + 1))), max(-m, 0)
 
 
-def _stein_row(P: Operator, n: RationalFunction, field: FunctionField, variance: RationalFunction) -> dict[int, Any]:
+def _stein_row(
+    P: Operator, n: RationalFunction, field: FunctionField, variance: RationalFunction
+) -> dict[int, RationalFunction]:
     """The coefficients of h_(n+k) in E[∂^n P σ], by E[∂^n u f] = c² E[∂^(n+1) f] + n E[∂^(n-1) f]."""
-    total: dict[int, Any] = {}
+    total: dict[int, RationalFunction] = {}
     for (alpha, beta), coefficient in P:
         row = {0: field.one}
         for _ in range(alpha):
-            moved: dict[int, Any] = {}
+            moved: dict[int, RationalFunction] = {}
             for shift, value in row.items():
                 moved[shift + 1] = moved.get(shift + 1, field.zero) + value * variance
                 moved[shift - 1] = moved.get(shift - 1, field.zero) + value * (n + shift)
@@ -163,7 +164,7 @@ def _follows(
     ]
     at_n = {"n": field(n), "c2": field.gens[1]}
     wanted = {n + k: value.substitute(at_n) for k, value in enumerate(row)}
-    pivots: dict[int, dict[int, Any]] = {}
+    pivots: dict[int, dict[int, RationalFunction]] = {}
     for relation in relations:
         rest = _reduce(relation, pivots)
         if rest:
@@ -171,7 +172,9 @@ def _follows(
     return not _reduce({k: value for k, value in wanted.items() if value}, pivots)
 
 
-def _reduce(row: dict[int, Any], pivots: dict[int, dict[int, Any]]) -> dict[int, Any]:
+def _reduce(
+    row: dict[int, RationalFunction], pivots: dict[int, dict[int, RationalFunction]]
+) -> dict[int, RationalFunction]:
     """Eliminate every pivot position from the row, highest first."""
     rest = dict(row)
     for k in sorted(pivots, reverse=True):
@@ -228,7 +231,7 @@ def _primitive(row: Shift) -> Shift:
     return tuple(field(top // content) for top in tops)
 
 
-def _first_good(polynomial: Any) -> int:
+def _first_good(polynomial: fmpz_mpoly) -> int:
     """One more than the largest non-negative integer root in n of the factors that contain n alone."""
     start = 0
     for factor, _ in polynomial.factor()[1]:

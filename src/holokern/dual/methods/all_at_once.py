@@ -7,7 +7,6 @@ the products of their transition matrices carry the initial vector from point to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from holokern.errors import BadInput, PrecisionLost, UnknownName
 from holokern.hgm.ordering import length_of, order_of, resampled
 from holokern.hgm.path import AnglePath, SegmentPath
 from holokern.hgm.polar_tables import PolarTable
+from holokern.hgm.series import Array as Numbers
 from holokern.hgm.stepper import ORDER, transport
 from holokern.numeric.panels import Array
 
@@ -33,7 +33,7 @@ _EPS = float(np.finfo(float).eps)
 class Run:
     """The vectors H at the vertices of a path, with perturbations: (vertices, rank, columns)."""
 
-    states: Any
+    states: Numbers
     length: float
 
 
@@ -126,7 +126,7 @@ def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: boo
 
 def run_through(
     activation: Activation, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
-) -> Any:
+) -> Numbers:
     """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
 
     Parameters
@@ -182,7 +182,7 @@ def run_through(
 
 def step_experiment(
     activation: Activation, x: Array, step: int, solver: str = "scipy", *, rtol: float = 1e-10
-) -> tuple[Array, Any]:
+) -> tuple[Array, Numbers]:
     """The paper's ``step`` experiment: sort the points, straighten the path by ``step``, and run through it.
 
     Returns

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from holokern.activation import Activation
@@ -63,7 +61,11 @@ def gauss_hermite(
 
 
 def _errors(
-    activation: Activation, points: tuple[Array, Array, Array], fine: Any, coarse: Any, degree: int
+    activation: Activation,
+    points: tuple[Array, Array, Array],
+    fine: tuple[Array, Array],
+    coarse: tuple[Array, Array],
+    degree: int,
 ) -> tuple[Array, Array]:
     """The change from one degree to the next, rounding, and what both degrees may miss at breaks."""
     c1, c2, theta = points

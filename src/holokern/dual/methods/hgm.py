@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
@@ -15,8 +16,12 @@ from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm.collocation import approach
 from holokern.hgm.near_end import NearEnd
 from holokern.hgm.path import AnglePath
+from holokern.hgm.series import Array as Numbers
 from holokern.hgm.stepper import transport
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
+
+if TYPE_CHECKING:
+    from flint import arb
 
 __all__ = ["hgm"]
 
@@ -105,7 +110,7 @@ class _Journey:
     tracks: Tracks
     theta: Array
     start: Start
-    crossed: Any
+    crossed: NDArray[np.bool_]
     result: Result
 
     @classmethod
@@ -116,7 +121,7 @@ class _Journey:
         start = Start.of(activation, tracks.c1, tracks.c2, far=bool(np.any(crossed)))
         return cls(activation, path, tracks, theta, start, crossed, Result.empty(len(theta)))
 
-    def _begin(self, some: Any, detour: bool) -> tuple[AnglePath, Any, Any]:
+    def _begin(self, some: Index, detour: bool) -> tuple[AnglePath, Numbers, Numbers]:
         """Some tracks as a path, their starts and the vectors there."""
         part = AnglePath(self.path.table, self.path.c1[some], self.path.c2[some])
         angle = np.full(len(some), np.pi / 2 + 1j * _HEIGHT if detour else np.pi / 2)
@@ -190,7 +195,7 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
             k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
 
 
-def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[Any, Any] | None:
+def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[arb, arb] | None:
     from flint import arb, ctx, fmpq
 
     from holokern.dual.enclosure.enclose import enclose

@@ -7,16 +7,18 @@ products of moments ∫ u^n σ(u) exp(-u²) du [SakodaTakayama2024, Prop 1].
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.methods.initial import hermite_moments
 from holokern.errors import BadInput
 from holokern.hgm.line import LinePath, LineTable
+from holokern.hgm.series import Array as Numbers
 from holokern.hgm.stepper import transport
 from holokern.numeric.panels import Array
+from holokern.pfaffian import PfaffianSystem
 from holokern.pfaffian.derive import pfaffian
 
 __all__ = ["coordinates_x", "hgm_in_x", "start_in_x"]
@@ -27,7 +29,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=32)
-def system_in_x(activation: Activation) -> tuple[Any, LineTable]:
+def system_in_x(activation: Activation) -> tuple[PfaffianSystem, LineTable]:
     """The Pfaffian system in x with its tables; the most recent ones are kept."""
     system = pfaffian(activation, coordinates="x")
     return system, LineTable.of(system)
@@ -65,7 +67,7 @@ def moments_in_x(activation: Activation, count: int) -> tuple[Array, Array]:
     return values, scale * (powers @ (found.errors[0] * weight))
 
 
-def start_in_x(activation: Activation, x12: Any = 0.0) -> tuple[Any, Array]:
+def start_in_x(activation: Activation, x12: complex = 0.0) -> tuple[Numbers, Array]:
     """The vector of the system in x at (-1, x12, -1), |x12| well below 1, and errors.
 
     Examples
@@ -124,7 +126,7 @@ def hgm_in_x(
     return _normalised(table, (c1, c2, theta), np.array(stretch), value, error)
 
 
-def _near_line(path: LinePath, count: int) -> Any:
+def _near_line(path: LinePath, count: int) -> NDArray[np.bool_]:
     """Whether a zero of the denominator lies close to the way, other than one at its end."""
     tracks = np.arange(count)
     near = np.zeros(count, dtype=bool)
@@ -133,7 +135,7 @@ def _near_line(path: LinePath, count: int) -> Any:
     return near
 
 
-def _scipy(path: LinePath, states: Any, rtol: float, integrator: str) -> tuple[Any, Any, Any]:
+def _scipy(path: LinePath, states: Numbers, rtol: float, integrator: str) -> tuple[Array, Array, Array]:
     from holokern.hgm.scipy_solver import integrate
 
     values = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -109,9 +108,9 @@ def hie(
     return result.arrays(table, c1, c2, theta)
 
 
-def _maker(basis: Any) -> MakeBasis:
+def _maker(basis: str | MakeBasis) -> MakeBasis:
     if callable(basis):
-        return basis  # type: ignore[no-any-return]
+        return basis
     known: dict[str, MakeBasis] = {
         "chebyshev": ChebyshevBasis,
         "monomial": lambda size, low, high: MonomialBasis(size, (low + high) / 2),
@@ -126,7 +125,7 @@ class _Problem:
     """One track: the equation, what is known at its ends, whether it is singular at θ = π/2, and c1c2k̇ there."""
 
     system: NearEnd
-    states: Any
+    states: Array
     known: dict[int, float]
     constraints: list[Constraint]
     singular: bool

@@ -10,15 +10,15 @@ which also starts a transport away from r = 0 [Price1958].
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
+from holokern.hgm.series import Array as Numbers
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array, between
 
@@ -45,7 +45,7 @@ class HermiteMoments:
     values: Array
     errors: Array
 
-    def independent(self, c1: Any, c2: Any, exponents: Any) -> tuple[Array, Array]:
+    def independent(self, c1: Array, c2: Array, exponents: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
         """c1^i c2^j E[∂_u^i ∂_v^j σ(u)σ(v)] at r = 0 for each (i, j), and errors: two arrays (points, exponents)."""
         one, other = np.searchsorted(self.deviations, c1), np.searchsorted(self.deviations, c2)
         i, j = np.array(exponents, dtype=np.intp).T
@@ -54,7 +54,9 @@ class HermiteMoments:
         error = self.errors[one][:, i] * weight[i] * np.abs(right) + np.abs(left) * self.errors[other][:, j] * weight[j]
         return left * right, error + _EPS * np.abs(left * right)
 
-    def correlated(self, c1: Any, c2: Any, exponents: Any, r: NDArray[Any]) -> tuple[NDArray[Any], Array]:
+    def correlated(
+        self, c1: Array, c2: Array, exponents: Sequence[tuple[int, int]], r: Numbers
+    ) -> tuple[Numbers, Array]:
         """The same at correlations r, |r| well below 1, which may be complex."""
         one, other = np.searchsorted(self.deviations, c1), np.searchsorted(self.deviations, c2)
         i, j = np.array(exponents, dtype=np.intp).T

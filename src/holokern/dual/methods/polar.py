@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.degenerate import limits
@@ -14,8 +14,9 @@ from holokern.dual.methods.initial import HermiteMoments, hermite_moments
 from holokern.errors import HolokernError
 from holokern.hgm.path import AnglePath
 from holokern.hgm.polar_tables import PolarTable, polar_table
+from holokern.hgm.series import Array as Numbers
 from holokern.hgm.stepper import Arrival
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
 from holokern.pfaffian.derive import pfaffian
 
 __all__ = ["COLUMNS", "Result", "Start", "Tracks", "cannot_transport", "crosses", "ends_of", "polar_system"]
@@ -43,12 +44,12 @@ def cannot_transport(activation: Activation) -> str | None:
     return None
 
 
-def crosses(path: AnglePath) -> Any:
+def crosses(path: AnglePath) -> NDArray[np.bool_]:
     """Which tracks must pass an apparent singularity, so that they cannot stay on the real line."""
     roots = path.roots
     known = ~np.isnan(roots)
     close = known & (np.abs(roots.imag) < _STRIP) & (roots.real > -_STRIP) & (roots.real < np.pi + _STRIP)
-    return np.any(close, axis=1)
+    return np.asarray(np.any(close, axis=1))
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Start:
         extra = _SERIES_TERMS if far else 4
         return cls(table, hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + extra))
 
-    def states(self, c1: Array, c2: Array, angle: Any, side: Array | float = 1.0) -> Any:
+    def states(self, c1: Array, c2: Array, angle: Numbers, side: Array | float = 1.0) -> Numbers:
         """H at one angle for each pair of deviations, and perturbations as large as its errors.
 
         With ``side`` -1 the angle is the distance from θ = π.
@@ -103,7 +104,7 @@ class Tracks:
     c1: Array
     c2: Array
     side: Array
-    owner: Any
+    owner: Index
 
     @classmethod
     def of(cls, c1: Array, c2: Array, theta: Array) -> Tracks:
@@ -112,7 +113,7 @@ class Tracks:
         different, owner = np.unique(rows, axis=0, return_inverse=True)
         return cls(different[:, 0], different[:, 1], different[:, 2], owner.reshape(-1))
 
-    def some(self, index: Any) -> Tracks:
+    def some(self, index: Index) -> Tracks:
         """Some of the tracks; the points are left out."""
         return Tracks(self.c1[index], self.c2[index], self.side[index], np.zeros(0, dtype=np.intp))
 
@@ -146,7 +147,7 @@ class Result:
         """A result to be filled."""
         return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf))
 
-    def take(self, where: Any, arrival: Arrival, outputs: tuple[int, int]) -> None:
+    def take(self, where: Index, arrival: Arrival, outputs: tuple[int, int]) -> None:
         """Values of an arrival; its perturbations and the tails of its series become errors."""
         first, second = outputs
         columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
@@ -160,14 +161,14 @@ class Result:
             floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * together)
             error[where] = np.nan_to_num(5 * spread + 6 * tail + floor, nan=np.inf)
 
-    def improve(self, where: Any, values: Array, errors: Array) -> None:
+    def improve(self, where: Index, values: Array, errors: Array) -> None:
         """Take new values, (points, 2), where their errors are smaller."""
         better = np.sum(errors, axis=1) < self.k_error[where] + self.slope_error[where]
         at = where[better]
         self.k[at], self.slope[at] = values[better].T
         self.k_error[at], self.slope_error[at] = errors[better].T
 
-    def put(self, where: Any, other: Result, some: Any) -> None:
+    def put(self, where: Index, other: Result, some: Index) -> None:
         """Overwrite the entries ``where`` with ``some`` of another result."""
         self.k[where], self.slope[where] = other.k[some], other.slope[some]
         self.k_error[where], self.slope_error[where] = other.k_error[some], other.slope_error[some]

@@ -7,7 +7,6 @@ segment to a neighbour [SakodaTakayama2024, Sect 5].  The last terms of that ser
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from holokern.dual.methods.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
 from holokern.hgm.ordering import clusters
 from holokern.hgm.path import AnglePath, SegmentPath
+from holokern.hgm.series import Array as Numbers
 from holokern.hgm.stepper import transport
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
 
 __all__ = ["Expansion", "expand", "taylor"]
 
@@ -36,7 +36,7 @@ class Expansion:
     kdot: Array
     k_error: Array
     kdot_error: Array
-    representative: Any
+    representative: Index
 
 
 def taylor(
@@ -128,11 +128,11 @@ def expand(
     return Expansion(k, kdot, k_error, kdot_error, representative)
 
 
-def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Any, Any]:
+def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Numbers, Numbers]:
     """H with perturbations at each representative, kept away from det Σ = 0 and, if ``lifted``, from real θ."""
     table = polar_system(activation)
-    angle: Any = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
-    start: Any = np.full(len(theta), np.pi / 2)
+    angle: Numbers = np.clip(theta, _CLEAR, np.pi - _CLEAR) if table.ends else theta
+    start: Numbers = np.full(len(theta), np.pi / 2)
     if lifted:
         angle, start = angle + 1j * _HEIGHT, start + 1j * _HEIGHT
     states = Start.of(activation, c1, c2, far=lifted).states(c1, c2, start)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +79,7 @@ class Profile:
     label: str
     curvature: Function | None = None
     _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
-    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def panels(self, limit: float) -> Smoothness:
         """Where σ and σ̇ are smooth inside [-limit, limit]."""

@@ -8,23 +8,29 @@ such expectations, so there are no finite differences.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
-from flint import Ordering, fmpq, fmpz_mpoly_ctx
+from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
-from holokern.pfaffian.check.quadrature import HermiteMoments, hermite_moments
+from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite_moments
+
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
+    from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["check_against_numbers", "numeric_vector", "random_points"]
 
 Array = NDArray[np.float64]
 Element = tuple[int, ...]
 Point = tuple[Fraction, Fraction, Fraction]
+#: A matrix of rational functions.
+Table = Sequence[Sequence["RationalFunction"]]
 
 _TOLERANCE = 1e-9
 _NOISE_FACTOR = 100.0
@@ -34,10 +40,10 @@ _SPREAD = 2.5
 
 
 def numeric_vector(
-    activation: Callable[[Any], Any],
-    other: Callable[[Any], Any] | None,
+    activation: Function,
+    other: Function | None,
     basis: Sequence[Element],
-    point: Sequence[Any],
+    point: Sequence[SupportsFloat],
     *,
     coordinates: str = "sigma",
 ) -> tuple[Array, Array]:
@@ -75,10 +81,10 @@ def numeric_vector(
 
 
 def check_against_numbers(
-    system: Any,
-    activation: Callable[[Any], Any],
-    other: Callable[[Any], Any] | None = None,
-    points: Sequence[Sequence[Any]] | int = 2,
+    system: PfaffianSystem,
+    activation: Function,
+    other: Function | None = None,
+    points: Sequence[Sequence[object]] | int = 2,
 ) -> float:
     """Check dF = PF for a system with a monomial basis at a few covariances; return the worst relative residual.
 
@@ -110,7 +116,7 @@ def check_against_numbers(
     return _check_many(system, first, second, iter(given), len(given), may_shrink=False)
 
 
-def random_points(first: Any, second: Any, count: int) -> list[Point]:
+def random_points(first: Function, second: Function, count: int) -> list[Point]:
     """Reproducible random rational covariances, spread so that the breaks of both functions matter.
 
     Examples
@@ -134,7 +140,9 @@ def random_points(first: Any, second: Any, count: int) -> list[Point]:
     return found
 
 
-def _check_many(system: Any, first: Any, second: Any, points: Any, wanted: int, *, may_shrink: bool) -> float:
+def _check_many(
+    system: PfaffianSystem, first: Function, second: Function, points: Iterable[Point], wanted: int, *, may_shrink: bool
+) -> float:
     worst, done = 0.0, 0
     for point in points:
         if done == wanted:
@@ -161,7 +169,7 @@ def _check_many(system: Any, first: Any, second: Any, points: Any, wanted: int, 
     return worst
 
 
-def _check_one(system: Any, first: Any, second: Any, point: Point, matrices: list[Array]) -> float:
+def _check_one(system: PfaffianSystem, first: Function, second: Function, point: Point, matrices: list[Array]) -> float:
     rank = len(system.basis)
     elements = [_term(element, system.coordinates) for element in system.basis]
     rules = _PRICE if system.coordinates == "sigma" else _MOMENT
@@ -290,7 +298,7 @@ def _times(coefficients: Array, axis: int) -> Array:
 
 
 def _moments(
-    first: Any, second: Any, point: Sequence[Any], coordinates: str, degree: int
+    first: Function, second: Function | None, point: Sequence[SupportsFloat], coordinates: str, degree: int
 ) -> tuple[HermiteMoments, float]:
     """Moments at the covariance of ``point``, and the factor from E to the unnormalised integral (1 in Σ)."""
     second = first if second is None else second
@@ -320,7 +328,7 @@ def _to_coordinates(point: Point, coordinates: str) -> Point:
     return -s22 / (2 * det), s12 / (2 * det), -s11 / (2 * det)
 
 
-def _frames(system: Any) -> list[Any]:
+def _frames(system: PfaffianSystem) -> list[Table]:
     """The matrix T when F is T times the vector of the basis, and its derivatives."""
     frame = getattr(system, "frame", None)
     if frame is None:
@@ -329,14 +337,14 @@ def _frames(system: Any) -> list[Any]:
     return [frame, *slopes]
 
 
-def _matrices_at(matrices: Sequence[Any], point: Point) -> list[Array] | None:
+def _matrices_at(matrices: Sequence[Table], point: Point) -> list[Array] | None:
     """The matrices at an exact point, or None on their singular locus; exact until the last division."""
     common = lcm(*(x.denominator for x in point))
     line = fmpz_mpoly_ctx.get(("t",), Ordering.lex)
     (t,) = line.gens()
     images = [int(x * common) * t for x in point]
 
-    def value(polynomial: Any) -> Any:
+    def value(polynomial: fmpz_mpoly) -> fmpq:
         # on the ray through the point the polynomial has one variable t, to be taken at 1/common
         terms = polynomial.compose(*images, ctx=line).to_dict().items()
         return sum((fmpq(c, common ** int(e)) for (e,), c in terms), fmpq(0))
@@ -355,7 +363,7 @@ def _matrices_at(matrices: Sequence[Any], point: Point) -> list[Array] | None:
     return result
 
 
-def _fractions(point: Sequence[Any]) -> Point:
+def _fractions(point: Sequence[object]) -> Point:
     if len(point) != 3:
         raise BadInput(f"expected three coordinates, got {point!r}")
     try:
@@ -365,7 +373,7 @@ def _fractions(point: Sequence[Any]) -> Point:
     return x, y, z
 
 
-def _scales(scale: Any) -> tuple[float, float]:
+def _scales(scale: tuple[SupportsFloat, SupportsFloat] | None) -> tuple[float, float]:
     """The factors κ with σ(u) = τ(κu), where the system belongs to τ."""
     if scale is None:
         return 1.0, 1.0
@@ -376,15 +384,15 @@ def _scales(scale: Any) -> tuple[float, float]:
 class _Unscaled:
     """τ(u) = σ(u/κ)."""
 
-    def __init__(self, function: Any, kappa: float) -> None:
+    def __init__(self, function: Function, kappa: float) -> None:
         self.function, self.kappa = function, kappa
         self.breaks = tuple(float(b) * kappa for b in getattr(function, "breaks", ()))
 
-    def __call__(self, u: Array) -> Any:
+    def __call__(self, u: Array) -> Array:
         return self.function(u / self.kappa)
 
 
-def _unscaled(function: Any, kappa: float) -> Any:
+def _unscaled(function: Function, kappa: float) -> Function:
     return function if kappa == 1.0 else _Unscaled(function, kappa)
 
 

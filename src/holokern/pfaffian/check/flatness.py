@@ -7,16 +7,22 @@ dF = PF has a full set of local solutions exactly when ∂_j P_i + P_i P_j = ∂
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
-from flint import fmpz, nmod_mat
+from flint import fmpz, fmpz_mpoly, nmod_mat
 
 from holokern.errors import BadInput
 
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
+    from holokern.weyl.rational.fractions import RationalFunction
+
 __all__ = ["FlatnessReport", "flatness", "is_flat"]
+
+Table = list[list["RationalFunction"]]
 
 _LOW, _HIGH = 1 << 60, 1 << 61
 # the primes between 2^60 and 2^61 number more than 2^54 (Rosser–Schoenfeld bounds for π(x) give 2.7e16 > 1.8e16)
@@ -46,12 +52,14 @@ class FlatnessReport:
         return self.flat
 
 
-def is_flat(system: Any, *, trials: int = 2) -> bool:
+def is_flat(system: PfaffianSystem, *, trials: int = 2) -> bool:
     """Whether the matrices of ``system`` satisfy the integrability condition; see :func:`flatness`."""
     return flatness(system.matrices, system.variables, trials=trials).flat
 
 
-def flatness(matrices: Iterable[Any], variables: Iterable[str], *, trials: int = 2) -> FlatnessReport:
+def flatness(
+    matrices: Iterable[Sequence[Sequence[RationalFunction]]], variables: Iterable[str], *, trials: int = 2
+) -> FlatnessReport:
     """Test ∂_j P_i + P_i P_j = ∂_i P_j + P_j P_i for all pairs of variables.
 
     Multiplied by its denominators, an entry of the difference is a polynomial over Z of some degree d and height 2^h.
@@ -97,7 +105,7 @@ def flatness(matrices: Iterable[Any], variables: Iterable[str], *, trials: int =
     return FlatnessReport(True, _doubt(tables) ** trials)
 
 
-def _one_trial(tables: list[Any], names: tuple[str, ...], source: random.Random) -> tuple[str, str] | None:
+def _one_trial(tables: list[Table], names: tuple[str, ...], source: random.Random) -> tuple[str, str] | None:
     for _ in range(_TRIES):
         prime = _random_prime(source)
         point = [source.randrange(prime) for _ in names]
@@ -117,7 +125,7 @@ def _one_trial(tables: list[Any], names: tuple[str, ...], source: random.Random)
 class _Jet:
     """The matrix P_i and its derivatives in the other variables at a point modulo a prime."""
 
-    def __init__(self, table: list[list[Any]], index: int, point: list[int], prime: int) -> None:
+    def __init__(self, table: Table, index: int, point: list[int], prime: int) -> None:
         others = [j for j in range(len(point)) if j != index]
         rank = len(table)
         values: list[int] = []
@@ -139,7 +147,7 @@ class _Jet:
         self.derivatives = {j: nmod_mat(rank, rank, slope, prime) for j, slope in slopes.items()}
 
 
-def _jet(polynomial: Any, others: list[int], point: list[int], prime: int) -> list[int]:
+def _jet(polynomial: fmpz_mpoly, others: list[int], point: list[int], prime: int) -> list[int]:
     """The value and the partial derivatives of an integer polynomial modulo ``prime``."""
     if polynomial.is_constant():
         return [0 if polynomial.is_zero() else int(polynomial.leading_coefficient()) % prime, *(0 for _ in others)]
@@ -153,7 +161,7 @@ def _random_prime(source: random.Random) -> int:
             return candidate
 
 
-def _doubt(tables: list[Any]) -> float:
+def _doubt(tables: list[Table]) -> float:
     """Bound the probability that one trial overlooks a non-zero difference.
 
     The square of the product of all different denominators clears an entry of the difference.  So the cleared entry
@@ -173,11 +181,11 @@ def _doubt(tables: list[Any]) -> float:
     return min(1.0, 2 * (degree + height / 60) / _PRIMES)
 
 
-def _degree(polynomial: Any) -> int:
+def _degree(polynomial: fmpz_mpoly) -> int:
     return max(int(polynomial.total_degree()), 0)
 
 
-def _height(polynomial: Any) -> int:
+def _height(polynomial: fmpz_mpoly) -> int:
     """Bits of the sum of the absolute coefficients, at most."""
     if polynomial.is_zero():
         return 0

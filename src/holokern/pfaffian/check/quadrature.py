@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermevander
@@ -21,7 +21,9 @@ from holokern.errors import BadInput, PrecisionLost
 __all__ = ["HermiteMoments", "hermite_moments"]
 
 Array = NDArray[np.float64]
-Function = Callable[[Array], Any]
+#: Where a function is not smooth: anything that ``float`` takes.
+Break = SupportsFloat
+Function = Callable[[Array], Array]
 
 _NODES = (14, 20)
 _REACH = 40.0
@@ -60,8 +62,8 @@ def hermite_moments(
     covariance: Sequence[float],
     degree: int,
     *,
-    breaks: Sequence[Any] = (),
-    other_breaks: Sequence[Any] = (),
+    breaks: Sequence[Break] = (),
+    other_breaks: Sequence[Break] = (),
     tolerance: float = 1e-12,
 ) -> HermiteMoments:
     """Compute all moments with p, q up to ``degree``.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from flint import nmod_mat, nmod_poly
+from flint import fmpz_mpoly, nmod_mat, nmod_poly
 from numpy.typing import NDArray
 
 __all__ = [
@@ -62,7 +62,7 @@ class Line:
         while len(self.rows) < n:
             self.rows.append(self.box(self.point(len(self.rows) + 1)))
 
-    def restrict(self, polynomial: Any) -> Any:
+    def restrict(self, polynomial: fmpz_mpoly) -> nmod_poly:
         """An integer polynomial on the line, as ``nmod_poly`` in t."""
         t = [nmod_poly([b, d], self.prime) for b, d in zip(self.base, self.direction, strict=True)]
         total = nmod_poly([0], self.prime)
@@ -76,12 +76,12 @@ class Line:
 
 
 @lru_cache(maxsize=256)
-def _interpolation(n: int, prime: int) -> Any:
+def _interpolation(n: int, prime: int) -> nmod_mat:
     """The matrix that turns values at 1, …, n into coefficients."""
     return nmod_mat(n, n, [pow(t, e, prime) for t in range(1, n + 1) for e in range(n)], prime).inv()
 
 
-def polynomials_on_line(values: list[list[int]], prime: int) -> list[Any]:
+def polynomials_on_line(values: list[list[int]], prime: int) -> list[nmod_poly]:
     """Interpolate every column of ``values`` (rows at t = 1, 2, …)."""
     n, width = len(values), len(values[0])
     flat = nmod_mat(n, width, [v for row in values for v in row], prime)
@@ -89,7 +89,7 @@ def polynomials_on_line(values: list[list[int]], prime: int) -> list[Any]:
     return [nmod_poly([int(c) for c in row], prime) for row in table]
 
 
-def denominator_on_line(values: list[int], prime: int) -> Any | None:
+def denominator_on_line(values: list[int], prime: int) -> nmod_poly | None:
     """The monic denominator of a function of t from its values at 1, …, n; None if n is too small.
 
     Of all quotients the extended Euclidean algorithm offers, the one of least total degree is taken, and it must leave
@@ -137,7 +137,7 @@ def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, rand
     return [[int(c) for c in column] for column in table.T]
 
 
-def _along(grid: NDArray[np.uint64], axis: int, matrix: Any, prime: int) -> NDArray[np.uint64]:
+def _along(grid: NDArray[np.uint64], axis: int, matrix: nmod_mat, prime: int) -> NDArray[np.uint64]:
     """Multiply every line of the grid in the direction ``axis`` by a matrix modulo a prime."""
     turned = np.moveaxis(grid, axis, 0)
     flat = nmod_mat(turned.shape[0], turned[0].size, turned.ravel().tolist(), prime)
@@ -145,7 +145,7 @@ def _along(grid: NDArray[np.uint64], axis: int, matrix: Any, prime: int) -> NDAr
     return np.moveaxis(product.reshape(turned.shape), 0, axis)
 
 
-def _divided_differences(nodes: Sequence[int], prime: int) -> Any:
+def _divided_differences(nodes: Sequence[int], prime: int) -> nmod_mat:
     """The matrix from values at the nodes to coefficients in Newton's basis Π_{j<i} (x - x_j)."""
     n = len(nodes)
     values = [0] * (n * n)
@@ -157,7 +157,7 @@ def _divided_differences(nodes: Sequence[int], prime: int) -> Any:
     return nmod_mat(n, n, values, prime).inv()
 
 
-def _newton_polynomials(nodes: Sequence[int], prime: int) -> Any:
+def _newton_polynomials(nodes: Sequence[int], prime: int) -> nmod_mat:
     """The matrix from Newton's basis to powers of x."""
     n = len(nodes)
     values = [0] * (n * n)
@@ -184,6 +184,6 @@ def random_point(random: Random, prime: int) -> list[int]:
     return [random.randrange(2, prime) for _ in range(3)]
 
 
-def value_modulo(polynomial: Any, point: Sequence[int], prime: int) -> int:
+def value_modulo(polynomial: fmpz_mpoly, point: Sequence[int], prime: int) -> int:
     """An integer polynomial (``fmpz_mpoly``) at a point modulo a prime."""
     return int(polynomial(*point)) % prime

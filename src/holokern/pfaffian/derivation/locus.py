@@ -9,9 +9,8 @@ the choice of a basis can add to that locus.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from flint import Ordering, fmpz_mpoly_ctx, fmpz_poly
+from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 
 from holokern.pfaffian.derivation.relations import Presentation, integer_terms
 from holokern.weyl import Operator
@@ -20,7 +19,7 @@ from holokern.weyl.rational.fractions import FunctionField
 __all__ = ["expected_locus", "slopes"]
 
 
-def slopes(operators: Iterable[Operator]) -> tuple[tuple[Any, ...], bool]:
+def slopes(operators: Iterable[Operator]) -> tuple[tuple[fmpz_poly, ...], bool]:
     """The irreducible polynomials over Z whose roots are the finite slopes λ, and whether λ = ∞ occurs.
 
     Examples
@@ -41,7 +40,7 @@ def slopes(operators: Iterable[Operator]) -> tuple[tuple[Any, ...], bool]:
     return tuple(factor for factor, _ in common.factor()[1]), infinite
 
 
-def expected_locus(presentation: Presentation, field: FunctionField) -> list[Any]:
+def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmpz_mpoly]:
     """The irreducible polynomials among whose zeros every singularity lies that is not due to the basis.
 
     Examples
@@ -67,7 +66,7 @@ def expected_locus(presentation: Presentation, field: FunctionField) -> list[Any
         for g in second:
             inner = meeting.resultant(_at(g, other), "other")
             found.append(inner.resultant(_at(f, slope), "slope"))
-    factors: list[Any] = []
+    factors: list[fmpz_mpoly] = []
     for polynomial in found:
         narrow = field.ctx.from_dict({exponents[:3]: c for exponents, c in polynomial.to_dict().items()})
         for factor, _ in narrow.factor()[1]:
@@ -77,7 +76,7 @@ def expected_locus(presentation: Presentation, field: FunctionField) -> list[Any
     return factors
 
 
-def _at(polynomial: Any, value: Any) -> Any:
+def _at(polynomial: fmpz_poly, value: fmpz_mpoly) -> fmpz_mpoly:
     """Horner's rule for a polynomial in one variable at an element of a larger ring."""
     total = value * 0
     for c in reversed(polynomial.coeffs()):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Any
 
 from flint import fmpz, nmod_mat
 
@@ -109,11 +108,11 @@ class NormalForms:
         return value
 
 
-def _column(matrix: Any, column: int, prime: int) -> Any:
+def _column(matrix: nmod_mat, column: int, prime: int) -> nmod_mat:
     return nmod_mat(matrix.nrows(), 1, [int(row[column]) for row in matrix.tolist()], prime)
 
 
-def _combine(parts: list[tuple[Triple, Any]], point: Sequence[int], prime: int) -> Any:
+def _combine(parts: list[tuple[Triple, nmod_mat]], point: Sequence[int], prime: int) -> nmod_mat:
     """The matrix Σ_e point^e M_e."""
     total = None
     for exponents, matrix in parts:
@@ -123,6 +122,7 @@ def _combine(parts: list[tuple[Triple, Any]], point: Sequence[int], prime: int) 
                 value = value * pow(x, e, prime) % prime
         scaled = matrix if value == 1 else matrix * value
         total = scaled if total is None else total + scaled
+    assert total is not None, "a square of relations has at least one part"
     return total
 
 
@@ -255,7 +255,7 @@ class _Elimination:
         combination = square.transpose().solve(nmod_mat(rank, len(targets), unit, self.prime)).tolist()
         return [shift for shift, row in zip(independent, combination, strict=True) if any(int(c) for c in row)]
 
-    def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> Any:
+    def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> nmod_mat:
         """The coefficients of some monomials in some relations."""
         width = len(monomials)
         place = {m: i for i, m in enumerate(monomials)}
@@ -294,7 +294,7 @@ def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]
     }
 
 
-def _pivots(reduced: Any, rank: int) -> list[int]:
+def _pivots(reduced: nmod_mat, rank: int) -> list[int]:
     """The pivot columns of a reduced row echelon form."""
     pivots: list[int] = []
     column = 0

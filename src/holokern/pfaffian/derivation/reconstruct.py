@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 from random import Random
-from typing import Any
 
-from flint import fmpz, nmod_poly
+from flint import fmpz, fmpz_mpoly, fmpz_mpoly_ctx, nmod_poly
 
 from holokern.errors import CheckFailed, TooLarge
 from holokern.pfaffian.derivation.interpolate import (
@@ -51,7 +50,7 @@ _MAX_COEFFICIENTS = 8_000_000
 def reconstruct(
     box: Callable[[int], BlackBox],
     field: FunctionField,
-    known: Sequence[Any],
+    known: Sequence[fmpz_mpoly],
     primes: Sequence[int],
     *,
     bits: int = 1,
@@ -107,7 +106,7 @@ def reconstruct(
 class _Shape:
     """What all primes share: irreducible factors, their powers in every denominator, monomials of the numerators."""
 
-    factors: tuple[Any, ...]
+    factors: tuple[fmpz_mpoly, ...]
     denominators: tuple[Exponents, ...]
     monomials: tuple[Exponents, ...]
 
@@ -116,12 +115,12 @@ class _Learner:
     """Finds the :class:`_Shape` of the functions of a black box, modulo the first prime wherever one is enough."""
 
     def __init__(
-        self, box: Callable[[int], BlackBox], primes: Sequence[int], context: Any, random: Random, bits: int
+        self, box: Callable[[int], BlackBox], primes: Sequence[int], context: fmpz_mpoly_ctx, random: Random, bits: int
     ) -> None:
         self.box, self.primes, self.context, self.random, self.bits = box, primes, context, random, bits
-        self.factors: list[Any] = []
+        self.factors: list[fmpz_mpoly] = []
 
-    def shape(self, known: Sequence[Any]) -> _Shape:
+    def shape(self, known: Sequence[fmpz_mpoly]) -> _Shape:
         """Learn along one random line and along the three axes."""
         self.factors = list(known)
         prime = self.primes[0]
@@ -149,7 +148,7 @@ class _Learner:
             raise TooLarge(f"the matrices would have about {len(monomials) * len(fractions)} coefficients; {_ADVICE}")
         return _Shape(tuple(self.factors), denominators, monomials)
 
-    def _fractions_on(self, line: Line) -> list[tuple[Any, Any]]:
+    def _fractions_on(self, line: Line) -> list[tuple[nmod_poly, nmod_poly]]:
         """Reduced numerator and denominator of every function on a line."""
         line.extend(1)
         weights = [self.random.randrange(1, line.prime) for _ in line.rows[0]]
@@ -164,7 +163,7 @@ class _Learner:
                 return [(top // g, bottom // g) for top, g in zip(tops, common, strict=True)]
         raise TooLarge(f"rational functions of degree above {_MAX_SAMPLES // 2} appeared; {_ADVICE}")
 
-    def _numerators(self, line: Line, bottoms: Sequence[Any]) -> list[Any]:
+    def _numerators(self, line: Line, bottoms: Sequence[nmod_poly]) -> list[nmod_poly]:
         """The numerators on a line, whose denominators there are known."""
         for n in _sample_sizes(max(len(line.rows), 4)):
             line.extend(n)
@@ -185,7 +184,7 @@ class _Learner:
                 f"of {self.bits} bits: this would take too long; {_ADVICE}"
             )
 
-    def _apparent(self, k: int, powers: Sequence[int], rest: Any, top_degree: int) -> list[Any]:
+    def _apparent(self, k: int, powers: Sequence[int], rest: nmod_poly, top_degree: int) -> list[fmpz_mpoly]:
         """The irreducible factors of what the known ones leave of the denominator of function ``k``."""
         degree = rest.degree()
         monomials = lower_set([degree] * 3, degree)
@@ -225,7 +224,7 @@ class _Learner:
         prime = self.primes[0]
         line = Line(box, base, [int(i == axis) for i in range(3)], prime)
         on_line = [line.restrict(f) for f in self.factors]
-        products: dict[Exponents, Any] = {}
+        products: dict[Exponents, nmod_poly] = {}
         for powers in denominators:
             if powers not in products:
                 product = nmod_poly([1], prime)
@@ -285,7 +284,7 @@ def _agree(functions: Sequence[RationalFunction], box: BlackBox, prime: int, ran
     return True
 
 
-def _valuations(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any]:
+def _valuations(polynomial: nmod_poly, factors: Sequence[nmod_poly]) -> tuple[list[int], nmod_poly]:
     """How often each factor divides, and what is left."""
     powers = []
     for factor in factors:
@@ -299,5 +298,5 @@ def _valuations(polynomial: Any, factors: Sequence[Any]) -> tuple[list[int], Any
     return powers, polynomial
 
 
-def _positive(polynomial: Any) -> Any:
+def _positive(polynomial: fmpz_mpoly) -> fmpz_mpoly:
     return -polynomial if polynomial.leading_coefficient() < 0 else polynomial

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any
 
 from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
 
@@ -16,6 +15,10 @@ from holokern.weyl.algebra.weyl_algebra import rational
 __all__ = ["LocalExponents", "coefficient_polynomials", "local_exponents", "singular_points"]
 
 INFINITY = "oo"
+
+
+#: A rational point, the roots of an irreducible polynomial, or "oo".
+Place = Fraction | fmpz_poly | str
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,11 @@ class LocalExponents:
         The irreducible factors of higher degree, whose roots are the exponents that are not rational.
     """
 
-    point: Any
+    point: Place
     kind: str
-    polynomial: Any
+    polynomial: fmpz_poly
     exponents: tuple[tuple[Fraction, int], ...]
-    others: tuple[tuple[Any, int], ...]
+    others: tuple[tuple[fmpz_poly, int], ...]
 
     @property
     def integers(self) -> tuple[int, ...]:
@@ -49,7 +52,7 @@ class LocalExponents:
         return tuple(int(root) for root, _ in self.exponents if root.denominator == 1)
 
 
-def coefficient_polynomials(operator: Operator) -> list[Any]:
+def coefficient_polynomials(operator: Operator) -> list[fmpz_poly]:
     """The polynomial coefficients a_0, …, a_n (``fmpz_poly``, coprime) of Σ a_k ∂^k in one variable.
 
     Examples
@@ -62,7 +65,7 @@ def coefficient_polynomials(operator: Operator) -> list[Any]:
         raise BadInput(f"expected an operator in one variable, got {operator!r}")
     if not operator:
         raise BadInput("the operator 0 says nothing about its solutions; give a non-zero operator")
-    columns: list[dict[int, Any]] = [{} for _ in range(operator.order + 1)]
+    columns: list[dict[int, int]] = [{} for _ in range(operator.order + 1)]
     for (degree, order), c in operator.primitive():
         columns[order][degree] = int(c.p)
     polynomials = [fmpz_poly([column.get(k, 0) for k in range(max(column, default=-1) + 1)]) for column in columns]
@@ -72,7 +75,7 @@ def coefficient_polynomials(operator: Operator) -> list[Any]:
     return [a // content for a in polynomials]
 
 
-def singular_points(operator: Operator) -> list[Any]:
+def singular_points(operator: Operator) -> list[Fraction | fmpz_poly]:
     """The irreducible factors of the leading coefficient: linear ones as Fractions, the others as polynomials.
 
     Examples
@@ -82,7 +85,7 @@ def singular_points(operator: Operator) -> list[Any]:
     [Fraction(-1, 1), Fraction(1, 1)]
     """
     _, factors = coefficient_polynomials(operator)[-1].factor()
-    points = [p if p.degree() > 1 else Fraction(-int(p[0]), int(p[1])) for p, _ in factors]
+    points: list[Fraction | fmpz_poly] = [p if p.degree() > 1 else Fraction(-int(p[0]), int(p[1])) for p, _ in factors]
     return sorted(points, key=lambda p: (0, p, "") if isinstance(p, Fraction) else (1, Fraction(0), str(p)))
 
 
@@ -116,14 +119,14 @@ def local_exponents(operator: Operator, point: object) -> LocalExponents:
     return _at_finite(coefficients, place)
 
 
-def _irreducible(polynomial: Any) -> Any:
+def _irreducible(polynomial: fmpz_poly) -> fmpz_poly:
     _, factors = polynomial.factor()
     if len(factors) != 1 or factors[0][1] != 1:
         raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {polynomial}")
     return factors[0][0]
 
 
-def _at_finite(coefficients: list[Any], place: Any) -> LocalExponents:
+def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponents:
     """Keep the terms a_k ∂^k that lower the order of vanishing most."""
     order = len(coefficients) - 1
     valuations = [_valuation(a, place) for a in coefficients]
@@ -131,7 +134,7 @@ def _at_finite(coefficients: list[Any], place: Any) -> LocalExponents:
     drop = max(d for d, v in zip(drops, valuations, strict=True) if v is not None)
     modulus = fmpq_poly(place)
     slope = fmpq_poly(place.derivative())
-    leading: list[Any] = []
+    leading: list[fmpq_poly] = []
     for k, a in enumerate(coefficients):
         valuation = valuations[k]
         if valuation is None or k - valuation != drop:
@@ -144,11 +147,11 @@ def _at_finite(coefficients: list[Any], place: Any) -> LocalExponents:
         leading.append(value)
     polynomial = _indicial(leading, modulus)
     kind = "ordinary" if valuations[order] == 0 else "regular" if drops[order] == drop else "irregular"
-    point = place if place.degree() > 1 else Fraction(-int(place[0]), int(place[1]))
+    point: Place = place if place.degree() > 1 else Fraction(-int(place[0]), int(place[1]))
     return _result(point, kind, polynomial)
 
 
-def _at_infinity(coefficients: list[Any]) -> LocalExponents:
+def _at_infinity(coefficients: list[fmpz_poly]) -> LocalExponents:
     order = len(coefficients) - 1
     rises = [a.degree() - k for k, a in enumerate(coefficients) if a]
     rise = max(rises)
@@ -160,7 +163,7 @@ def _at_infinity(coefficients: list[Any]) -> LocalExponents:
     return _result(INFINITY, kind, (total(fmpq_poly([0, -1]))).numer())
 
 
-def _valuation(polynomial: Any, place: Any) -> int | None:
+def _valuation(polynomial: fmpz_poly, place: fmpz_poly) -> int | None:
     """How often ``place`` divides; None for 0."""
     if not polynomial:
         return None
@@ -171,7 +174,7 @@ def _valuation(polynomial: Any, place: Any) -> int | None:
     return count
 
 
-def _falling(k: int) -> Any:
+def _falling(k: int) -> fmpq_poly:
     """The falling factorial s (s-1) … (s-k+1)."""
     result = fmpq_poly([1])
     for i in range(k):
@@ -179,7 +182,7 @@ def _falling(k: int) -> Any:
     return result
 
 
-def _indicial(leading: list[Any], modulus: Any) -> Any:
+def _indicial(leading: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
     """Σ c_k s(s-1)…(s-k+1) with c_k in Q[α], made monic; its norm when a coefficient stays irrational."""
     top = max(k for k, c in enumerate(leading) if c)
     _, inverse, _ = leading[top].xgcd(modulus)
@@ -190,7 +193,7 @@ def _indicial(leading: list[Any], modulus: Any) -> Any:
     return _norm(monic, modulus)
 
 
-def _norm(coefficients: list[Any], modulus: Any) -> Any:
+def _norm(coefficients: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
     """The resultant in α of the minimal polynomial and Σ c_k(α) s(s-1)…(s-k+1)."""
     ctx = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex)
     common = lcm(*(int(c.denom()) for c in coefficients))
@@ -208,7 +211,7 @@ def _norm(coefficients: list[Any], modulus: Any) -> Any:
     return fmpz_poly([norm.get((0, j), 0) for j in range(max(j for _, j in norm) + 1)])
 
 
-def _result(point: Any, kind: str, polynomial: Any) -> LocalExponents:
+def _result(point: Place, kind: str, polynomial: fmpz_poly) -> LocalExponents:
     _, factors = polynomial.factor()
     polynomial = polynomial // polynomial.content()
     roots = sorted((Fraction(-int(p[0]), int(p[1])), m) for p, m in factors if p.degree() == 1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from flint import fmpz_mat, fmpz_poly
+from flint import fmpz_mat, fmpz_mpoly, fmpz_poly
 
 from holokern.errors import TooLarge
 from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents
 from holokern.weyl import Operator
-from holokern.weyl.rational.fractions import RationalFunction, function_field
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 __all__ = ["rational_solutions"]
 
@@ -65,7 +63,7 @@ def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
     )
 
 
-def _denominator(operator: Operator, leading: Any) -> Any | None:
+def _denominator(operator: Operator, leading: fmpz_poly) -> fmpz_poly | None:
     """A common denominator of all rational solutions, or None when there can be none."""
     _, factors = leading.factor()
     result = fmpz_poly([1])
@@ -77,7 +75,7 @@ def _denominator(operator: Operator, leading: Any) -> Any | None:
     return result
 
 
-def _numerators(coefficients: list[Any], denominator: Any, degree: int) -> list[Any]:
+def _numerators(coefficients: list[fmpz_poly], denominator: fmpz_poly, degree: int) -> list[fmpz_poly]:
     """The polynomials N of bounded degree with L(N / denominator) = 0."""
     columns = [_image(coefficients, fmpz_poly([0] * k + [1]), denominator) for k in range(degree + 1)]
     height = max(column.degree() for column in columns) + 1
@@ -90,7 +88,7 @@ def _numerators(coefficients: list[Any], denominator: Any, degree: int) -> list[
     return [row // (row.content() if row[row.degree()] > 0 else -row.content()) for row in rows]
 
 
-def _image(coefficients: list[Any], numerator: Any, denominator: Any) -> Any:
+def _image(coefficients: list[fmpz_poly], numerator: fmpz_poly, denominator: fmpz_poly) -> fmpz_poly:
     """L(numerator / denominator) times denominator^(order + 1)."""
     order = len(coefficients) - 1
     slope = denominator.derivative()
@@ -101,5 +99,6 @@ def _image(coefficients: list[Any], numerator: Any, denominator: Any) -> Any:
     return total
 
 
-def _lift(field: Any, polynomial: Any) -> Any:
-    return field.ctx.from_dict({(k,): int(c) for k, c in enumerate(polynomial.coeffs()) if c})
+def _lift(field: FunctionField, polynomial: fmpz_poly) -> fmpz_mpoly:
+    lifted: fmpz_mpoly = field.ctx.from_dict({(k,): int(c) for k, c in enumerate(polynomial.coeffs()) if c})
+    return lifted

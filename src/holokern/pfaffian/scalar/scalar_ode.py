@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, SingularPath, UnknownName
 from holokern.syntax import names_in, parse
 from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
 
 __all__ = ["CurveSystem", "restrict", "scalar_ode"]
 
@@ -36,7 +39,7 @@ class CurveSystem:
     curve: tuple[RationalFunction, ...]
     matrix: tuple[tuple[RationalFunction, ...], ...]
     variables: tuple[str, ...]
-    basis: tuple[Any, ...]
+    basis: tuple[tuple[int, ...], ...]
 
     @property
     def rank(self) -> int:
@@ -48,12 +51,14 @@ class CurveSystem:
         """The field Q(t)."""
         return function_field(self.parameter)
 
-    def scalar_ode(self, component: int | Sequence[Any] = 0) -> Operator:
+    def scalar_ode(self, component: int | Sequence[object] = 0) -> Operator:
         """The ODE of least order of one component; see :func:`scalar_ode`."""
         return scalar_ode(self, component)
 
 
-def restrict(system: Any, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:
+def restrict(
+    system: PfaffianSystem, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None
+) -> CurveSystem:
     """Restrict a Pfaffian system to a rational curve.
 
     Parameters
@@ -92,7 +97,7 @@ def restrict(system: Any, curve: Mapping[str, object] | Sequence[object], parame
     )
 
 
-def scalar_ode(system: CurveSystem, component: int | Sequence[Any] = 0) -> Operator:
+def scalar_ode(system: CurveSystem, component: int | Sequence[object] = 0) -> Operator:
     """The ODE of least order that a component y of F satisfies for every solution F.
 
     With y⁽ᵏ⁾ = L_k F, L_0 the unit vector and L_{k+1} = L_k' + L_k M, the first linear dependence of L_0, L_1, … over
@@ -138,7 +143,9 @@ def scalar_ode(system: CurveSystem, component: int | Sequence[Any] = 0) -> Opera
         row = [entry.derivative(system.parameter) + _dot(row, system.matrix, j, field) for j, entry in enumerate(row)]
 
 
-def _dot(row: Row, matrix: tuple[tuple[RationalFunction, ...], ...], column: int, field: FunctionField) -> Any:
+def _dot(
+    row: Row, matrix: tuple[tuple[RationalFunction, ...], ...], column: int, field: FunctionField
+) -> RationalFunction:
     total = field.zero
     for entry, line in zip(row, matrix, strict=True):
         if entry and line[column]:
@@ -146,7 +153,7 @@ def _dot(row: Row, matrix: tuple[tuple[RationalFunction, ...], ...], column: int
     return total
 
 
-def _start(field: FunctionField, rank: int, component: int | Sequence[Any]) -> Row:
+def _start(field: FunctionField, rank: int, component: int | Sequence[object]) -> Row:
     if isinstance(component, int):
         if not 0 <= component < rank:
             raise BadInput(f"expected a component between 0 and {rank - 1}, got {component}")
