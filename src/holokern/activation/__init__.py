@@ -2,5 +2,6 @@
 
 from holokern.activation.factory import activation, activations
 from holokern.activation.function import Activation
+from holokern.activation.values.constants import ExactReal, Opaque, exact
 
-__all__ = ["Activation", "activation", "activations"]
+__all__ = ["Activation", "ExactReal", "Opaque", "activation", "activations", "exact"]

@@ -1,1 +1,70 @@
-"""Carrying the vector F of a Pfaffian system along paths."""
+"""The holonomic gradient method: values of the vector F of a Pfaffian system carried along paths.
+
+A *path* says where the system is to be solved: :class:`AnglePath` and :class:`SegmentPath` in the deviations and the
+angle, :class:`LinePath` in the coordinates of the system, or any object with the methods of :class:`Path`.
+:func:`transport` carries F along it in floats by Taylor steps, :func:`transport_balls` in balls that are proved to
+contain it, :func:`approach` by collocation up to a singular end, :func:`fit_system` by least squares, and
+:func:`integrate` by SciPy's solvers.  :func:`orthant` is a ready use: orthant probabilities of normal vectors.
+"""
+
+from holokern.hgm.balls import BallRow, BallSystem, transport_balls
+from holokern.hgm.collocation import approach
+from holokern.hgm.half_angle import HalfAngleTable
+from holokern.hgm.least_squares import (
+    Basis,
+    ChebyshevBasis,
+    Constraint,
+    Fit,
+    FunctionBasis,
+    MonomialBasis,
+    fit_operator,
+    fit_system,
+    gauss_nodes,
+)
+from holokern.hgm.line import LinePath, LineTable
+from holokern.hgm.near_end import NearEnd
+from holokern.hgm.ordering import clusters, length_of, order_of, resampled
+from holokern.hgm.orthant import OrthantProbability, orthant
+from holokern.hgm.path import AnglePath, Path, SegmentPath, SeriesEquation
+from holokern.hgm.polar_tables import PolarTable, polar_table
+from holokern.hgm.scipy_solver import integrate, solve_along
+from holokern.hgm.series import Array as Numbers
+from holokern.hgm.stepper import TAYLOR_TERMS, Arrival, transport
+
+__all__ = [
+    "TAYLOR_TERMS",
+    "AnglePath",
+    "Arrival",
+    "BallRow",
+    "BallSystem",
+    "Basis",
+    "ChebyshevBasis",
+    "Constraint",
+    "Fit",
+    "FunctionBasis",
+    "HalfAngleTable",
+    "LinePath",
+    "LineTable",
+    "MonomialBasis",
+    "NearEnd",
+    "Numbers",
+    "OrthantProbability",
+    "Path",
+    "PolarTable",
+    "SegmentPath",
+    "SeriesEquation",
+    "approach",
+    "clusters",
+    "fit_operator",
+    "fit_system",
+    "gauss_nodes",
+    "integrate",
+    "length_of",
+    "order_of",
+    "orthant",
+    "polar_table",
+    "resampled",
+    "solve_along",
+    "transport",
+    "transport_balls",
+]

@@ -15,8 +15,7 @@ from flint import fmpz_mpoly
 
 from holokern.hgm.path import SeriesEquation, batch_roots
 from holokern.hgm.series import Array, multiply_series, power_table
-from holokern.pfaffian import PfaffianSystem
-from holokern.pfaffian.evaluation import split_off
+from holokern.pfaffian import PfaffianSystem, split_off
 
 __all__ = ["LinePath", "LineTable"]
 

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.hgm.series import Array
-from holokern.pfaffian import PfaffianSystem
-from holokern.pfaffian.evaluation import split_off
-from holokern.weyl.rational.fractions import RationalFunction
+from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
 
 __all__ = ["PolarTable", "Polynomial", "Terms", "polar_table"]
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from holokern.hgm.path import Path, SeriesEquation
 from holokern.hgm.series import Array
 
-__all__ = ["Arrival", "taylor_coefficients", "transport"]
+__all__ = ["TAYLOR_TERMS", "Arrival", "taylor_coefficients", "transport"]
 
 
-ORDER = 40
+TAYLOR_TERMS = 40
 """Terms of a series; more of them make longer steps, and rounding then decides."""
 
 MOST_STEPS = 60
@@ -150,7 +150,7 @@ def transport(
     track: NDArray[np.intp],
     target: Array,
     *,
-    order: int = ORDER,
+    order: int = TAYLOR_TERMS,
     detour: bool = False,
     most: int = MOST_STEPS,
     every_entry: bool = False,

@@ -1,9 +1,22 @@
 """The paper's experiments, with the paper's own numbers as data."""
 
 from holokern.paper.chart import Chart, Series
-from holokern.paper.experiments import EXPERIMENTS, run_experiments
+from holokern.paper.experiments import EXPERIMENTS, check_names, machine, run_experiments
 from holokern.paper.findings import Findings
 from holokern.paper.problem import Problem
-from holokern.paper.table import Table
+from holokern.paper.table import Cell, Json, Table, format_cell
 
-__all__ = ["EXPERIMENTS", "Chart", "Findings", "Problem", "Series", "Table", "run_experiments"]
+__all__ = [
+    "EXPERIMENTS",
+    "Cell",
+    "Chart",
+    "Findings",
+    "Json",
+    "Problem",
+    "Series",
+    "Table",
+    "check_names",
+    "format_cell",
+    "machine",
+    "run_experiments",
+]

@@ -7,8 +7,7 @@ import math
 from flint import arb, ctx, fmpq
 
 from holokern.activation import activation
-from holokern.dual.hermite.method import hermite_coefficients
-from holokern.dual.hermite.recurrence import hermite_recurrence
+from holokern.dual import hermite_coefficients, hermite_recurrence
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings
 from holokern.paper.numbers import HERMITE

@@ -12,15 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holokern.hgm.least_squares import (
-    Basis,
-    ChebyshevBasis,
-    Constraint,
-    MonomialBasis,
-    fit_operator,
-    fit_system,
-    gauss_nodes,
-)
+from holokern.hgm import Basis, ChebyshevBasis, Constraint, MonomialBasis, fit_operator, fit_system, gauss_nodes
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings
 from holokern.paper.problem import Array, Problem

@@ -133,7 +133,7 @@ def _kernel(sigma: Activation, problem: Problem, method: str, used: set[str], op
 
 def learn(label: str, problem: Problem) -> Learned:
     """All methods that apply to one of the paper's activations."""
-    from holokern.dual.registry import method_named
+    from holokern.dual import method_named
 
     sigma = activation(ACTIVATIONS[label])
     found = {}

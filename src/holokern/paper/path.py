@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.activation import activation
-from holokern.dual import dual
-from holokern.dual.methods.all_at_once import run_through
-from holokern.hgm.ordering import clusters, length_of, order_of, resampled
+from holokern.dual import dual, run_through
+from holokern.hgm import clusters, length_of, order_of, resampled
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings
 from holokern.paper.numbers import PATH, PATH_SCIPY

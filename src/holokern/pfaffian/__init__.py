@@ -2,14 +2,19 @@
 
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
+from holokern.pfaffian.evaluation import split_off
 from holokern.pfaffian.scalar.exponents import local_exponents, singular_points
 from holokern.pfaffian.scalar.rational_solutions import rational_solutions
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
+from holokern.pfaffian.typeset import latex_polynomial
+from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = [
     "CurveSystem",
     "PfaffianSystem",
+    "RationalFunction",
+    "latex_polynomial",
     "local_exponents",
     "pfaffian",
     "pfaffian_by_restriction",
@@ -17,4 +22,5 @@ __all__ = [
     "restrict",
     "scalar_ode",
     "singular_points",
+    "split_off",
 ]

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holokern.activation.values.constants import ExactReal, Opaque, exact
+from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import write_atomically
 from holokern.pfaffian.gauge import Matrix

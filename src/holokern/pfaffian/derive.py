@@ -17,8 +17,7 @@ from holokern.weyl import Operator
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from holokern.activation import Activation
-    from holokern.activation.values.constants import ExactReal
+    from holokern.activation import Activation, ExactReal
 
 __all__ = ["pfaffian"]
 

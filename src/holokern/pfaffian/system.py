@@ -21,7 +21,7 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
-    from holokern.activation.values.constants import ExactReal
+    from holokern.activation import ExactReal
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
 
 __all__ = ["PfaffianSystem"]

@@ -16,8 +16,7 @@ from holokern.activation import activation as as_activation
 from holokern.dual import dual
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
-from holokern.paper.experiments import machine
-from holokern.paper.table import Json, Table
+from holokern.paper import Json, Table, machine
 from holokern.report.algebra_section import algebra_section, closed_form_section, formula, refusal
 from holokern.report.edge import EdgePart, edge_of_chaos
 from holokern.report.method_times import method_times

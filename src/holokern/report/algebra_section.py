@@ -6,8 +6,7 @@ from html import escape
 
 from holokern.activation import Activation
 from holokern.errors import HolokernError, Unsupported
-from holokern.pfaffian import PfaffianSystem, pfaffian
-from holokern.pfaffian.typeset import latex_polynomial
+from holokern.pfaffian import PfaffianSystem, latex_polynomial, pfaffian
 from holokern.report.mathml import mathml
 
 __all__ = ["algebra_section", "closed_form_section", "formula", "refusal"]

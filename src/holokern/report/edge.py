@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.numeric.panels import Array
-from holokern.paper.table import Json
+from holokern.paper import Json
 from holokern.report.value_tables import Sigma
 
 __all__ = ["EdgePart", "edge_of_chaos"]

@@ -11,7 +11,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from holokern.paper.chart import Chart, Series
+from holokern.paper import Chart, Series
 
 if TYPE_CHECKING:
     from typing import IO

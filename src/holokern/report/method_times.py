@@ -20,7 +20,7 @@ from holokern.activation import Activation
 from holokern.dual import dual
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
-from holokern.paper.table import Cell, Table
+from holokern.paper import Cell, Table
 from holokern.progress import report
 
 __all__ = ["method_times"]

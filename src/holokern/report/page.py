@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from holokern.paper.table import Table, format_cell
+from holokern.paper import Table, format_cell
 
 __all__ = ["html_figures", "html_page", "html_section", "html_table", "page_frame"]
 

@@ -7,9 +7,7 @@ import math
 import shutil
 from pathlib import Path
 
-from holokern.paper.findings import Findings
-from holokern.paper.problem import Problem
-from holokern.paper.table import Json
+from holokern.paper import Findings, Json, Problem
 from holokern.progress import report
 from holokern.report.figures import chart_png, chart_svg, inline_svg
 from holokern.report.page import html_page, html_section

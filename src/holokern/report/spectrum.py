@@ -33,7 +33,7 @@ _WIDTH = 0.2
 _NEGLIGIBLE = 1e-18
 
 
-def spectrum(activation: Activation, c: float = 1.0) -> Array:
+def spectrum(activation: object, c: float = 1.0) -> Array:
     """The coefficients γ_n(c) for n < 2048.
 
     Examples

@@ -21,7 +21,7 @@ from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.panels import Array
-from holokern.paper.table import Json
+from holokern.paper import Json
 from holokern.progress import report
 from holokern.report.spectrum import series_values, spectrum
 

@@ -37,8 +37,7 @@ from holokern.errors import (
     UnknownName,
     Unsupported,
 )
-from holokern.hgm.balls import transport_balls
-from holokern.hgm.half_angle import HalfAngleTable
+from holokern.hgm import HalfAngleTable, transport_balls
 from holokern.pfaffian import pfaffian
 
 __all__ = ["Enclosure", "enclose"]

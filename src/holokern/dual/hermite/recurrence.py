@@ -15,8 +15,8 @@ from functools import lru_cache
 from flint import arb, fmpq, fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.weyl_algebra import rational, weyl_algebra
+from holokern.weyl import Operator, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import rational
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 __all__ = ["Recurrence", "hermite_recurrence"]

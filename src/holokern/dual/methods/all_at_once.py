@@ -14,11 +14,17 @@ from holokern.activation import Activation
 from holokern.dual.methods.polar import COLUMNS, Result, Start, crosses, polar_system
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, PrecisionLost, UnknownName
-from holokern.hgm.ordering import length_of, order_of, resampled
-from holokern.hgm.path import AnglePath, SegmentPath
-from holokern.hgm.polar_tables import PolarTable
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import ORDER, transport
+from holokern.hgm import (
+    TAYLOR_TERMS,
+    AnglePath,
+    Numbers,
+    PolarTable,
+    SegmentPath,
+    length_of,
+    order_of,
+    resampled,
+    transport,
+)
 from holokern.numeric.panels import Array
 
 __all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
@@ -70,7 +76,7 @@ def all_at_once(
     path = AnglePath(table, c1[tour], c2[tour])
     results = []
     # rounding errors on a long path show when other steps are taken
-    for terms in (ORDER, ORDER - 6):
+    for terms in (TAYLOR_TERMS, TAYLOR_TERMS - 6):
         run = _run(activation, table, vertices, lifted, terms)
         arrival = transport(path, begin, run.states[1:], np.arange(len(tour)), theta[tour], detour=lifted)
         results.append(Result.empty(len(theta)))
@@ -151,8 +157,7 @@ def run_through(
     [0.25, 0.247184162916]
     """
     from holokern.dual.methods.hgm_x import start_in_x, system_in_x
-    from holokern.hgm.line import LinePath
-    from holokern.hgm.scipy_solver import integrate
+    from holokern.hgm import LinePath, integrate
 
     if solver not in ("taylor", "scipy"):
         raise UnknownName(f"unknown solver {solver!r}; choose 'taylor' or 'scipy'")

@@ -13,11 +13,7 @@ from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
-from holokern.hgm.collocation import approach
-from holokern.hgm.near_end import NearEnd
-from holokern.hgm.path import AnglePath
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import transport
+from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
 from holokern.numeric.panels import Array, Index
 
 if TYPE_CHECKING:
@@ -211,7 +207,7 @@ def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tup
 
 def _by_scipy(activation: Activation, c1: Array, c2: Array, theta: Array, *, rtol: float, integrator: str) -> Arrays:
     """One run of solve_ivp for every point."""
-    from holokern.hgm.scipy_solver import solve_along
+    from holokern.hgm import solve_along
 
     table = polar_system(activation)
     path = AnglePath(table, c1, c2)

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual.methods.initial import hermite_moments
 from holokern.errors import BadInput
-from holokern.hgm.line import LinePath, LineTable
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import transport
+from holokern.hgm import LinePath, LineTable, Numbers, transport
 from holokern.numeric.panels import Array
-from holokern.pfaffian import PfaffianSystem
-from holokern.pfaffian.derive import pfaffian
+from holokern.pfaffian import PfaffianSystem, pfaffian
 
 __all__ = ["coordinates_x", "hgm_in_x", "start_in_x"]
 
@@ -136,7 +133,7 @@ def _near_line(path: LinePath, count: int) -> NDArray[np.bool_]:
 
 
 def _scipy(path: LinePath, states: Numbers, rtol: float, integrator: str) -> tuple[Array, Array, Array]:
-    from holokern.hgm.scipy_solver import integrate
+    from holokern.hgm import integrate
 
     values = []
     for track in range(len(states)):

@@ -15,17 +15,17 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
 from holokern.errors import BadInput, UnknownName
-from holokern.hgm.collocation import approach
-from holokern.hgm.least_squares import (
+from holokern.hgm import (
     Basis,
     ChebyshevBasis,
     Constraint,
     Fit,
     MonomialBasis,
+    NearEnd,
+    approach,
     fit_system,
     gauss_nodes,
 )
-from holokern.hgm.near_end import NearEnd
 from holokern.numeric.panels import Array
 
 __all__ = ["hie"]

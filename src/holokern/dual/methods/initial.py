@@ -18,7 +18,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
-from holokern.hgm.series import Array as Numbers
+from holokern.hgm import Numbers
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array, between
 

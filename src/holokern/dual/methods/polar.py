@@ -12,12 +12,9 @@ from holokern.activation import Activation
 from holokern.dual.degenerate import limits
 from holokern.dual.methods.initial import HermiteMoments, hermite_moments
 from holokern.errors import HolokernError
-from holokern.hgm.path import AnglePath
-from holokern.hgm.polar_tables import PolarTable, polar_table
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import Arrival
+from holokern.hgm import AnglePath, Arrival, Numbers, PolarTable, polar_table
 from holokern.numeric.panels import Array, Index
-from holokern.pfaffian.derive import pfaffian
+from holokern.pfaffian import pfaffian
 
 __all__ = ["COLUMNS", "Result", "Start", "Tracks", "cannot_transport", "crosses", "ends_of", "polar_system"]
 

@@ -14,10 +14,7 @@ from holokern.activation import Activation
 from holokern.dual.methods.hgm import hgm
 from holokern.dual.methods.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
-from holokern.hgm.ordering import clusters
-from holokern.hgm.path import AnglePath, SegmentPath
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import transport
+from holokern.hgm import AnglePath, Numbers, SegmentPath, clusters, transport
 from holokern.numeric.panels import Array, Index
 
 __all__ = ["Expansion", "expand", "taylor"]

@@ -10,8 +10,7 @@ from __future__ import annotations
 from holokern.pfaffian.coordinates import COORDINATES, read_basis
 from holokern.pfaffian.derivation.by_stein import read_operators
 from holokern.pfaffian.system import PfaffianSystem
-from holokern.weyl import koyama_takemura_ideal_of_product
-from holokern.weyl.rational.ideal import rational_extension
+from holokern.weyl import koyama_takemura_ideal_of_product, rational_extension
 
 __all__ = ["pfaffian_by_restriction"]
 

@@ -14,8 +14,7 @@ from holokern.pfaffian.derivation.relations import Pair, Presentation, integer_t
 from holokern.pfaffian.gauge import Matrix
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
-from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.modules.fourier import inverse_fourier_transform
+from holokern.weyl import Operator, inverse_fourier_transform, weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.univariate.bernstein import bernstein_basis
 
