@@ -5,7 +5,10 @@ from __future__ import annotations
 import pickle
 from fractions import Fraction
 
+import numpy as np
 import pytest
+import sympy
+from flint import fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +65,40 @@ def test_evaluation_agrees_with_the_parts(f: RationalFunction, a: Fraction, b: F
     bottom = K(f.denominator).evaluate(point)
     assume(bottom != 0)
     assert f.evaluate(point) * bottom == K(f.numerator).evaluate(point)
+
+
+@settings(deadline=None, max_examples=40)
+@given(functions())
+def test_sympy_and_back(f: RationalFunction) -> None:
+    expression = f.to_sympy()
+    assert K(expression) == f
+    assert K(sympy.expand(expression)) == f
+    assert sympy.cancel(sympy.diff(expression, "x") - f.derivative("x").to_sympy()) == 0
+
+
+def test_sympy_expressions_that_are_read_and_refused() -> None:
+    a, b = sympy.symbols("x y", positive=True)
+    assert K((a + b) ** 2 / (a - b) ** 3 - sympy.Rational(1, 3)) == (x + y) ** 2 / (x - y) ** 3 - K("1/3")
+    assert K(sympy.S.Half) == K("1/2")
+    assert 2 * a + sympy.sympify(x / y) == 2 * a + sympy.Symbol("x") / sympy.Symbol("y")
+    for bad in (a**b, sympy.sqrt(a), sympy.sin(a), a + 0.5, sympy.Symbol("z"), sympy.pi, a < b, sympy.oo, sympy.nan):
+        with pytest.raises(BadInput):
+            K(bad)
+    with pytest.raises(BadInput, match="division by zero"):
+        K(sympy.Pow(sympy.Add(a, -a, evaluate=False), -1, evaluate=False))
+
+
+def test_a_function_is_called() -> None:
+    f = (x + 1) / y
+    assert f(1, 4) == f(x=1, y=4) == f(1, y=4) == Fraction(1, 2)
+    assert isinstance(f(1, 4), Fraction)
+    assert f(0.5, 2.0) == 0.75
+    assert f(fmpq(1, 2), fmpq(1, 3)) == fmpq(9, 2)
+    assert np.array_equal(f(np.array([1.0, 3.0]), 2.0), [1.0, 2.0])
+    assert f(y, x) == (y + 1) / x
+    for point, values in (((1,), {}), ((1, 2, 3), {}), ((1, 2), {"x": 1}), ((), {"x": 1}), ((1,), {"y": 1, "z": 1})):
+        with pytest.raises(BadInput, match="x, y"):
+            f(*point, **values)
 
 
 def test_reduced_form() -> None:

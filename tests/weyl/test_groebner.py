@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
+from math import prod
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holokern.errors import BadInput
+from holokern.errors import BadInput, CheckFailed
 from holokern.weyl import Operator, WeylAlgebra, weyl_algebra
 from holokern.weyl.algebra.orders import elimination, grevlex, lex, order_filtration, weight_order
+from holokern.weyl.algebra.packing import Packing
+from holokern.weyl.groebner import basis as basis_module
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.certificate import membership_certificate
 from holokern.weyl.groebner.checker import check_groebner_basis
+from holokern.weyl.groebner.exact import check_s_pairs, exact_basis
+from holokern.weyl.groebner.f4 import F4Run, UnluckyPrime
+from holokern.weyl.groebner.modular import random_primes
 
 D = weyl_algebra("x y")
 D3 = weyl_algebra("x y z")
@@ -134,6 +143,99 @@ def test_coefficients_that_one_prime_cannot_hold() -> None:
     basis = groebner_basis(generators, grevlex(D))
     check_groebner_basis(basis, generators, grevlex(D))
     assert max(abs(c.p).bit_length() for g in basis for c in g.terms.values()) > 50
+
+
+MERSENNE = 2**31 - 1
+# what the run, its replays and the check would use next; the tests put them in front of the random ones
+IN_USE = (2147483629, 1500000001, 2147483587, 1073741827)
+
+
+def with_primes(*first: int) -> Any:
+    """The same computation, but beginning with known primes."""
+    return patch.object(basis_module, "random_primes", lambda: chain(first, random_primes()))
+
+
+def test_primes_that_divide_an_s_polynomial_are_survived() -> None:
+    """The cases of the report: the S-polynomial is divisible by 2³¹ - 1, which once was always the first prime."""
+    D1 = weyl_algebra("x")
+    lost = [D1("x*dx - 2147483648"), D1("dx^2")]
+    twins = [D1("x*dx - 5"), D1("x*dx - 2147483652")]
+    for first in ((), (MERSENNE,), (2147483629, MERSENNE)):
+        for certified in (False, True):
+            with with_primes(*first):
+                assert groebner_basis(lost, grevlex(D1), certified=certified) == [D1.one]
+                assert groebner_basis(twins, grevlex(D1), certified=certified) == [D1.one]
+    ideal = D1.ideal("x*dx - 2147483648", "dx^2")
+    assert ideal.groebner() == (D1.one,)
+    assert ideal.rank() == 0
+
+
+def test_numbers_divisible_by_several_primes_in_use() -> None:
+    D1 = weyl_algebra("x")
+    number = prod(IN_USE)
+    with with_primes(*IN_USE):
+        assert groebner_basis([D1(f"x*dx - {number + 1}"), D1("dx^2")], grevlex(D1)) == [D1.one]
+    with with_primes(IN_USE[0], 1073741831, *IN_USE[1:]):
+        assert groebner_basis([D1("x*dx - 5"), D1(f"x*dx - {number + 5}")], grevlex(D1)) == [D1.one]
+
+
+def near_multiples(primes: tuple[int, ...]) -> st.SearchStrategy[int]:
+    """Numbers k·p + e with small k and e; k = 0 gives small numbers, which meet the others modulo p."""
+    return st.builds(lambda k, p, e: k * p + e, st.integers(-2, 2), st.sampled_from(primes), st.integers(-2, 2))
+
+
+@given(data=st.data(), certified=st.booleans())
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_coefficients_near_multiples_of_the_primes_in_use(data: st.DataObject, certified: bool) -> None:
+    """Every basis passes the independent checker, which works over Q and completes the ideal by itself."""
+    algebra = data.draw(st.sampled_from([weyl_algebra("x"), D]))
+    primes = data.draw(st.permutations([MERSENNE, *IN_USE[:2]]))
+    size = 2 * algebra.dimension
+    places = st.lists(st.integers(0, size - 1), max_size=2)
+    monomials = places.map(lambda found: tuple(found.count(i) for i in range(size)))
+    terms = st.dictionaries(monomials, near_multiples(tuple(primes)), min_size=1, max_size=2)
+    generators = [data.draw(terms.map(algebra.from_terms)) for _ in range(2)]
+    local = weight_order(algebra, (-1,) * algebra.dimension + (1,) * algebra.dimension)
+    order = data.draw(st.sampled_from([grevlex(algebra), local]))
+    with with_primes(*primes):
+        basis = groebner_basis(generators, order, certified=certified)
+    check_groebner_basis(basis, generators, order)
+    assert groebner_basis(generators, order) == basis
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("weights", [None, (-1, 1)])
+def test_certified_bases_are_the_same(name: str, weights: tuple[int, int] | None) -> None:
+    algebra, texts = SYSTEMS[name]
+    n = algebra.dimension
+    order = grevlex(algebra) if weights is None else weight_order(algebra, (-1,) * n + (1,) * n)
+    generators = [algebra(text) for text in texts]
+    assert groebner_basis(generators, order, certified=True) == groebner_basis(generators, order)
+
+
+def test_the_proof_does_not_believe_a_wrong_record() -> None:
+    """A run modulo 2³¹ - 1 whose S-polynomial was lost: neither the exact repetition nor the S-pairs accept it."""
+    D1 = weyl_algebra("x")
+    packing = Packing(grevlex(D1), False)
+    lost = [packing.pack(D1("x*dx - 2147483648")), packing.pack(D1("dx^2"))]
+    run = F4Run(packing, lost, MERSENNE)
+    assert len(run.codes) == 2
+    assert not check_s_pairs(packing, exact_basis(run))
+    with pytest.raises(UnluckyPrime):
+        run.replay(IN_USE[0], thorough=True)
+    # y² + x - 1 is reduced to y² + 2³¹ - 1, of which the run only sees y²
+    packing = Packing(grevlex(D), False)
+    with pytest.raises(UnluckyPrime):
+        exact_basis(F4Run(packing, [packing.pack(D("x - 2147483648")), packing.pack(D("y^2 + x - 1"))], MERSENNE))
+
+
+def test_bases_that_no_prime_settles_are_refused() -> None:
+    D1 = weyl_algebra("x")
+    with (
+        patch.object(basis_module, "random_primes", lambda: iter([MERSENNE, 3])),
+        pytest.raises(CheckFailed, match="try another order"),
+    ):
+        groebner_basis([D1("x*dx - 2147483648"), D1("dx^2")], grevlex(D1))
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ import pytest
 
 from holokern.errors import BadInput, BadOperator, NotHolonomic, UnknownName, Unsupported
 from holokern.weyl import LeftIdeal, Operator, SymbolIdeal, weyl_algebra
+from holokern.weyl.algebra.symbols import initial_form
+from holokern.weyl.rational.fractions import function_field
 
 D1 = weyl_algebra("x")
 D = weyl_algebra("x y")
@@ -121,8 +123,8 @@ class TestTrivialIdeals:
         assert zero == D.ideal("0", "x - x")
         with pytest.raises(NotHolonomic, match="infinite rank"):
             zero.rank()
-        with pytest.raises(NotHolonomic, match="not holonomic"):
-            zero.singular_locus()
+        assert zero.singular_locus() == (D.zero,)
+        assert zero.singular_factors() == ()
 
     def test_everything(self) -> None:
         unit = D.ideal("dx", "x*dx - 1")
@@ -142,16 +144,37 @@ class TestTrivialIdeals:
         assert not wave.is_holonomic
         with pytest.raises(NotHolonomic, match="add operators"):
             wave.rank()
-        with pytest.raises(NotHolonomic):
-            wave.singular_locus()
+        assert wave.singular_locus() == (D.zero,)
+
+    @pytest.mark.parametrize(
+        ("generators", "locus"),
+        [
+            # as singLocus of Macaulay2 defines it: saturate the characteristic ideal by the ξ, then eliminate them
+            (["x*dx"], ["0"]),
+            (["x*dx", "dx*dy"], ["0"]),
+            (["x^2*dx", "x^2*dy"], ["x"]),
+            (["x^2*y^2*dx", "x^2*y^2*dy"], ["x*y"]),
+            (["(x^2 - y)^2*dx", "(x^2 - y)^2*dy"], ["x^2 - y"]),
+        ],
+    )
+    def test_singular_locus_without_holonomicity(self, generators: list[str], locus: list[str]) -> None:
+        ideal = D.ideal(generators)
+        assert not ideal.is_holonomic
+        assert ideal.singular_locus() == tuple(map(D, locus))
+
+    def test_singular_locus_of_codimension_two_without_holonomicity(self) -> None:
+        ideal = D3.ideal([f"{v}^2*{d}" for v in "xy" for d in ("dx", "dy", "dz")])
+        assert ideal.dimension() == 4
+        assert ideal.singular_locus() == (D3("y"), D3("x"))
+        assert ideal.singular_factors() == ()
 
     def test_finite_rank_without_holonomicity(self) -> None:
         """x²dx and x²dy… kill 1 off x = 0, but on x = 0 nothing bounds dy: the rank is finite, the dimension is 3."""
         ideal = D.ideal("x^2*dx", "x^2*dy")
         assert ideal.rank() == 1
         assert ideal.dimension() == 3
-        with pytest.raises(NotHolonomic):
-            ideal.singular_locus()
+        assert ideal.singular_locus() == (D("x"),)
+        assert ideal.singular_factors() == (function_field("x y")("x"),)
 
 
 class TestObject:
@@ -178,6 +201,7 @@ class TestObject:
 
     def test_bases_for_named_orders_and_weights(self) -> None:
         ideal = D.ideal("x*dx + y*dy", "dx*dy")
+        assert ideal.groebner("degrevlex") == ideal.groebner("grevlex") == ideal.groebner()
         for order in (None, "grevlex", "lex", "order", (0, 0, 1, 1), (-1, -1, 1, 1)):
             basis = ideal.groebner(order)
             assert LeftIdeal(D, basis) == ideal
@@ -187,9 +211,65 @@ class TestObject:
         assert isinstance(ideal.initial((-1, -1, 1, 1)), LeftIdeal)
         assert isinstance(ideal.initial((0, 0, 1, 1)), SymbolIdeal)
         assert isinstance(F1.initial((-1, -1, 2, 2)), SymbolIdeal)
-        with pytest.raises(Unsupported, match="initial_forms"):
-            F1.initial((-1, 0, 1, 1))
-        assert F1.initial_forms((-1, 0, 1, 1))
+
+    def test_initial_ideal_for_mixed_weights(self) -> None:
+        """dx stays a derivation, dy becomes a symbol that commutes with y; the dimension of the quotient is kept."""
+        weights = (-1, 0, 1, 1)
+        mixed = F1.initial(weights)
+        assert isinstance(mixed, SymbolIdeal)
+        assert (mixed.ring.variables, mixed.weyl) == (("x", "y", "xi_y"), (0,))
+        assert mixed.dimension() == F1.dimension() == 2
+        for form in F1.initial_forms(weights):
+            assert str(form).replace("dy", "xi_y") in mixed
+        assert "dx*x*xi_y - x*xi_y*dx - xi_y" in F1.initial(weights)  # [dx, x] = 1 and [xi_y, y] = 0
+        assert "xi_y*y - y*xi_y" in mixed
+        assert "xi_y" not in mixed
+        assert repr(mixed).startswith("<left ideal in x y xi_y dx: y*xi_y*dx, ")
+        with pytest.raises(BadInput, match="commuting symbol"):
+            assert "unused_d1" in mixed
+
+    @pytest.mark.parametrize("weights", [(-1, 0, 1, 1), (0, -1, 1, 1), (1, -2, 0, 2), (0, 0, 1, 0)])
+    def test_mixed_initial_ideals_contain_initial_forms_of_members(self, weights: tuple[int, ...]) -> None:
+        f, g = F1.generators[0], F1.generators[2]
+        places = [i for i in range(2) if weights[i] + weights[2 + i] > 0]
+        for element in (f, g, D("dx") * f + D("x*dy") * g, D("y*dy") * f - D("dx^2 + x") * g):
+            form = initial_form(element, weights)
+            text = str(form)
+            for i in places:
+                text = text.replace(D.derivations[i], f"xi_{D.variables[i]}")
+            assert text in F1.initial(weights)
+
+    def test_latex(self) -> None:
+        ideal = weyl_algebra("x1 y").ideal("x1*dx1 - 1/2", "dy")
+        source = r"\left\langle x_{1} \partial_{x_{1}} - \frac{1}{2},\; \partial_{y} \right\rangle"
+        assert ideal.latex() == source
+        assert ideal._repr_latex_() == f"${source}$"
+        assert D.ideal().latex() == r"\left\langle 0 \right\rangle"
+        symbols = ideal.characteristic_ideal()
+        assert symbols.latex() == r"\left\langle \xi_{y},\; x_{1} \xi_{x_{1}} \right\rangle"
+        assert symbols._repr_latex_() == f"${symbols.latex()}$"
+
+    def test_certified_is_inherited(self) -> None:
+        ideal = D.ideal("x*dx + y*dy", "dx*dy", certified=True)
+        plain = D.ideal("x*dx + y*dy", "dx*dy")
+        assert ideal == plain and not plain.certified
+        assert plain.groebner(certified=True) == ideal.groebner()
+        made = [
+            ideal + plain,
+            ideal.contraction("x"),
+            ideal.initial((-1, -1, 1, 1)),
+            ideal.fourier("x"),
+            ideal.restriction({"x": 1}),
+            ideal.integration("x"),
+            pickle.loads(pickle.dumps(ideal)),
+        ]
+        assert all(isinstance(one, LeftIdeal) and one.certified for one in made)
+        assert ideal.rank() == plain.rank() == 2
+        assert ideal.singular_locus() == plain.singular_locus() == (D("x*y"),)
+
+    def test_one_text_alone_is_one_generator(self) -> None:
+        assert LeftIdeal(D, "x*dx").generators == (D("x*dx"),)
+        assert LeftIdeal(D, D("x*dx")).generators == D.ideal(D("x*dx")).generators == (D("x*dx"),)
 
     def test_refusals(self) -> None:
         with pytest.raises(BadOperator):

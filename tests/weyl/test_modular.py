@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
-from flint import fmpq, nmod_mat
+from flint import fmpq, fmpz, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.weyl.groebner.modular import echelon, eliminate, primes, reconstruct
+from holokern.weyl.groebner.modular import echelon, eliminate, random_primes, reconstruct
 
-P = next(primes())
+P = 2**31 - 1
 
 
-def test_primes_are_31_bit_and_different() -> None:
-    found = [p for p, _ in zip(primes(), range(5), strict=False)]
-    assert found[0] == 2**31 - 1
-    assert len(set(found)) == 5
-    assert all(2**30 < p < 2**31 for p in found)
+def test_primes_are_random_different_and_of_31_bits() -> None:
+    found = list(islice(random_primes(), 50))
+    assert len(set(found)) == 50
+    assert all(2**30 < p < 2**31 and fmpz(p).is_prime() for p in found)
+    # the same 50 out of 50 million twice: never
+    assert found != list(islice(random_primes(), 50))
 
 
 @given(st.integers(1, 6), st.integers(0, 7), st.integers(0, 2**32))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import pytest
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl import weyl_algebra
+from holokern.weyl import translate, weyl_algebra
 from holokern.weyl.modules.koyama_takemura import koyama_takemura_ideal_of_product
 from holokern.weyl.modules.restriction import restriction_ideal, restriction_module
 from holokern.weyl.rational.algebra import rational_weyl_algebra
@@ -113,6 +114,57 @@ def test_a_non_holonomic_ideal_with_a_b_function() -> None:
     assert restriction_ideal(D.ideal("dy"), "y").is_zero
 
 
+@pytest.mark.parametrize(
+    ("generators", "values", "expected"),
+    [
+        (["dx - y", "dy - x"], {"y": 1}, ["dx - 1"]),
+        (["dx - y", "dy - x"], {"y": "-2/3"}, ["dx + 2/3"]),
+        (["dx - y", "dy - x"], {"y": Fraction(5, 7)}, ["dx - 5/7"]),
+        (["dx - y", "dy - x"], {"y": 0}, ["dx"]),
+        (["dx - dy", "(x + y)*dx - 1/3"], {"y": 4}, ["(x + 4)*dx - 1/3"]),
+        (["(1 - x - y)*dx - 1", "dx - dy"], {"y": 3}, ["(x + 2)*dx + 1"]),
+        # y - 1 vanishes at y = 1, and only there
+        (["(y - 1)*dy - 1", "dx"], {"y": 1}, ["1"]),
+        (["(y - 1)*dy - 1", "dx"], {"y": 2}, ["dx"]),
+    ],
+)
+def test_values_other_than_zero(generators: list[str], values: dict[str, object], expected: list[str]) -> None:
+    ideal = D.ideal(generators)
+    assert ideal.restriction(values) == E.ideal(expected)
+    assert restriction_module(ideal, values).ideal() == E.ideal(expected)
+
+
+def test_two_values_and_the_order_of_the_names() -> None:
+    """exp(x y z) at y = 2, z = 3 is exp(6 x)."""
+    ideal = weyl_algebra("x y z").ideal("dx - y*z", "dy - x*z", "dz - x*y")
+    assert ideal.restriction({"z": 3, "y": 2}) == E.ideal("dx - 6")
+    assert ideal.restriction({"y": 2, "z": 3}) == E.ideal("dx - 6")
+    assert ideal.restriction({"y": 2}).restriction({"z": 3}) == E.ideal("dx - 6")
+
+
+def test_translation() -> None:
+    P = D("x^2*y*dx*dy + y^3 - x")
+    assert translate(translate(P, {"x": 2, "y": "1/3"}), {"x": -2, "y": "-1/3"}) == P
+    assert translate(D("x*dx"), {"x": -1}) == D("x*dx - dx")
+    assert translate(P * D("dx + y"), {"y": 5}) == translate(P, {"y": 5}) * translate(D("dx + y"), {"y": 5})
+    assert translate(D.ideal("x*dx", "dy"), {"x": 1}) == D.ideal("(x + 1)*dx", "dy")
+    with pytest.raises(BadInput, match="mapping"):
+        translate(P, "x")  # type: ignore[call-overload]
+
+
+def test_values_are_exact_and_only_for_restriction() -> None:
+    ideal = D.ideal("dx - y", "dy - x")
+    with pytest.raises(BadInput, match="exact rational"):
+        ideal.restriction({"y": 0.5})
+    with pytest.raises(BadInput, match="no variable"):
+        ideal.restriction({"z": 1})
+    with pytest.raises(BadInput, match="at least one"):
+        ideal.restriction({})
+    for method in (ideal.integration, ideal.fourier):
+        with pytest.raises(BadInput, match="only restriction takes values"):
+            method({"y": 1})
+
+
 def test_bad_input() -> None:
     ideal = D.ideal("dx", "dy")
     with pytest.raises(BadInput, match="keep at least one"):
@@ -156,7 +208,7 @@ def test_gaussian_integral_in_three_dimensions() -> None:
     ideal = restriction_ideal(koyama_takemura_ideal_of_product([constant] * 3), "y1 y2 y3")
     rational = rational_weyl_algebra(ideal.algebra).ideal(ideal.generators)
     assert rational.rank() == 1
-    (locus,) = rational.singular_locus()
+    (locus,) = rational.singular_factors()
     field = rational.algebra.field
     x = [[field(f"x{min(i, j)}{max(i, j)}") for j in (1, 2, 3)] for i in (1, 2, 3)]
     determinant = sum(

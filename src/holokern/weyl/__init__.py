@@ -16,6 +16,7 @@ from holokern.weyl.modules.koyama_takemura import (
     koyama_takemura_ideal_of_product,
 )
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
+from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
@@ -51,6 +52,7 @@ __all__ = [
     "rational_weyl_algebra",
     "restriction_ideal",
     "restriction_module",
+    "translate",
     "weight_order",
     "weyl_algebra",
     "weyl_closure",

@@ -9,9 +9,19 @@ from holokern.errors import BadInput, BadOperator, UnknownName
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = ["Order", "as_order", "elimination", "grevlex", "leading_monomial", "lex", "order_filtration", "weight_order"]
+__all__ = [
+    "Order",
+    "as_order",
+    "derivations_first",
+    "elimination",
+    "grevlex",
+    "leading_monomial",
+    "lex",
+    "order_filtration",
+    "weight_order",
+]
 
-_MAX_WEIGHT = 1_000_000
+_MAX_WEIGHT = 1_000_000  # rows of an order are packed into 48 bits, exponents into 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +138,19 @@ def order_filtration(algebra: WeylAlgebra) -> Order:
     return weight_order(algebra, (0,) * n + (1,) * n)
 
 
+def derivations_first(algebra: WeylAlgebra) -> Order:
+    """Compare the derivations by grevlex, then the variables by grevlex: the order behind bases over Q(x)."""
+    n = algebra.dimension
+    last_first = [tuple(-int(j == i) for j in range(2 * n)) for i in reversed(range(n, 2 * n))]
+    rows = ((0,) * n + (1,) * n, *last_first, (1,) * n + (0,) * n)
+    return Order("derivations first", 2 * n, rows, True)
+
+
 def as_order(algebra: WeylAlgebra, order: Order | str | Sequence[int] | None) -> Order:
-    """Read an order given as an :class:`Order`, a name (``"grevlex"``, ``"lex"``, ``"order"``) or 2n weights."""
+    """Read an order given as an :class:`Order`, a name or 2n weights.
+
+    The names are ``"grevlex"`` (also called ``"degrevlex"``), ``"lex"`` and ``"order"``.
+    """
     if order is None:
         return grevlex(algebra)
     if isinstance(order, Order):
@@ -137,7 +158,7 @@ def as_order(algebra: WeylAlgebra, order: Order | str | Sequence[int] | None) ->
             raise BadInput(f"the order {order.name} compares {order.size} exponents, expected {2 * algebra.dimension}")
         return order
     if isinstance(order, str):
-        named = {"grevlex": grevlex, "lex": lex, "order": order_filtration}
+        named = {"grevlex": grevlex, "degrevlex": grevlex, "lex": lex, "order": order_filtration}
         if order not in named:
             raise UnknownName(f"unknown order {order!r}; expected one of {', '.join(named)}, weights or an Order")
         return named[order](algebra)

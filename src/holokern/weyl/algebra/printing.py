@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
-__all__ = ["join_terms", "latex", "latex_name", "sorted_terms", "text"]
+__all__ = ["ideal_latex", "join_terms", "latex", "latex_name", "sorted_terms", "text"]
 
 
 def sorted_terms(operator: Operator) -> list[tuple[Monomial, Any]]:
@@ -57,11 +58,29 @@ def latex(operator: Operator) -> str:
     return join_terms([(c, monomial(key)) for key, c in sorted_terms(operator)], " ", number)
 
 
+def ideal_latex(generators: Iterable[Any]) -> str:
+    r"""LaTeX source of the ideal of operators that have a method ``latex``.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> print(ideal_latex([D("x*dx"), D("dx^2")]))
+    \left\langle x \partial_{x},\; \partial_{x}^{2} \right\rangle
+    """
+    inside = r",\; ".join(g.latex() for g in generators) or "0"
+    return rf"\left\langle {inside} \right\rangle"
+
+
 def latex_name(name: str) -> str:
-    """A variable's name in LaTeX: trailing digits become an index."""
+    r"""A variable's name in LaTeX: trailing digits become an index, and ``xi_x`` the symbol \xi_{x}."""
+    symbol = name.removeprefix("xi_")
+    if symbol and symbol != name:
+        return rf"\xi_{{{latex_name(symbol)}}}"
     head = name.rstrip("0123456789")
     tail = name[len(head) :]
-    return f"{head}_{{{tail}}}" if tail and head else name.replace("_", r"\_")
+    plain = head.replace("_", r"\_")
+    return f"{plain}_{{{tail}}}" if tail and head else plain + tail
 
 
 def join_terms(terms: list[tuple[Any, str]], times: str, number: Any) -> str:

@@ -13,6 +13,7 @@ from flint import Ordering, fmpq_mpoly_ctx
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
+from holokern.weyl.algebra.printing import ideal_latex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider
@@ -65,27 +66,41 @@ def _smallest_cover(supports: list[frozenset[int]], limit: int) -> int:
     return best
 
 
-def symbol_ring(algebra: WeylAlgebra) -> WeylAlgebra:
+def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) -> WeylAlgebra:
     """The ring Q[x, ξ], as the polynomials inside a Weyl algebra of twice as many variables.
+
+    With ``commuting`` only the variables at those places get a ξ; the others keep their derivations.
 
     Examples
     --------
     >>> from holokern.weyl import weyl_algebra
     >>> symbol_ring(weyl_algebra("x y")).variables
     ('x', 'y', 'xi_x', 'xi_y')
+    >>> symbol_ring(weyl_algebra("x y"), [1])
+    WeylAlgebra(variables=('x', 'y', 'xi_y'), derivations=('dx', 'unused_d1', 'unused_d2'))
     """
+    n = algebra.dimension
+    places = range(n) if commuting is None else commuting
+    kept = [name for i, name in enumerate(algebra.derivations) if i not in places]
     names = list(algebra.variables)
-    for variable in algebra.variables:
-        name = f"xi_{variable}"
-        while name in names:
+    for i in places:
+        name = f"xi_{algebra.variables[i]}"
+        while name in names or name in kept:
             name += "_"
         names.append(name)
-    return WeylAlgebra(tuple(names), tuple(f"unused_d{i}" for i in range(len(names))))
+    derivations = [f"unused_d{i}" for i in range(len(names))]
+    for i in range(n):
+        if i not in places:
+            derivations[i] = algebra.derivations[i]
+    return WeylAlgebra(tuple(names), tuple(derivations))
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolIdeal:
     """An ideal of the commutative ring Q[x, ξ], given by its reduced Gröbner basis in the grevlex order.
+
+    For mixed weights it is a left ideal of a ring in which only some of the variables commute with their derivations;
+    ``weyl`` holds the places of the variables that do not.
 
     Examples
     --------
@@ -97,36 +112,63 @@ class SymbolIdeal:
 
     ring: WeylAlgebra
     generators: tuple[Operator, ...]
+    weyl: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<ideal in {' '.join(self.ring.variables)}: {', '.join(map(str, self.generators)) or '0'}>"
+        names = [*self.ring.variables, *(self.ring.derivations[i] for i in self.weyl)]
+        kind = "left ideal" if self.weyl else "ideal"
+        return f"<{kind} in {' '.join(names)}: {', '.join(map(str, self.generators)) or '0'}>"
+
+    def latex(self) -> str:
+        """LaTeX source."""
+        return ideal_latex(self.generators)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
 
     def dimension(self) -> int:
-        """The dimension of the zero set; -1 when it is empty."""
+        """The dimension of the quotient (of the zero set, when all commutes); -1 for the ideal (1)."""
         key = grevlex(self.ring).key
         n = self.ring.dimension
-        return monomial_dimension((max(g.terms, key=key)[:n] for g in self.generators), n)
+        places = [*range(n), *(n + i for i in self.weyl)]
+        leads = (max(g.terms, key=key) for g in self.generators)
+        return monomial_dimension((tuple(lead[i] for i in places) for lead in leads), len(places))
 
     def __contains__(self, polynomial: object) -> bool:
         f = self.ring(polynomial)
-        if f.order > 0:
-            raise BadInput(f"expected a polynomial in {' '.join(self.ring.variables)}, got {f}")
+        n = self.ring.dimension
+        if any(key[n + i] for key in f.terms for i in range(n) if i not in self.weyl):
+            raise BadInput(f"expected an element of the ring of {self!r}, got {f}; write xi_... for a commuting symbol")
         return not Divider(self.generators, grevlex(self.ring)).remainder(f)
 
     @classmethod
-    def from_symbols(cls, algebra: WeylAlgebra, forms: Iterable[Operator]) -> SymbolIdeal:
-        """The ideal of initial forms of operators of ``algebra``, with ∂ read as ξ."""
-        ring = symbol_ring(algebra)
-        zeros = (0,) * ring.dimension
-        symbols = [Operator(ring, {(*key, *zeros): c for key, c in form}) for form in forms]
-        return cls(ring, tuple(groebner_basis(symbols, grevlex(ring))))
+    def from_symbols(
+        cls,
+        algebra: WeylAlgebra,
+        forms: Iterable[Operator],
+        commuting: Sequence[int] | None = None,
+        *,
+        certified: bool = False,
+    ) -> SymbolIdeal:
+        """The ideal of initial forms of operators of ``algebra``, with ∂ read as ξ (at the commuting places)."""
+        n = algebra.dimension
+        places = tuple(range(n)) if commuting is None else tuple(commuting)
+        weyl = tuple(i for i in range(n) if i not in places)
+        ring = symbol_ring(algebra, places)
+
+        def lifted(key: Monomial) -> Monomial:
+            kept = [key[n + i] if i in weyl else 0 for i in range(n)]
+            return (*key[:n], *(key[n + i] for i in places), *kept, *[0] * len(places))
+
+        symbols = [Operator(ring, {lifted(key): c for key, c in form}) for form in forms]
+        return cls(ring, tuple(groebner_basis(symbols, grevlex(ring), certified=certified)), weyl)
 
 
-def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra) -> tuple[Operator, ...]:
+def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool = False) -> tuple[Operator, ...]:
     """Polynomials in x whose zero set is the projection of the zero set with ξ ≠ 0, for an ideal homogeneous in ξ.
 
     The union over i of the parts ξ_i ≠ 0; there ξ_i = 1 may be assumed and the other ξ are eliminated
-    [SST2000, Sect. 1.4].
+    [SST2000, Sect. 1.4].  When everything is hit, the only polynomial is 0.
     """
     n = algebra.dimension
     ring = ideal.ring
@@ -134,12 +176,13 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra) -> tuple[Operator,
     for i in range(n):
         chart = [_with_one(g, n + i) for g in ideal.generators]
         order = elimination(ring, [name for j, name in enumerate(ring.variables[n:]) if j != i])
-        basis = groebner_basis(chart, order) if any(chart) else []
+        basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
     union = [_squarefree(reduce(lambda f, g: f * g, choice), n) for choice in cartesian(*parts)]
-    reduced = groebner_basis(union, grevlex(ring))
+    reduced = groebner_basis(union, grevlex(ring), certified=certified)
     zeros = (0,) * n
-    return tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
+    found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
+    return found or (algebra.zero,)
 
 
 def _with_one(polynomial: Operator, place: int) -> Operator:

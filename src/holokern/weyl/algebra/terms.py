@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypeVar
 
 from holokern.errors import BadInput, BadOperator
 
-__all__ = ["TermSum"]
+__all__ = ["TermSum", "listed"]
 
 A = TypeVar("A")  # the algebra
 C = TypeVar("C")  # its coefficients
 
-_MAX_POWER = 1000
+_MAX_POWER = 1000  # a power is a loop of products
+
+
+def listed(generators: object) -> list[object]:
+    """The generators of an ideal as one list: given one by one, as one list, or alone.
+
+    Examples
+    --------
+    >>> listed("dx"), listed(("dx", "dy")), listed((["dx", "dy"],))
+    (['dx'], ['dx', 'dy'], ['dx', 'dy'])
+    """
+    if isinstance(generators, (str, TermSum)) or not isinstance(generators, Iterable):
+        return [generators]
+    found = list(generators)
+    alone = len(found) == 1 and isinstance(found[0], Iterable) and not isinstance(found[0], (str, TermSum))
+    return listed(found[0]) if alone else found
 
 
 class TermSum(ABC, Generic[A, C]):

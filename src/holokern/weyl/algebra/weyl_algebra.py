@@ -138,24 +138,20 @@ class WeylAlgebra:
             return read_operator(self, value)
         return self.from_terms({(0,) * (2 * self.dimension): rational(value)})
 
-    def ideal(self, *generators: object) -> LeftIdeal:
+    def ideal(self, *generators: object, certified: bool = False) -> LeftIdeal:
         """The left ideal of the given operators or texts; one list of them will do as well.
+
+        With ``certified`` every Gröbner basis of the ideal, and of what is made of it, is proved over Q.
 
         Examples
         --------
         >>> weyl_algebra("x").ideal("x*dx - 1", "dx^2")
         <left ideal in x: x*dx - 1, dx^2>
         """
-        from holokern.weyl.algebra.operator import Operator
+        from holokern.weyl.algebra.terms import listed
         from holokern.weyl.modules.ideal import LeftIdeal
 
-        if (
-            len(generators) == 1
-            and isinstance(generators[0], Iterable)
-            and not isinstance(generators[0], (str, Operator))
-        ):
-            return LeftIdeal(self, generators[0])
-        return LeftIdeal(self, generators)
+        return LeftIdeal(self, listed(generators), certified=certified)
 
 
 def weyl_algebra(variables: str | Iterable[str], derivations: str | Iterable[str] | None = None) -> WeylAlgebra:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from holokern.errors import BadInput, CheckFailed
@@ -10,31 +11,58 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing
 from holokern.weyl.groebner.division import PackedDivider
+from holokern.weyl.groebner.exact import check_s_pairs, exact_basis
 from holokern.weyl.groebner.f4 import F4Run, UnluckyPrime
-from holokern.weyl.groebner.modular import Residues, primes, reconstruct
+from holokern.weyl.groebner.modular import Residues, random_primes, reconstruct
 
 __all__ = ["groebner_basis"]
 
-_MAX_PRIMES = 400
+_MAX_PRIMES = 400  # coefficients of up to about 6000 bits, numerator and denominator each
 
 
-def groebner_basis(generators: Sequence[Operator], order: Order) -> list[Operator]:
+def groebner_basis(generators: Sequence[Operator], order: Order, *, certified: bool = False) -> list[Operator]:
     """A left Gröbner basis of the ideal of ``generators``; the reduced one for a well order.
 
     For an order that is not a well order the basis is computed in the homogenised Weyl algebra and dehomogenised
     [SST2000, Sect. 1.2].  Elements are monic and sorted by leading monomial.
 
-    The basis is computed by F4 [Faugere1999] modulo primes; the first run is recorded and replayed modulo the others
-    until the rational reconstruction agrees with one more prime and reduces the generators to zero over Q.  So the
-    generators certainly lie in the ideal of the result; the rest is wrong with a probability of about 2^-31, and
-    :mod:`holokern.weyl.groebner.checker` can prove it.
+    Parameters
+    ----------
+    generators : sequence of Operator
+        Operators of one Weyl algebra; zeros are dropped.
+    order : Order
+        Any order of that algebra.
+    certified : bool
+        Prove the result over Q before it is returned; see the notes.
+
+    Raises
+    ------
+    CheckFailed
+        When no basis passes its checks, because its coefficients are too large for the primes in store.
+
+    Notes
+    -----
+    The basis is computed by F4 [Faugere1999] modulo primes of 31 bits that are drawn at random.  The run modulo the
+    first prime is recorded and replayed modulo the others, until the rational reconstruction agrees with a prime that
+    had no part in it.  The first replay and the last one repeat every reduction, also those to zero.  When a replay
+    differs from the record, all primes are dropped and the computation begins again.
+
+    Before a basis is returned, each generator has been reduced to zero over Q, so the ideal of the basis contains the
+    ideal of the generators.  All S-pairs have been reduced to zero modulo two primes at least.  Without ``certified``
+    it is not proved that the S-pairs vanish over Q, and that the basis lies in the ideal.  A wrong answer needs primes
+    that divide certain non-zero integers.  An integer of B bits is divisible by at most B/30 of the 50 million primes,
+    so a random prime misleads with a probability of at most B/30 in 50 million.  A lost S-polynomial needs two such
+    primes, a wrong coefficient one.
+
+    With ``certified`` the recorded run is repeated with rational numbers, so every element lies in the ideal by
+    construction, and Buchberger's criterion is checked by division over Q.  No prime has a part in this proof.
 
     Examples
     --------
     >>> from holokern.weyl import weyl_algebra
     >>> from holokern.weyl.algebra.orders import grevlex
     >>> D = weyl_algebra("x y")
-    >>> groebner_basis([D("x*dx - 1"), D("dx^2 - dy")], grevlex(D))
+    >>> groebner_basis([D("x*dx - 1"), D("dx^2 - dy")], grevlex(D), certified=True)
     [dy, dx^2, x*dx - 1]
     """
     operators = [f for f in generators if f]
@@ -44,41 +72,59 @@ def groebner_basis(generators: Sequence[Operator], order: Order) -> list[Operato
     if order.size != 2 * algebra.dimension or any(f.algebra != algebra for f in operators):
         raise BadInput("expected operators and an order of one and the same Weyl algebra")
     packing = Packing(order, not order.is_well_order)
-    basis = _lift(packing, [packing.pack(f) for f in operators])
+    basis = _lift(packing, [packing.pack(f) for f in operators], certified)
     size = order.size
     return [Operator(algebra, {packing.decode(code)[:size]: c for code, c in terms.items()}) for terms in basis]
 
 
-def _lift(packing: Packing, generators: list[dict[int, Any]]) -> list[dict[int, Any]]:
+def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -> list[dict[int, Any]]:
     """The reduced basis over Q, from its images modulo primes."""
     run: F4Run | None = None
     combined: list[list[int]] = []
     modulus = 1
     guess: list[list[Any]] | None = None
-    for count, p in enumerate(primes()):
-        if count > _MAX_PRIMES:
-            raise CheckFailed(
-                f"the Gröbner basis was not found with {_MAX_PRIMES} primes; its coefficients are too large"
-            )
+    thorough = True  # the first replay, and the last one
+    for p in islice(random_primes(), _MAX_PRIMES):
+        if _divides_a_coefficient(p, generators):
+            continue
         try:
             if run is None:
                 run = F4Run(packing, generators, p)
                 values = run.values
             else:
-                values = run.replay(p)
+                values = run.replay(p, thorough)
+                if guess is not None and _agrees(guess, values, p):
+                    basis = [dict(zip(codes, row, strict=True)) for codes, row in zip(run.codes, guess, strict=True)]
+                    if thorough:
+                        _verify(packing, run, basis, certified)
+                        return basis
+                    thorough = True
+                    continue
+                thorough = False
         except UnluckyPrime:
             # Either prime may be the unlucky one: begin again, so that two agreeing primes are needed.
-            run, combined, modulus, guess = None, [], 1, None
+            run, combined, modulus, guess, thorough = None, [], 1, None, True
             continue
-        if guess is not None and _agrees(guess, values, p):
-            basis = [dict(zip(codes, row, strict=True)) for codes, row in zip(run.codes, guess, strict=True)]
-            divider = PackedDivider(packing, basis)
-            if not any(divider.divide(terms) for terms in generators):
-                return basis
         combined = _combine(combined, modulus, values, p)
         modulus *= p
         guess = _guess(combined, modulus)
-    raise AssertionError("unreachable")
+    raise CheckFailed(
+        f"the Gröbner basis of {len(generators)} generators was not found with {_MAX_PRIMES} primes: its coefficients "
+        "are too large; try another order, or other generators of the same ideal"
+    )
+
+
+def _divides_a_coefficient(p: int, generators: list[dict[int, Any]]) -> bool:
+    return any(c.p % p == 0 or c.q % p == 0 for terms in generators for c in terms.values())
+
+
+def _verify(packing: Packing, run: F4Run, basis: list[dict[int, Any]], certified: bool) -> None:
+    """Over Q: the generators lie in the ideal of the basis; ``certified`` adds the converse and the S-pairs."""
+    divider = PackedDivider(packing, basis)
+    if any(divider.divide(terms) for terms in run.generators):
+        raise UnluckyPrime
+    if certified and (exact_basis(run) != basis or not check_s_pairs(packing, basis)):
+        raise UnluckyPrime
 
 
 def _combine(combined: list[list[int]], modulus: int, values: list[Residues], p: int) -> list[list[int]]:

@@ -12,8 +12,19 @@ from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.divisors import Divisors, Multiple
+from holokern.weyl.groebner.pairs import Pair, PairQueue
 
-__all__ = ["Divider", "PackedDivider", "interreduce", "normal_form"]
+__all__ = ["Divider", "PackedDivider", "interreduce", "normal_form", "product_coefficients"]
+
+
+def product_coefficients(support: Support, coefficients: list[Any], b: Monomial) -> list[Any]:
+    """The coefficients of ∂^b times a polynomial, in the order of ``support.expansion(b).codes``."""
+    expansion = support.expansion(b)
+    if expansion.sources is None:
+        return coefficients
+    parts = [coefficients[s] * f for s, f in zip(expansion.sources, expansion.factors, strict=True)]
+    ends = [*expansion.starts[1:], len(parts)]
+    return [sum(parts[i + 1 : j], parts[i]) for i, j in zip(expansion.starts, ends, strict=True)]
 
 
 class PackedDivider:
@@ -27,14 +38,14 @@ class PackedDivider:
         for terms in divisors:
             self._supports.append(Support(packing, list(terms)))
             self._coefficients.append(list(terms.values()))
-        self._find = Divisors(packing, self._supports, range(len(self._supports))).find
+        self._divisors = Divisors(packing, self._supports, range(len(self._supports)))
 
     def __len__(self) -> int:
         return len(self._supports)
 
     def divide(self, terms: dict[int, Any], quotients: list[dict[int, Any]] | None = None) -> dict[int, Any]:
         """The remainder of ``terms``; the quotients are written into ``quotients`` when it is given."""
-        packing, find = self._packing, self._find
+        packing, find = self._packing, self._divisors.find
         terms = dict(terms)
         heap = sorted(-code for code in terms)
         rest: dict[int, Any] = {}
@@ -64,16 +75,30 @@ class PackedDivider:
                     heappush(heap, -place)
         return rest
 
+    def s_polynomial(self, pair: Pair) -> dict[int, Any]:
+        """The difference of the multiples of two monic divisors whose leading monomials meet in their lcm."""
+        code = self._packing.encode(self._packing.unpack(pair.lcm))
+        terms: dict[int, Any] = {}
+        for source, sign in ((pair.first, 1), (pair.second, -1)):
+            multiple = self._divisors.multiple(source, code)
+            codes = self._supports[source].expansion(multiple.b).codes
+            for place, value in zip(codes, self._product(multiple), strict=True):
+                terms[place + multiple.shift] = terms.get(place + multiple.shift, 0) + sign * value
+        return terms
+
+    def critical_pairs(self) -> list[Pair]:
+        """The pairs of divisors that Buchberger's criterion must look at; the other ones follow from them."""
+        queue = PairQueue(self._packing, self._supports)
+        for new in range(len(self._supports)):
+            queue.add(new)
+        return queue.pop_all()
+
     def _product(self, multiple: Multiple) -> list[Any]:
         key = (multiple.source, multiple.b)
         found = self._products.get(key)
         if found is None:
-            expansion = self._supports[multiple.source].expansion(multiple.b)
-            found = self._coefficients[multiple.source]
-            if expansion.sources is not None:
-                parts = [found[s] * f for s, f in zip(expansion.sources, expansion.factors, strict=True)]
-                ends = [*expansion.starts[1:], len(parts)]
-                found = [sum(parts[i + 1 : j], parts[i]) for i, j in zip(expansion.starts, ends, strict=True)]
+            source = multiple.source
+            found = product_coefficients(self._supports[source], self._coefficients[source], multiple.b)
             self._products[key] = found
         return found
 

@@ -14,19 +14,19 @@ from holokern.weyl.groebner.macaulay import Plan, ResiduePolynomials, build_plan
 from holokern.weyl.groebner.modular import Places, Residues, echelon
 from holokern.weyl.groebner.pairs import PairQueue
 
-__all__ = ["F4Run", "UnluckyPrime"]
+__all__ = ["F4Run", "Step", "UnluckyPrime"]
 
 _BATCH = 32  # random combinations of rows that are reduced at once
-_MAX_SUGAR = 30_000
+_MAX_SUGAR = 30_000  # exponents are packed into 15 bits
 
 
 class UnluckyPrime(Exception):
-    """A prime that divides a coefficient, or whose run differs from the recorded one."""
+    """A prime whose run differs from the recorded one, so that one of the two primes is misleading."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """One matrix of a run that gave new polynomials: their leading columns and all their columns."""
+class Step:
+    """One matrix of a run, and the new polynomials that it gave: their leading columns and all their columns."""
 
     plan: Plan
     leads: list[int]
@@ -44,10 +44,16 @@ class F4Run:
     generators : list of dict
         Packed monomials, largest first, with rational coefficients.
     p : int
-        A prime below 2^31.
+        A prime below 2^31 that divides no numerator and no denominator of the generators.
 
     Attributes
     ----------
+    generators, supports, residues
+        The generators, the monomials of all polynomials that were found, and their coefficients modulo p.
+    steps : list of Step
+        The matrices, in order; also those in which everything was reduced to zero.
+    basis, tails
+        Which polynomials are the basis, and the matrix that reduces all but their leading monomials.
     codes : list of lists of int
         The monomials of each element of the basis, largest first.
     values : list of arrays
@@ -56,28 +62,34 @@ class F4Run:
 
     def __init__(self, packing: Packing, generators: list[dict[int, Any]], p: int) -> None:
         self._packing = packing
-        self._generators = generators
-        self._supports = [Support(packing, list(terms)) for terms in generators]
-        self._steps: list[_Step] = []
-        self._residues = self._start(p)
-        self._queue = PairQueue(packing, self._supports)
+        self.generators = generators
+        self.supports = [Support(packing, list(terms)) for terms in generators]
+        self.steps: list[Step] = []
+        self.residues = self._start(p)
+        self._queue = PairQueue(packing, self.supports)
         self._treat_pairs(list(range(len(generators))))
-        self._basis, self._tails = self._plan_tails()
-        self.codes, self.values = self._reduce_tails(self._residues)
-        while stale := [i for i, codes in zip(self._basis, self.codes, strict=True) if self._power_of_h(codes)]:
+        self.basis, self.tails = self._plan_tails()
+        self.codes, self.values = self._reduce_tails(self.residues)
+        while stale := [i for i, codes in zip(self.basis, self.codes, strict=True) if self._power_of_h(codes)]:
             # Reduced by later elements these turn out to be divisible by h: divide and go on.
             for i in stale:
-                others = Divisors(packing, self._supports, [j for j in self._queue.active if j != i])
-                self._enlarge(build_plan(self._supports, [Multiple(i, (0,) * packing.n, 0)], {}, others), 0)
+                others = Divisors(packing, self.supports, [j for j in self._queue.active if j != i])
+                self._enlarge(build_plan(self.supports, [Multiple(i, (0,) * packing.n, 0)], {}, others), 0)
             self._treat_pairs([])
-            self._basis, self._tails = self._plan_tails()
-            self.codes, self.values = self._reduce_tails(self._residues)
+            self.basis, self.tails = self._plan_tails()
+            self.codes, self.values = self._reduce_tails(self.residues)
 
-    def replay(self, p: int) -> list[Residues]:
-        """The coefficients of the same basis modulo another prime; no symbolic work, no reductions to zero."""
+    def replay(self, p: int, thorough: bool) -> list[Residues]:
+        """The coefficients of the same basis modulo another prime, without symbolic work.
+
+        A thorough replay repeats the reductions to zero as well, so an S-polynomial that vanishes modulo the prime of
+        the run only is not lost: one random combination more than there are new polynomials shows it.
+        """
         residues = self._start(p)
-        for step in self._steps:
-            rows, leads = echelon(residues.reduce_combinations(step.plan, len(step.leads)), p)
+        for step in self.steps:
+            if not (step.leads or thorough):
+                continue
+            rows, leads = echelon(residues.reduce_combinations(step.plan, len(step.leads) + thorough), p)
             if leads != step.leads:
                 raise UnluckyPrime
             for row, columns in zip(rows, step.columns, strict=True):
@@ -90,20 +102,16 @@ class F4Run:
         return values
 
     def _start(self, p: int) -> ResiduePolynomials:
-        residues = ResiduePolynomials(p, self._supports)
-        for terms in self._generators:
-            values = []
-            for c in terms.values():
-                if c.q % p == 0 or c.p % p == 0:
-                    raise UnluckyPrime
-                values.append(int(c.p) * pow(int(c.q), -1, p) % p)
+        residues = ResiduePolynomials(p, self.supports)
+        for terms in self.generators:
+            values = [int(c.p) * pow(int(c.q), -1, p) % p for c in terms.values()]
             inverse = pow(values[0], -1, p)
             residues.append(np.array([value * inverse % p for value in values], dtype=np.uint64))
         return residues
 
     def _treat_pairs(self, waiting: list[int]) -> None:
         """Let the ``waiting`` generators enter and treat pairs, lowest sugar first, until none is left."""
-        supports, queue = self._supports, self._queue
+        supports, queue = self.supports, self._queue
         while (waiting or queue) and not self._is_everything:
             sugars = [supports[i].sugar for i in waiting]
             sugar = min([*sugars, queue.lowest_sugar] if queue else sugars)
@@ -116,10 +124,10 @@ class F4Run:
     @property
     def _is_everything(self) -> bool:
         """Whether the constant 1 has been found."""
-        return [self._supports[i].lead for i in self._queue.active] == [0]
+        return [self.supports[i].lead for i in self._queue.active] == [0]
 
     def _plan_pairs(self, entering: list[int], sugar: int) -> Plan:
-        packing, supports = self._packing, self._supports
+        packing, supports = self._packing, self.supports
         targets = [Multiple(i, (0,) * packing.n, 0) for i in entering]
         pivots: dict[int, Multiple] = {}
         sources: dict[int, dict[int, None]] = {}
@@ -135,7 +143,7 @@ class F4Run:
 
     def _enlarge(self, plan: Plan, sugar: int) -> None:
         """Reduce the targets of a plan; what is new joins the basis."""
-        packing, supports = self._packing, self._supports
+        packing, supports = self._packing, self.supports
         rows, leads = self._echelon_of_targets(plan)
         columns = []
         for row in rows:
@@ -144,22 +152,21 @@ class F4Run:
             power = self._power_of_h(codes) * packing.codes[-1]
             # In the homogenised algebra the sugar is the degree, which a division by h lowers.
             supports.append(Support(packing, [c - power for c in codes], None if packing.homogenized else sugar))
-            self._residues.append(row[places])
+            self.residues.append(row[places])
             columns.append(places)
-        if leads:
-            self._steps.append(_Step(plan, leads, columns))
+        self.steps.append(Step(plan, leads, columns))
         for new in range(len(supports) - len(leads), len(supports)):
             self._queue.add(new)
 
     def _echelon_of_targets(self, plan: Plan) -> tuple[Residues, list[int]]:
         count = _BATCH
         while count < len(plan.targets):
-            rows, leads = echelon(self._residues.reduce_combinations(plan, count), self._residues.p)
+            rows, leads = echelon(self.residues.reduce_combinations(plan, count), self.residues.p)
             # Two combinations to spare make a missed row as unlikely as 1/p².
             if len(leads) <= count - 2:
                 return rows, leads
             count *= 4
-        return echelon(self._residues.reduce_targets(plan), self._residues.p)
+        return echelon(self.residues.reduce_targets(plan), self.residues.p)
 
     def _power_of_h(self, codes: list[int]) -> int:
         packing = self._packing
@@ -167,16 +174,16 @@ class F4Run:
 
     def _plan_tails(self) -> tuple[list[int], Plan]:
         """The minimal basis, sorted, and the matrix that reduces all of it except the leading monomials."""
-        packing, supports = self._packing, self._supports
+        packing, supports = self._packing, self.supports
         basis = sorted(self._queue.active, key=lambda i: supports[i].codes[0])
         targets = [Multiple(i, (0,) * packing.n, 0) for i in basis]
         return basis, build_plan(supports, targets, {}, Divisors(packing, supports, basis), headless=True)
 
     def _reduce_tails(self, residues: ResiduePolynomials) -> tuple[list[list[int]], list[Residues]]:
-        plan = self._tails
+        plan = self.tails
         codes, values = [], []
-        for i, tail in zip(self._basis, residues.reduce_targets(plan), strict=True):
+        for i, tail in zip(self.basis, residues.reduce_targets(plan), strict=True):
             places = np.flatnonzero(tail)
-            codes.append([self._supports[i].codes[0], *(plan.codes[place] for place in plan.free[places])])
+            codes.append([self.supports[i].codes[0], *(plan.codes[place] for place in plan.free[places])])
             values.append(np.concatenate([np.ones(1, dtype=np.uint64), tail[places]]))
         return codes, values

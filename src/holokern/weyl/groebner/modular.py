@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from random import SystemRandom
 from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpz, nmod
 
-__all__ = ["Places", "Residues", "add_multiple", "echelon", "eliminate", "primes", "reconstruct"]
+__all__ = ["Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes", "reconstruct"]
 
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
 
 
-def primes() -> Iterator[int]:
-    """The primes below 2^31, largest first."""
-    candidate = 2**31 - 1
+def random_primes() -> Iterator[int]:
+    """Different primes between 2^30 and 2^31, each drawn at random from the 50 million that there are.
+
+    No input can be made to fit primes that nobody knows beforehand, and seeds of the user's generators have no part.
+    """
+    system, seen = SystemRandom(), set()
     while True:
-        if fmpz(candidate).is_prime():
+        candidate = system.randrange(2**30 + 1, 2**31, 2)
+        if candidate not in seen and fmpz(candidate).is_prime():
+            seen.add(candidate)
             yield candidate
-        candidate -= 2
 
 
 def add_multiple(columns: Residues, places: Places, values: Residues, factors: Residues, p: int) -> None:

@@ -46,6 +46,11 @@ class PairQueue:
         self._pairs = [pair for pair in self._pairs if pair.sugar > sugar]
         return taken
 
+    def pop_all(self) -> list[Pair]:
+        """Take out all pairs, the smallest sugar degree first."""
+        taken, self._pairs = sorted(self._pairs, key=lambda pair: pair.sugar), []
+        return taken
+
     def add(self, new: int) -> None:
         """Make the pairs with the basis element ``new``, and drop what the criteria allow."""
         packing, supports = self._packing, self._supports

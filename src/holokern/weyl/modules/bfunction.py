@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, NotHolonomic
+from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
@@ -30,7 +31,9 @@ class BFunction:
     --------
     >>> b = BFunction((Fraction(0), Fraction(-1), Fraction(1)))
     >>> b, b(2), b.integer_roots, b.roots
-    (s^2 - s, Fraction(2, 1), (0, 1), {Fraction(0, 1): 1, Fraction(1, 1): 1})
+    (s*(s - 1), Fraction(2, 1), (0, 1), {Fraction(0, 1): 1, Fraction(1, 1): 1})
+    >>> b.expanded()
+    's^2 - s'
     """
 
     coefficients: tuple[Fraction, ...]
@@ -69,25 +72,60 @@ class BFunction:
     @property
     def roots(self) -> dict[Fraction, int]:
         """The rational roots with their multiplicities, ascending."""
-        found: dict[Fraction, int] = {}
-        for factor, multiplicity in self._polynomial.numer().factor()[1]:
-            if factor.degree() == 1:
-                found[Fraction(-int(factor[0]), int(factor[1]))] = multiplicity
+        found = {-factor[0]: power for factor, power in self.factors if len(factor) == 2}
         return dict(sorted(found.items()))
+
+    @property
+    def factors(self) -> tuple[tuple[tuple[Fraction, ...], int], ...]:
+        """The monic irreducible factors (coefficients ascending) with their multiplicities, small constants first."""
+        found = []
+        for factor, power in self._polynomial.numer().factor()[1]:
+            lead = int(factor[factor.degree()])
+            found.append((tuple(Fraction(int(c), lead) for c in factor.coeffs()), int(power)))
+        return tuple(sorted(found, key=lambda pair: (len(pair[0]), abs(pair[0][0]), pair[0])))
 
     @property
     def integer_roots(self) -> tuple[int, ...]:
         """The distinct integer roots, ascending."""
         return tuple(int(root) for root in self.roots if root.denominator == 1)
 
-    def __str__(self) -> str:
-        from holokern.weyl.algebra.printing import join_terms
+    def expanded(self) -> str:
+        """Text of the polynomial multiplied out."""
+        return _text(self.coefficients)
 
-        names = ["", "s", *(f"s^{k}" for k in range(2, self.degree + 1))]
-        terms = [(c, name) for c, name in zip(self.coefficients, names, strict=False) if c]
-        return join_terms(terms[::-1], "*", str)
+    def __str__(self) -> str:
+        if self.factors == ((self.coefficients, 1),):
+            return self.expanded()
+        pieces = []
+        for factor, power in self.factors:
+            body = "s" if not factor[0] else f"({_text(factor)})"
+            pieces.append(body if power == 1 else f"{body}^{power}")
+        return "*".join(pieces) or "1"
 
     __repr__ = __str__
+
+    def latex(self) -> str:
+        r"""LaTeX source of the factors, e.g. ``s \left(s + \frac{1}{2}\right)^{2}``."""
+        pieces = []
+        for factor, power in self.factors:
+            body = "s" if not factor[0] else rf"\left({_text(factor, latex=True)}\right)"
+            pieces.append(body if power == 1 else f"{body}^{{{power}}}")
+        return " ".join(pieces) or "1"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def _text(coefficients: tuple[Fraction, ...], *, latex: bool = False) -> str:
+    """The polynomial in s, the highest power first."""
+    from holokern.weyl.algebra.printing import join_terms
+
+    def number(c: Fraction) -> str:
+        return rf"\frac{{{c.numerator}}}{{{c.denominator}}}" if latex and c.denominator > 1 else str(c)
+
+    powers = (f"s^{{{k}}}" if latex else f"s^{k}" for k in range(2, len(coefficients)))
+    terms = [(c, name) for c, name in zip(coefficients, ["", "s", *powers], strict=False) if c]
+    return join_terms(terms[::-1], " " if latex else "*", number)
 
 
 def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
@@ -112,7 +150,7 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
     --------
     >>> from holokern.weyl import weyl_algebra
     >>> b_function(weyl_algebra("x").ideal("x*dx^2 + 3*dx - 1"), (1,))
-    s^2 + 2*s
+    s*(s + 2)
     """
     weights = _checked(ideal, weights)
     n = ideal.algebra.dimension
@@ -180,7 +218,7 @@ def _subtract(rest: dict[Monomial, Any], factor: Any, row: dict[Monomial, Any]) 
             rest[key] = value
 
 
-def bernstein_sato(polynomial: Operator) -> BFunction:
+def bernstein_sato(polynomial: Operator | str, *, certified: bool = False) -> BFunction:
     """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
 
     The ideal of t - f and ∂_i + (∂f/∂x_i) ∂_t annihilates f^s with s = -∂_t t, so its b-function for the weight 1 on t
@@ -188,19 +226,23 @@ def bernstein_sato(polynomial: Operator) -> BFunction:
 
     Parameters
     ----------
-    polynomial : Operator
-        A polynomial f that is not constant, as an operator without derivations.
+    polynomial : Operator or str
+        A polynomial f that is not constant: a text, or an operator without derivations.  All names in a text are
+        variables.
+    certified : bool
+        Prove the Gröbner bases over Q.
 
     Examples
     --------
     The cusp:
 
-    >>> from holokern.weyl import weyl_algebra
-    >>> bernstein_sato(weyl_algebra("x y")("x^2 + y^3")).roots
-    {Fraction(-7, 6): 1, Fraction(-1, 1): 1, Fraction(-5, 6): 1}
+    >>> bernstein_sato("x^2 + y^3")
+    (s + 5/6)*(s + 1)*(s + 7/6)
     """
     from holokern.weyl.modules.ideal import LeftIdeal
 
+    if isinstance(polynomial, str):
+        polynomial = _read_polynomial(polynomial)
     if not isinstance(polynomial, Operator) or polynomial.order != 0 or polynomial.degree == 0:
         raise BadInput(f"expected a polynomial in the variables, not a constant, got {polynomial}")
     small = polynomial.algebra
@@ -215,7 +257,21 @@ def bernstein_sato(polynomial: Operator) -> BFunction:
     for derivation in small.gens[n:]:
         slope = derivation.apply(polynomial)
         generators.append(lifted(derivation) + lifted(slope) * dt)
-    return b_function(LeftIdeal(graph, generators), (1, *[0] * n)).reflected()
+    return b_function(LeftIdeal(graph, generators, certified=certified), (1, *[0] * n)).reflected()
+
+
+def _read_polynomial(text: str) -> Operator:
+    """The polynomial of a text, in the Weyl algebra of the names that occur."""
+    names = sorted(names_in(parse(text, "polynomial")))
+    if not names:
+        raise BadInput(f"expected a polynomial in at least one variable, got {text[:60]!r}")
+    derivations: list[str] = []
+    for name in names:
+        derivation = "d" + name
+        while derivation in (*names, *derivations):
+            derivation += "_"
+        derivations.append(derivation)
+    return WeylAlgebra(tuple(names), tuple(derivations))(text)
 
 
 def fresh_name(algebra: WeylAlgebra, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from holokern.errors import BadInput
@@ -24,6 +24,10 @@ def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[
     >>> chosen_variables(weyl_algebra("x y z"), "z x")
     (0, 2)
     """
+    if isinstance(names, Mapping):
+        raise BadInput(
+            f"expected names of variables without values, got {dict(names)!r}; only restriction takes values"
+        )
     wanted = set(names.replace(",", " ").split() if isinstance(names, str) else names)
     unknown = sorted(str(name) for name in wanted if name not in algebra.variables)
     if unknown:
@@ -89,7 +93,8 @@ def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, si
         return _exchange(what, places, sign)
     from holokern.weyl.modules.ideal import LeftIdeal
 
-    return LeftIdeal(algebra, [_exchange(operator, places, sign) for operator in what.generators])
+    images = [_exchange(operator, places, sign) for operator in what.generators]
+    return LeftIdeal(algebra, images, certified=what.certified)
 
 
 def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operator:

@@ -5,34 +5,42 @@ Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = 
     I = D.ideal("x*dx - 1", "dy")          # operators, texts or a list of them; zeros are dropped
     I.algebra, I.generators
     I.groebner(order=None)                 # tuple of Operators; the reduced basis for a well order; cached
+    I.groebner(certified=True)             # the same, proved over Q; D.ideal(..., certified=True) for all that follows
     I.normal_form(f, order=None)           # remainder of left division by the Gröbner basis (well orders only)
     f in I, I.contains(f), J <= I, I == J  # exact membership, inclusion and equality
     I.eliminate(names)                     # tuple of Operators: generators of I ∩ (subalgebra without those generators)
     I.contraction(variables)               # LeftIdeal in the smaller Weyl algebra: I ∩ D_variables
-    I.initial(weights)                     # LeftIdeal for u + v = 0, e.g. (-w, w); SymbolIdeal in Q[x, ξ] for u + v > 0
+    I.initial(weights)                     # LeftIdeal for u + v = 0, e.g. (-w, w); SymbolIdeal for other weights
     I.initial_forms(weights)               # tuple of Operators: initial forms of the Gröbner basis, any u + v >= 0
     I.characteristic_ideal(), I.dimension(), I.is_holonomic
-    I.rank(), I.standard_monomials(), I.singular_locus()
-    I.restriction(names), I.integration(names), I.b_function(weights), I.fourier(names), I.weyl_closure()
+    I.rank(), I.standard_monomials(), I.singular_locus(), I.singular_factors(), I.latex()
+    I.restriction(names or {name: value}), I.integration(names), I.b_function(weights), I.fourier(names)
+    I.weyl_closure()                       # in one variable
 
-An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default), ``"lex"``
-or ``"order"``, or a tuple of 2n integer weights (u, v) with u + v >= 0, ties broken by grevlex.  Weights that are not a
-well order, such as (-w, w), are handled in the homogenised Weyl algebra; the basis that ``groebner`` returns for them
-is dehomogenised, its initial forms generate the initial ideal, and it is not reduced.
+An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default, also
+``"degrevlex"``), ``"lex"`` or ``"order"``, or a tuple of 2n integer weights (u, v) with u + v >= 0, ties broken by
+grevlex.  Weights that are not a well order, such as (-w, w), are handled in the homogenised Weyl algebra; the basis
+that ``groebner`` returns for them is dehomogenised and not reduced; its initial forms generate the initial ideal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
+from holokern.errors import BadInput, NotHolonomic, UnknownName
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.orders import Order, as_order, elimination, grevlex
+from holokern.weyl.algebra.orders import Order, as_order, derivations_first, elimination, grevlex
+from holokern.weyl.algebra.printing import ideal_latex
 from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, projected_locus
+from holokern.weyl.algebra.terms import listed
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
+
+if TYPE_CHECKING:
+    from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["LeftIdeal"]
 
@@ -41,6 +49,16 @@ OrderLike = Order | str | Sequence[int] | None
 
 class LeftIdeal:
     """A left ideal of a Weyl algebra, immutable; see the module's text for the list of methods.
+
+    Parameters
+    ----------
+    algebra : WeylAlgebra
+        The ring.
+    generators : iterable
+        Operators or texts; zeros are dropped.
+    certified : bool
+        Prove every Gröbner basis of this ideal, and of the ideals that are made of it, over Q.  Without it a basis is
+        checked modulo random primes; :func:`~holokern.weyl.groebner.basis.groebner_basis` says what is left unproved.
 
     Examples
     --------
@@ -53,41 +71,56 @@ class LeftIdeal:
     (False, True, 2)
     """
 
-    __slots__ = ("_bases", "_dividers", "algebra", "generators")
+    __slots__ = ("_bases", "_dividers", "_proved", "algebra", "certified", "generators")
 
     algebra: WeylAlgebra
     generators: tuple[Operator, ...]
+    certified: bool
+    _proved: set[Order]
     _bases: dict[Order, tuple[Operator, ...]]
     _dividers: dict[Order, Divider]
 
-    def __init__(self, algebra: WeylAlgebra, generators: Iterable[object]) -> None:
-        operators = dict.fromkeys(algebra(g) for g in generators)
+    def __init__(self, algebra: WeylAlgebra, generators: Iterable[object], *, certified: bool = False) -> None:
+        operators = dict.fromkeys(algebra(g) for g in listed(generators))
         object.__setattr__(self, "algebra", algebra)
         object.__setattr__(self, "generators", tuple(g for g in operators if g))
+        object.__setattr__(self, "certified", bool(certified))
         object.__setattr__(self, "_bases", {})
+        object.__setattr__(self, "_proved", set())
         object.__setattr__(self, "_dividers", {})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("ideals are immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LeftIdeal, (self.algebra, self.generators)
+        return partial(LeftIdeal, certified=self.certified), (self.algebra, self.generators)
 
     @classmethod
-    def _with_basis(cls, algebra: WeylAlgebra, basis: Sequence[Operator], order: Order) -> LeftIdeal:
-        """An ideal whose reduced Gröbner basis is known."""
-        ideal = cls(algebra, basis)
+    def _with_basis(cls, algebra: WeylAlgebra, basis: Sequence[Operator], order: Order, certified: bool) -> LeftIdeal:
+        """An ideal whose reduced Gröbner basis is known, and proved when ``certified``."""
+        ideal = cls(algebra, basis, certified=certified)
         ideal._bases[order] = tuple(basis)
+        if certified:
+            ideal._proved.add(order)
         return ideal
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.generators)) or "0"
         return f"<left ideal in {' '.join(self.algebra.variables)}: {inside}>"
 
+    def latex(self) -> str:
+        """LaTeX source: the generators between angle brackets."""
+        return ideal_latex(self.generators)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
     # -- Gröbner bases and membership --------------------------------------------------------------------------------
 
-    def groebner(self, order: OrderLike = None) -> tuple[Operator, ...]:
+    def groebner(self, order: OrderLike = None, *, certified: bool = False) -> tuple[Operator, ...]:
         """The reduced Gröbner basis for a well order (grevlex by default), a Gröbner basis for other weights.
+
+        With ``certified`` it is proved over Q, as it is for every order when the ideal itself is certified.
 
         Examples
         --------
@@ -95,10 +128,16 @@ class LeftIdeal:
         >>> D = weyl_algebra("x")
         >>> D.ideal("x^2*dx^2", "dx^3").groebner((-1, 1))
         (dx^2,)
+        >>> D.ideal("x*dx - 2147483648", "dx^2").groebner(certified=True)
+        (1,)
         """
         chosen = as_order(self.algebra, order)
-        if chosen not in self._bases:
-            self._bases[chosen] = tuple(groebner_basis(self.generators, chosen))
+        proof = certified or self.certified
+        if chosen not in self._bases or (proof and chosen not in self._proved):
+            self._bases[chosen] = tuple(groebner_basis(self.generators, chosen, certified=proof))
+            self._dividers.pop(chosen, None)
+            if proof:
+                self._proved.add(chosen)
         return self._bases[chosen]
 
     def normal_form(self, operator: object, order: OrderLike = None) -> Operator:
@@ -133,7 +172,8 @@ class LeftIdeal:
 
     def __add__(self, other: LeftIdeal) -> LeftIdeal:
         self._same_algebra(other)
-        return LeftIdeal(self.algebra, (*self.generators, *other.generators))
+        certified = self.certified or other.certified
+        return LeftIdeal(self.algebra, (*self.generators, *other.generators), certified=certified)
 
     def _same_algebra(self, other: LeftIdeal) -> None:
         if self.algebra != other.algebra:
@@ -186,7 +226,8 @@ class LeftIdeal:
         names = [name for i, pair in enumerate(pairs) if i not in places for name in pair]
         every = [*places, *(i + len(known) for i in places)]
         found = [{tuple(key[i] for i in every): c for key, c in g} for g in self.eliminate(names)]
-        return LeftIdeal._with_basis(smaller, [Operator(smaller, terms) for terms in found], grevlex(smaller))
+        basis = [Operator(smaller, terms) for terms in found]
+        return LeftIdeal._with_basis(smaller, basis, grevlex(smaller), self.certified)
 
     # -- initial ideals ----------------------------------------------------------------------------------------------
 
@@ -198,6 +239,9 @@ class LeftIdeal:
     def initial(self, weights: Sequence[int]) -> LeftIdeal | SymbolIdeal:
         """The initial ideal for 2n weights (u, v): in the Weyl algebra when u + v = 0, in Q[x, ξ] when u + v > 0.
 
+        When u_i + v_i = 0 for some i only, those ∂_i stay derivations and the others become commuting symbols ξ_j
+        [SST2000, Sect. 1.1].
+
         Examples
         --------
         >>> from holokern.weyl import weyl_algebra
@@ -206,6 +250,8 @@ class LeftIdeal:
         <left ideal in x: x*dx^2 + dx>
         >>> I.initial((0, 1)).generators
         (x*xi_x^2,)
+        >>> weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3").initial((-1, 0, 1, 1))
+        <left ideal in x y xi_y dx: dx^2, y*xi_y>
         """
         n = self.algebra.dimension
         weights = tuple(weights)
@@ -214,12 +260,9 @@ class LeftIdeal:
         if not any(sums):
             # The forms are a Gröbner basis for the tie breaker already.
             order = grevlex(self.algebra)
-            return LeftIdeal._with_basis(self.algebra, interreduce(forms, order), order)
-        if all(sums):
-            return SymbolIdeal.from_symbols(self.algebra, forms)
-        raise Unsupported(
-            f"the initial ideal for {weights} lives in a ring that is part commutative, part Weyl; use initial_forms()"
-        )
+            return LeftIdeal._with_basis(self.algebra, interreduce(forms, order), order, self.certified)
+        commuting = [i for i in range(n) if sums[i]]
+        return SymbolIdeal.from_symbols(self.algebra, forms, commuting, certified=self.certified)
 
     def characteristic_ideal(self) -> SymbolIdeal:
         """The characteristic ideal in_(0,1)(I) in Q[x, ξ] [SST2000, Sect. 1.4]."""
@@ -261,7 +304,7 @@ class LeftIdeal:
         (1, dy)
         """
         n = self.algebra.dimension
-        order = self._rational_order()
+        order = derivations_first(self.algebra)
         leads = {max(g.terms, key=order.key)[n:] for g in self.groebner(order)}
         if monomial_dimension(leads, n) > 0:
             raise NotHolonomic(
@@ -286,29 +329,43 @@ class LeftIdeal:
         return len(self.standard_monomials())
 
     def singular_locus(self) -> tuple[Operator, ...]:
-        """Squarefree polynomials in x whose common zeros are the singular locus; ``(1,)`` when it is empty.
+        """Squarefree polynomials in x whose common zeros are the singular locus [SST2000, Sect. 1.4].
+
+        The singular locus is the projection of the characteristic variety without its zero section; it is
+        defined for every ideal, holonomic or not.  ``(1,)`` stands for the empty set, ``(0,)`` for the whole space.
 
         Examples
         --------
         >>> from holokern.weyl import weyl_algebra
         >>> weyl_algebra("x").ideal("x^2*(1-x)*dx^2 + dx - 1").singular_locus()
         (x^2 - x,)
+        >>> weyl_algebra("x y").ideal("x*dx").singular_locus()
+        (0,)
         """
-        if not self.is_holonomic:
-            raise NotHolonomic(f"{self!r} is not holonomic, so its singular locus is not defined; add operators to it")
-        return projected_locus(self.characteristic_ideal(), self.algebra)
+        return projected_locus(self.characteristic_ideal(), self.algebra, certified=self.certified)
 
-    def _rational_order(self) -> Order:
-        """Compare the derivations by grevlex, then the variables by grevlex."""
-        n = self.algebra.dimension
-        last_first = [tuple(-int(j == i) for j in range(2 * n)) for i in reversed(range(n, 2 * n))]
-        rows = ((0,) * n + (1,) * n, *last_first, (1,) * n + (0,) * n)
-        return Order("derivations first", 2 * n, rows, True)
+    def singular_factors(self) -> tuple[RationalFunction, ...]:
+        """The irreducible polynomials whose zeros are the part of the singular locus of codimension one.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("x").ideal("x^2*(1-x)*dx^2 + dx - 1").singular_factors()
+        (x, x - 1)
+        """
+        from holokern.weyl.rational.factors import irreducible_factors
+        from holokern.weyl.rational.fractions import function_field
+
+        field, n = function_field(self.algebra.variables), self.algebra.dimension
+        shared = field.ctx.constant(0)
+        for f in self.singular_locus():
+            shared = shared.gcd(field.ctx.from_dict({key[:n]: int(c.p) for key, c in f}))
+        return irreducible_factors(field, [] if shared.is_zero() else [shared])
 
     # -- D-module algorithms -----------------------------------------------------------------------------------------
 
-    def restriction(self, names: str | Iterable[str]) -> LeftIdeal:
-        """The restriction ideal to the subspace where the given variables vanish."""
+    def restriction(self, names: str | Iterable[str] | Mapping[str, object]) -> LeftIdeal:
+        """The restriction ideal to the subspace where the given variables vanish, or take the given values."""
         from holokern.weyl.modules.restriction import restriction_ideal
 
         return restriction_ideal(self, names)
@@ -335,7 +392,9 @@ class LeftIdeal:
         """The Weyl closure Q(x)⟨∂⟩I ∩ D, in one variable."""
         from holokern.weyl.univariate.operators import weyl_closure
 
-        return LeftIdeal(self.algebra, weyl_closure(self.generators)) if self.generators else self
+        if not self.generators:
+            return self
+        return LeftIdeal(self.algebra, weyl_closure(self.generators), certified=self.certified)
 
 
 def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:

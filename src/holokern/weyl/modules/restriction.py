@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.modules.bfunction import BFunction, b_function, fresh_name
 from holokern.weyl.modules.fourier import chosen_variables
+from holokern.weyl.modules.translation import translate
 
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
@@ -31,31 +32,34 @@ class RestrictionModule:
     basis: tuple[Monomial, ...]
     relations: tuple[tuple[Operator, ...], ...]
     b_function: BFunction
+    certified: bool = False
 
     def ideal(self) -> LeftIdeal:
         """The annihilator of the class of 1: the restriction ideal."""
         from holokern.weyl.modules.ideal import LeftIdeal
 
         if not self.basis:
-            return LeftIdeal(self.algebra, [self.algebra.one])
+            return LeftIdeal(self.algebra, [self.algebra.one], certified=self.certified)
         columns, rows = _component_of_one(self.relations)
-        found = [row[0] for row in rows] if len(columns) == 1 else _eliminate(self.algebra, rows)
-        return LeftIdeal(self.algebra, LeftIdeal(self.algebra, found).groebner())
+        found = [row[0] for row in rows] if len(columns) == 1 else _eliminate(self.algebra, rows, self.certified)
+        basis = LeftIdeal(self.algebra, found, certified=self.certified).groebner()
+        return LeftIdeal(self.algebra, basis, certified=self.certified)
 
 
-def restriction_module(ideal: LeftIdeal, names: str | Iterable[str]) -> RestrictionModule:
+def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str, object]) -> RestrictionModule:
     """The restriction of D/I to the subspace where the named variables vanish [Oaku1997; SST2000, Alg. 5.2.8].
 
     With w = 1 on the restricted variables and s_0 the largest integer root of the b-function, the module is generated
     by ∂^γ, |γ| ≤ s_0; its relations are ∂^γ g at x = 0, for g in a Gröbner basis with respect to (-w, w) and
-    |γ| ≤ s_0 - ord(g).
+    |γ| ≤ s_0 - ord(g).  For other values than 0 the variables are translated first.
 
     Parameters
     ----------
     ideal : LeftIdeal
         A holonomic ideal, or any whose b-function exists.
-    names : str or iterable of str
-        The variables that become 0; at least one variable must remain.
+    names : str, iterable of str, or mapping from str to rational number
+        The variables that become 0, or the values that they take, such as ``{"x": 1, "y": "1/2"}``; at least one
+        variable must remain.
 
     Examples
     --------
@@ -64,6 +68,8 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str]) -> Restrict
     >>> module.basis, module.relations
     (((0,),), ((dx,),))
     """
+    if isinstance(names, Mapping):
+        ideal, names = translate(ideal, names), list(names)
     algebra = ideal.algebra
     places = chosen_variables(algebra, names)
     rest = [i for i in range(algebra.dimension) if i not in places]
@@ -74,7 +80,7 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str]) -> Restrict
     b = b_function(ideal, weights)
     largest = max(b.integer_roots, default=-1)
     if largest < 0:
-        return RestrictionModule(smaller, (), (), b)
+        return RestrictionModule(smaller, (), (), b, ideal.certified)
     basis = _exponents(len(places), largest)
     both_weights = (*(-w for w in weights), *weights)
     relations: dict[tuple[Operator, ...], None] = {}
@@ -83,21 +89,22 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str]) -> Restrict
             row = _at_zero(_derivative(algebra, places, shift) * g, places, rest, smaller, basis)
             if any(row):
                 relations[row] = None
-    return RestrictionModule(smaller, tuple(basis), tuple(relations), b)
+    return RestrictionModule(smaller, tuple(basis), tuple(relations), b, ideal.certified)
 
 
-def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str]) -> LeftIdeal:
+def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str, object]) -> LeftIdeal:
     """The restriction ideal (I + Σ x_i D) ∩ D' to the subspace where the named variables x_i vanish.
 
-    Whatever I annihilates, this ideal annihilates its value at x_i = 0.  When the b-function has no integer root >= 0
-    the restriction is zero and the ideal is (1) [SST2000, Alg. 5.2.8].
+    Whatever I annihilates, this ideal annihilates its value at x_i = 0 (or at the given values).  When the b-function
+    has no integer root >= 0 the restriction is zero and the ideal is (1) [SST2000, Alg. 5.2.8].
 
     Parameters
     ----------
     ideal : LeftIdeal
         A holonomic ideal, or any whose b-function exists.
-    names : str or iterable of str
-        The variables that become 0; at least one variable must remain.
+    names : str, iterable of str, or mapping from str to rational number
+        The variables that become 0, or the values that they take, such as ``{"x": 1, "y": "1/2"}``; at least one
+        variable must remain.
 
     Returns
     -------
@@ -116,6 +123,11 @@ def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str]) -> LeftIdeal
     >>> from holokern.weyl import weyl_algebra
     >>> restriction_ideal(weyl_algebra("x y").ideal("dx*dy - dx", "dx^2 - dx", "dy^3 - dy^2"), "y").generators
     (dx^2 - dx,)
+
+    The function exp(x y) at x = 1 is exp(y):
+
+    >>> restriction_ideal(weyl_algebra("x y").ideal("dx - y", "dy - x"), {"x": 1}).generators
+    (dy - 1,)
     """
     return restriction_module(ideal, names).ideal()
 
@@ -165,7 +177,7 @@ def _component_of_one(
     return chosen, rows
 
 
-def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]]) -> list[Operator]:
+def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]], certified: bool) -> list[Operator]:
     """Generators of the left ideal of all a with (a, 0, …, 0) in the module that the rows span.
 
     Component i of a row is marked by p^i q^(d-i), and every monomial in p, q of degree d + 1 is made zero: then the
@@ -187,6 +199,6 @@ def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]]) -> list[O
     nilpotent = [larger.from_terms({(*[0] * n, i, d + 1 - i, *[0] * (n + 2)): 1}) for i in range(d + 2)]
     by_p = tuple(int(i == n) for i in range(2 * n + 4))
     order = Order("position of p first", 2 * n + 4, (by_p, (1,) * (2 * n + 4)), True)
-    basis = groebner_basis([*map(marked, rows), *nilpotent], order)
+    basis = groebner_basis([*map(marked, rows), *nilpotent], order, certified=certified)
     first = [g for g in basis if all(key[n] == 0 and key[n + 1] == d for key, _ in g)]
     return [algebra.from_terms({(*k[:n], *k[n + 2 : 2 * n + 2]): c for k, c in g}) for g in first]

@@ -114,17 +114,18 @@ class RationalWeylAlgebra:
         top = self.field.ctx.from_dict({key: int((c * common).p) for key, c in row.items()})
         return self.field.fraction(top, common)
 
-    def ideal(self, generators: Iterable[object]) -> RationalIdeal:
-        """The left ideal that the operators generate; its Gröbner basis is computed when needed.
+    def ideal(self, *generators: object) -> RationalIdeal:
+        """The left ideal of the given operators or texts; one list of them will do as well.
 
         Examples
         --------
-        >>> rational_weyl_algebra("x").ideal(["x*dx^2 - 1"]).rank()
+        >>> rational_weyl_algebra("x").ideal("x*dx^2 - 1").rank()
         2
         """
+        from holokern.weyl.algebra.terms import listed
         from holokern.weyl.rational.ideal import RationalIdeal
 
-        return RationalIdeal(self, generators)
+        return RationalIdeal(self, listed(generators))
 
 
 def rational_weyl_algebra(

@@ -13,6 +13,7 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import rational
+from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
 __all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex"]
 
@@ -66,7 +67,7 @@ class FunctionField:
         return _reduced(self, top, bottom)
 
     def __call__(self, value: object) -> RationalFunction:
-        """Read a rational number, a text, a polynomial of this context or an element as an element."""
+        """Read a rational number, a text, a SymPy expression, a polynomial of this context or an element."""
         if isinstance(value, RationalFunction):
             if value.field != self:
                 raise BadInput(f"expected a function of {', '.join(self.variables)}, got {value}")
@@ -75,6 +76,8 @@ class FunctionField:
             return _read(self, parse(value, "rational function"))
         if isinstance(value, fmpz_mpoly):
             return RationalFunction(self, value, self.ctx.constant(1))
+        if is_sympy(value):
+            return from_sympy(self, value)
         number = rational(value)
         return RationalFunction(self, self.ctx.constant(number.p), self.ctx.constant(number.q))
 
@@ -247,6 +250,36 @@ class RationalFunction:
         """
         point = [values[name] for name in self.field.variables]
         return _divided(_at(self.numerator, point), _at(self.denominator, point))
+
+    def __call__(self, *point: Any, **values: Any) -> Any:
+        """The value at a point: numbers in the order of the variables, or by name; see :meth:`evaluate`.
+
+        Examples
+        --------
+        >>> f = function_field("x y")("(x + 1)/y")
+        >>> f(1, 4), f(x=1, y=4.0)
+        (Fraction(1, 2), 0.5)
+        """
+        names = self.field.variables
+        given = dict(zip(names, point, strict=False))
+        if len(point) > len(names) or given.keys() & values or {*given, *values} != set(names):
+            raise BadInput(
+                f"expected one value for each of the variables {', '.join(names)} of {self}, in this order or by name; "
+                f"got {len(point)} without a name and {', '.join(values) or 'none'} by name"
+            )
+        return self.evaluate({**given, **values})
+
+    def to_sympy(self) -> Any:
+        """The same function as a SymPy expression; ``field(expression)`` reads it back.
+
+        Examples
+        --------
+        >>> function_field("x y")("x/(x + y)").to_sympy()
+        x/(x + y)
+        """
+        return to_sympy(self)
+
+    _sympy_ = to_sympy
 
     def substitute(self, values: Mapping[str, RationalFunction]) -> RationalFunction:
         """Replace every variable by an element of one (possibly other) function field."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from holokern.errors import BadInput, NotHolonomic
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order, as_order
+from holokern.weyl.algebra.printing import ideal_latex
+from holokern.weyl.algebra.terms import listed
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import groebner_rows, primitive_row
+from holokern.weyl.rational.connection import Matrix, connection_of_standard_monomials, gauge_transformed
+from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
 
 if TYPE_CHECKING:
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Matrix", "RationalIdeal", "rational_extension"]
 
-Matrix = tuple[tuple[RationalFunction, ...], ...]
+OrderLike = Order | str | Sequence[int] | None
 
 
 def _grevlex(key: Exponents) -> tuple[int, tuple[int, ...]]:
@@ -25,25 +32,28 @@ def _grevlex(key: Exponents) -> tuple[int, tuple[int, ...]]:
 
 
 class RationalIdeal:
-    """A left ideal of Q(x)⟨∂⟩; immutable, its Gröbner basis is computed once, when needed.
+    """A left ideal of Q(x)⟨∂⟩; immutable, its Gröbner bases are computed once each, when needed.
+
+    It has the methods of :class:`~holokern.weyl.LeftIdeal` that make sense over Q(x), and connection matrices.
 
     Parameters
     ----------
     algebra : RationalWeylAlgebra
         The ring.
     generators : iterable
-        Anything that ``algebra`` reads: texts, operators with polynomial or rational coefficients.
+        Anything that ``algebra`` reads: texts, operators with polynomial or rational coefficients; zeros are dropped.
 
     Notes
     -----
-    Monomials in ∂ are compared by the graded reverse lexicographic order, the first derivation largest.
+    Monomials in ∂ are compared by the graded reverse lexicographic order, the first derivation largest, unless another
+    order is given.  The arithmetic is exact, so every Gröbner basis is proved.
 
     Examples
     --------
     The Airy equation as a system of first order:
 
     >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-    >>> airy = rational_weyl_algebra("x").ideal(["dx^2 - x"])
+    >>> airy = rational_weyl_algebra("x").ideal("dx^2 - x")
     >>> airy.rank(), airy.standard_monomials()
     (2, (1, dx))
     >>> airy.connection_matrices()
@@ -52,10 +62,13 @@ class RationalIdeal:
 
     algebra: RationalWeylAlgebra
     generators: tuple[RationalOperator, ...]
+    _bases: dict[Order, tuple[RationalOperator, ...]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
+        operators = dict.fromkeys(algebra(g) for g in listed(generators))
         object.__setattr__(self, "algebra", algebra)
-        object.__setattr__(self, "generators", tuple(algebra(g) for g in generators))
+        object.__setattr__(self, "generators", tuple(g for g in operators if g))
+        object.__setattr__(self, "_bases", {})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("ideals are immutable")
@@ -66,69 +79,112 @@ class RationalIdeal:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RationalIdeal):
             return NotImplemented
-        return self.algebra == other.algebra and self.groebner_basis == other.groebner_basis
+        return self.algebra == other.algebra and self.groebner() == other.groebner()
 
     def __hash__(self) -> int:
-        return hash((self.algebra, self.groebner_basis))
+        return hash((self.algebra, self.groebner()))
+
+    def __le__(self, other: RationalIdeal) -> bool:
+        self._same_algebra(other)
+        return all(other.contains(g) for g in self.generators)
+
+    def __ge__(self, other: RationalIdeal) -> bool:
+        return other <= self
+
+    def __add__(self, other: RationalIdeal) -> RationalIdeal:
+        self._same_algebra(other)
+        return RationalIdeal(self.algebra, (*self.generators, *other.generators))
+
+    def _same_algebra(self, other: RationalIdeal) -> None:
+        if self.algebra != other.algebra:
+            raise BadInput(f"the ideals {self!r} and {other!r} belong to different algebras; read both in one of them")
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.generators)) or "0"
         return f"<left ideal over Q({', '.join(self.algebra.variables)}): {inside}>"
 
+    def latex(self) -> str:
+        """LaTeX source: the generators between angle brackets."""
+        return ideal_latex(self.generators)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the ideal (0)."""
+        return not self.generators
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether this is the whole algebra, the ideal (1)."""
+        return self.contains(self.algebra.one)
+
     # -- Gröbner basis and normal forms ------------------------------------------------------------------------------
 
-    @cached_property
-    def groebner_basis(self) -> tuple[RationalOperator, ...]:
+    def groebner(self, order: OrderLike = None, *, certified: bool = True) -> tuple[RationalOperator, ...]:
         """The reduced Gröbner basis, monic, with leading monomials ascending; empty for the ideal (0).
+
+        Parameters
+        ----------
+        order : Order, str or sequence of int, optional
+            As for :meth:`LeftIdeal.groebner <holokern.weyl.LeftIdeal.groebner>`: a name, 2n weights or an order of
+            the polynomial Weyl algebra; only the derivations are compared.
+        certified : bool
+            Has no effect: the arithmetic is exact, so the basis is proved in any case.
 
         Examples
         --------
         >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
         >>> R = rational_weyl_algebra("x y")
-        >>> R.ideal(["x*dx + y*dy", "dx^2 - dy^2"]).groebner_basis
+        >>> R.ideal("x*dx + y*dy", "dx^2 - dy^2").groebner()
         (dx + (y/x)*dy, dy^2 + ((-2*y)/(x^2 - y^2))*dy)
         """
-        rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}) for g in self.generators if g]
+        chosen = as_order(self.algebra.polynomial_algebra, order)
+        if chosen not in self._bases:
+            self._bases[chosen] = self._make_basis(_key_of(chosen))
+        return self._bases[chosen]
+
+    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[RationalOperator, ...]:
+        rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}) for g in self.generators]
         field = self.algebra.field
         found = []
-        for row in groebner_rows(rows, _grevlex):
-            lead = row[max(row, key=_grevlex)]
+        for row in groebner_rows(rows, key):
+            lead = row[max(row, key=key)]
             found.append(RationalOperator(self.algebra, {k: field.fraction(c, lead) for k, c in row.items()}))
         return tuple(found)
 
     @cached_property
     def leading_exponents(self) -> tuple[Exponents, ...]:
-        """The leading exponents of the Gröbner basis."""
-        return tuple(max(g.terms, key=_grevlex) for g in self.groebner_basis)
+        """The exponents of the leading monomials of the Gröbner basis, ascending."""
+        return tuple(max(g.terms, key=_grevlex) for g in self.groebner())
 
-    def normal_form(self, operator: object) -> RationalOperator:
-        """The unique representative, modulo the ideal, without monomials divisible by a leading one.
+    def normal_form(self, operator: object, order: OrderLike = None) -> RationalOperator:
+        """The remainder modulo the ideal: a combination of standard monomials that is unique for a given order.
 
         Examples
         --------
         >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-        >>> rational_weyl_algebra("x").ideal(["dx^2 - x"]).normal_form("dx^3")
+        >>> rational_weyl_algebra("x").ideal("dx^2 - x").normal_form("dx^3")
         x*dx + 1
         """
+        key = _key_of(as_order(self.algebra.polynomial_algebra, order))
+        divisors = [(max(g.terms, key=key), g) for g in self.groebner(order)]
         rest = self.algebra(operator)
         while True:
-            reducible = [key for key in rest.terms if self._divisor(key) is not None]
-            if not reducible:
+            steps = [(k, lead, g) for k in rest.terms for lead, g in divisors if _divides(lead, k)]
+            if not steps:
                 return rest
-            key = max(reducible, key=_grevlex)
-            place = self._divisor(key)
-            assert place is not None
-            shift = tuple(a - b for a, b in zip(key, self.leading_exponents[place], strict=True))
-            rest = rest - self.algebra.from_terms({shift: rest.terms[key]}) * self.groebner_basis[place]
+            top, lead, g = max(steps, key=lambda step: key(step[0]))
+            shift = tuple(a - b for a, b in zip(top, lead, strict=True))
+            rest = rest - self.algebra.from_terms({shift: rest.terms[top]}) * g
 
-    def _divisor(self, key: Exponents) -> int | None:
-        for place, lead in enumerate(self.leading_exponents):
-            if all(a <= b for a, b in zip(lead, key, strict=True)):
-                return place
-        return None
+    def contains(self, operator: object) -> bool:
+        """Whether ``operator`` lies in the ideal."""
+        return not self.normal_form(operator)
 
     def __contains__(self, operator: object) -> bool:
-        return not self.normal_form(operator)
+        return self.contains(operator)
 
     # -- rank and standard monomials ---------------------------------------------------------------------------------
 
@@ -149,7 +205,7 @@ class RationalIdeal:
         found: list[Exponents] = []
         front: set[Exponents] = {(0,) * n}
         while front:
-            front = {key for key in front if self._divisor(key) is None}
+            front = {key for key in front if not any(_divides(lead, key) for lead in self.leading_exponents)}
             found.extend(front)
             front = {(*key[:i], key[i] + 1, *key[i + 1 :]) for key in front for i in range(n)}
         return tuple(sorted(found, key=_grevlex))
@@ -173,10 +229,7 @@ class RationalIdeal:
     @cached_property
     def _standard_connection(self) -> tuple[Matrix, ...]:
         """Rows of the i-th matrix: normal forms of ∂_i times the standard monomials."""
-        border = _Border(self)
-        return tuple(
-            tuple(border.row(_raised(key, i)) for key in self.standard_exponents) for i in range(self.algebra.dimension)
-        )
+        return connection_of_standard_monomials(self)
 
     def coordinates(self, operator: object) -> tuple[RationalFunction, ...]:
         """The coordinates of an operator, modulo the ideal, in the standard monomials."""
@@ -204,7 +257,7 @@ class RationalIdeal:
         Examples
         --------
         >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-        >>> bessel = rational_weyl_algebra("x").ideal(["x^2*dx^2 + x*dx + x^2"])
+        >>> bessel = rational_weyl_algebra("x").ideal("x^2*dx^2 + x*dx + x^2")
         >>> bessel.connection_matrices(["1", "x*dx"])
         (((0, 1/x), (-x, 0)),)
         """
@@ -214,42 +267,41 @@ class RationalIdeal:
         transition = [list(self.coordinates(b)) for b in basis]
         if len(transition) != self.rank():
             raise BadInput(f"expected a basis of {self.rank()} operators, got {len(transition)}; the rank decides")
-        inverse = _inverse(transition, self.algebra.field)
-        if inverse is None:
+        changed = gauge_transformed(standard, transition, self.algebra.field)
+        if changed is None:
             raise BadInput(
                 f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; "
                 f"independent are {', '.join(map(str, self.standard_monomials()))}"
             )
-        result = []
-        for i, matrix in enumerate(standard):
-            name = self.algebra.variables[i]
-            moved = _product(transition, matrix)
-            changed = [
-                [m + t.derivative(name) for m, t in zip(left, right, strict=True)]
-                for left, right in zip(moved, transition, strict=True)
-            ]
-            result.append(tuple(map(tuple, _product(changed, inverse))))
-        return tuple(result)
+        return changed
 
-    def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[RationalFunction, ...]:
-        """The irreducible factors of the denominators of the connection matrices, as polynomials of the field.
+    def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[Operator, ...]:
+        """One squarefree polynomial in x whose zeros are the poles of the connection matrices; 1 without poles.
 
-        The factors depend on the basis: those beyond the singular locus of the D-module are apparent singularities.
+        It has the form of :meth:`LeftIdeal.singular_locus <holokern.weyl.LeftIdeal.singular_locus>`.  It depends on the
+        basis: what it has beyond the singular locus of the D-module are apparent singularities.
 
         Examples
         --------
         >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-        >>> rational_weyl_algebra("x").ideal(["x*(1-x)*dx^2 + (1-3*x)*dx - 1"]).singular_locus()
+        >>> rational_weyl_algebra("x").ideal("x*(1-x)*dx^2 + (1-3*x)*dx - 1").singular_locus()
+        (x^2 - x,)
+        """
+        product = prod(self.singular_factors(basis), start=self.algebra.field.one).numerator
+        none = (0,) * self.algebra.dimension
+        return (self.algebra.polynomial_algebra.from_terms({(*key, *none): c for key, c in product.terms()}),)
+
+    def singular_factors(self, basis: Sequence[object] | None = None) -> tuple[RationalFunction, ...]:
+        """The irreducible factors of the singular locus, as polynomials of the field.
+
+        Examples
+        --------
+        >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
+        >>> rational_weyl_algebra("x").ideal("x*(1-x)*dx^2 + (1-3*x)*dx - 1").singular_factors()
         (x, x - 1)
         """
-        factors: dict[str, Any] = {}
-        for matrix in self.connection_matrices(basis):
-            for denominator in {str(entry.denominator): entry.denominator for row in matrix for entry in row}.values():
-                for factor, _ in denominator.factor()[1]:
-                    sign = 1 if factor.leading_coefficient() > 0 else -1
-                    factors[str(sign * factor)] = sign * factor
-        ordered = sorted(factors.items(), key=lambda pair: (pair[1].total_degree(), len(pair[1]), pair[0]))
-        return tuple(self.algebra.field(factor) for _, factor in ordered)
+        matrices = self.connection_matrices(basis)
+        return irreducible_factors(self.algebra.field, (e.denominator for m in matrices for row in m for e in row))
 
 
 def rational_extension(ideal: LeftIdeal) -> RationalIdeal:
@@ -258,91 +310,20 @@ def rational_extension(ideal: LeftIdeal) -> RationalIdeal:
     Examples
     --------
     >>> from holokern.weyl import weyl_algebra
-    >>> rational_extension(weyl_algebra("x").ideal("x*dx - 1")).groebner_basis
+    >>> rational_extension(weyl_algebra("x").ideal("x*dx - 1")).groebner()
     (dx + (-1)/x,)
     """
     return RationalIdeal(rational_weyl_algebra(ideal.algebra), ideal.generators)
 
 
-def _raised(key: Exponents, i: int) -> Exponents:
-    return (*key[:i], key[i] + 1, *key[i + 1 :])
+def _divides(a: Exponents, b: Exponents) -> bool:
+    return all(p <= q for p, q in zip(a, b, strict=True))
 
 
-class _Border:
-    """Coordinates of monomials on the border of the standard ones, each made from a lower one."""
-
-    def __init__(self, ideal: RationalIdeal) -> None:
-        self.field = ideal.algebra.field
-        self.names = ideal.algebra.variables
-        self.standard = {key: place for place, key in enumerate(ideal.standard_exponents)}
-        self.leading = dict(zip(ideal.leading_exponents, ideal.groebner_basis, strict=True))
-        self.known: dict[Exponents, tuple[RationalFunction, ...]] = {}
-
-    def row(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        if key not in self.known:
-            self.known[key] = self._make(key)
-        return self.known[key]
-
-    def _make(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        row = [self.field.zero] * len(self.standard)
-        if key in self.standard:
-            row[self.standard[key]] = self.field.one
-        elif key in self.leading:
-            for other, c in self.leading[key]:
-                if other != key:
-                    row[self.standard[other]] = -c
-        else:
-            self._from_lower(key, row)
-        return tuple(row)
-
-    def _from_lower(self, key: Exponents, row: list[RationalFunction]) -> None:
-        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial of the border."""
-        i, lower = next(
-            (i, other)
-            for i, other in ((i, (*key[:i], e - 1, *key[i + 1 :])) for i, e in enumerate(key) if e)
-            if other not in self.standard
-        )
-        inner = self.row(lower)
-        for monomial, place in self.standard.items():
-            c = inner[place]
-            if not c:
-                continue
-            row[place] = row[place] + c.derivative(self.names[i])
-            for column, value in enumerate(self.row(_raised(monomial, i))):
-                if value:
-                    row[column] = row[column] + c * value
-
-
-def _product(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    columns = list(zip(*right, strict=True))
-    result = []
-    for row in left:
-        entries = []
-        for column in columns:
-            total = row[0] * column[0]
-            for a, b in zip(row[1:], column[1:], strict=True):
-                if a and b:
-                    total = total + a * b
-            entries.append(total)
-        result.append(entries)
-    return result
-
-
-def _inverse(matrix: list[list[Any]], field: Any) -> list[list[Any]] | None:
-    """The inverse by Gauss–Jordan elimination, or None."""
-    size = len(matrix)
-    rows = [[*row, *(field.one if i == j else field.zero for j in range(size))] for i, row in enumerate(matrix)]
-    for column in range(size):
-        # short pivots keep the rational functions small
-        candidates = [i for i in range(column, size) if rows[i][column]]
-        if not candidates:
-            return None
-        best = min(candidates, key=lambda i: len(rows[i][column].numerator) + len(rows[i][column].denominator))
-        rows[column], rows[best] = rows[best], rows[column]
-        pivot = field.one / rows[column][column]
-        rows[column] = [pivot * entry if entry else entry for entry in rows[column]]
-        for i in range(size):
-            factor = rows[i][column]
-            if i != column and factor:
-                rows[i] = [a - factor * b if b else a for a, b in zip(rows[i], rows[column], strict=True)]
-    return [row[size:] for row in rows]
+def _key_of(order: Order) -> Callable[[Exponents], Any]:
+    """The sort key of exponents of ∂ for an order of the polynomial Weyl algebra."""
+    n = order.size // 2
+    none = (0,) * n
+    if any(order.key((*none, *(int(j == i) for j in range(n)))) <= order.key(none + none) for i in range(n)):
+        raise BadInput(f"the order {order.name} puts a derivation below 1; expected weights v >= 0, or a name")
+    return lambda exponents: order.key(none + tuple(exponents))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from random import SystemRandom
 from typing import Any
 
 from flint import fmpz, fmpz_poly, nmod
@@ -20,14 +21,13 @@ from holokern.weyl.univariate.operators import UnivariateIdeal
 __all__ = ["bernstein_basis"]
 
 Row = list[Any]
-_PRIME = 2305843009213693951
 
 
 def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Operator, ...]:
     """The reduced Gröbner basis for the Bernstein degree (weights 1 on u and ∂), ties broken in favour of ∂.
 
     The result always generates the ideal of the operators; that no further element is needed for a Gröbner basis is
-    decided by Buchberger's criterion modulo a prime of 61 bits.
+    decided by Buchberger's criterion modulo a random prime of 61 bits.
 
     Examples
     --------
@@ -111,26 +111,32 @@ def _corners(table: dict[int, Row]) -> list[Row]:
 
 
 def _is_closed(corners: list[Row]) -> bool:
-    """Buchberger's criterion modulo a prime, for neighbouring corners of the staircase, which are enough."""
+    """Buchberger's criterion modulo a random prime, for neighbouring corners of the staircase, which are enough."""
+    prime = _random_prime()
     elements: list[tuple[Monomial, dict[Monomial, Any]]] = []
     for row in sorted(corners, key=lambda row: _lead(row)[1]):
         degree, column = _lead(row)
-        residues = (((k, i), int(c) % _PRIME) for i, a in enumerate(row) for k, c in enumerate(a.coeffs()))
-        terms: dict[Monomial, Any] = {key: nmod(c, _PRIME) for key, c in residues if c}
+        residues = (((k, i), int(c) % prime) for i, a in enumerate(row) for k, c in enumerate(a.coeffs()))
+        terms: dict[Monomial, Any] = {key: nmod(c, prime) for key, c in residues if c}
         lead = (degree - column, column)
         if lead not in terms:
             return False
         elements.append((lead, {key: c / terms[lead] for key, c in terms.items()}))
     for (one, f), (two, g) in pairwise(elements):
-        left = _shifted(f, (0, two[1] - one[1]))
-        right = _shifted(g, (one[0] - two[0], 0))
-        if _remains(_difference(left, nmod(1, _PRIME), right), elements):
+        unit = nmod(1, prime)
+        left = multiply_terms({(0, two[1] - one[1]): unit}, f, 1)
+        right = multiply_terms({(one[0] - two[0], 0): unit}, g, 1)
+        if _remains(_difference(left, unit, right), elements):
             return False
     return True
 
 
-def _shifted(terms: dict[Monomial, Any], by: Monomial) -> dict[Monomial, Any]:
-    return multiply_terms({by: nmod(1, _PRIME)}, terms, 1)
+def _random_prime() -> int:
+    """A prime between 2^60 and 2^61, so that a product fits flint's words; no input can be made to fit it."""
+    system = SystemRandom()
+    while not fmpz(candidate := system.randrange(2**60 + 1, 2**61, 2)).is_prime():
+        pass
+    return candidate
 
 
 def _difference(left: dict[Monomial, Any], factor: Any, right: dict[Monomial, Any]) -> dict[Monomial, Any]:
@@ -152,7 +158,8 @@ def _remains(terms: dict[Monomial, Any], elements: list[tuple[Monomial, dict[Mon
         if not divisors:
             return True
         lead, f = divisors[-1]
-        terms = _difference(terms, terms[key], _shifted(f, (key[0] - lead[0], key[1] - lead[1])))
+        shifted = multiply_terms({(key[0] - lead[0], key[1] - lead[1]): f[lead]}, f, 1)
+        terms = _difference(terms, terms[key], shifted)
     return False
 
 

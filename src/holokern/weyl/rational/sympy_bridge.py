@@ -1,0 +1,86 @@
+"""Rational functions to and from SymPy; SymPy is imported when it is used, and no text is ever given to it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from flint import fmpq
+
+from holokern.errors import BadInput, BadOperator
+
+if TYPE_CHECKING:
+    from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+
+__all__ = ["from_sympy", "is_sympy", "to_sympy"]
+
+
+def is_sympy(value: object) -> bool:
+    """Whether the value is a SymPy object; SymPy is not imported for the question."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Basic)
+
+
+def to_sympy(function: RationalFunction) -> Any:
+    """The quotient of the expanded numerator and denominator, in symbols without assumptions.
+
+    Examples
+    --------
+    >>> from holokern.weyl.rational.fractions import function_field
+    >>> to_sympy(function_field("x y")("(x + 1)/(2*y)"))
+    (x + 1)/(2*y)
+    """
+    import sympy
+
+    symbols = [sympy.Symbol(name) for name in function.field.variables]
+
+    def polynomial(poly: Any) -> Any:
+        terms = []
+        for key, c in poly.terms():
+            powers = [sympy.Pow(s, int(e)) for s, e in zip(symbols, key, strict=True) if e]
+            terms.append(sympy.Mul(sympy.Integer(int(c)), *powers))
+        return sympy.Add(*terms)
+
+    return polynomial(function.numerator) / polynomial(function.denominator)
+
+
+def from_sympy(field: FunctionField, expression: Any) -> RationalFunction:
+    """The element of the field that a SymPy expression stands for; symbols are matched by name.
+
+    Raises
+    ------
+    BadInput
+        For anything but sums, products and integer powers of rational numbers and the variables of the field.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from holokern.weyl.rational.fractions import function_field
+    >>> x, y = sympy.symbols("x y", positive=True)
+    >>> from_sympy(function_field("x y"), (x**2 - y**2) / (x - y) + sympy.Rational(1, 2))
+    (2*x + 2*y + 1)/2
+    """
+    import sympy
+
+    if isinstance(expression, sympy.Rational):
+        return field(fmpq(int(expression.p), int(expression.q)))
+    if isinstance(expression, sympy.Symbol):
+        if expression.name not in field.variables:
+            raise BadOperator(f"unknown variable {expression.name!r}; this field has {' '.join(field.variables)}")
+        return field.gens[field.variables.index(expression.name)]
+    if isinstance(expression, sympy.Add):
+        return sum((from_sympy(field, part) for part in expression.args), field.zero)
+    if isinstance(expression, sympy.Mul):
+        result = field.one
+        for part in expression.args:
+            result = result * from_sympy(field, part)
+        return result
+    if isinstance(expression, sympy.Pow) and isinstance(expression.exp, sympy.Integer):
+        base, exponent = from_sympy(field, expression.base), int(expression.exp)
+        if exponent < 0 and base.is_zero:
+            raise BadInput(f"division by zero in the SymPy expression {expression}")
+        return base**exponent
+    raise BadInput(
+        f"{expression} is no rational function of {', '.join(field.variables)} with exact coefficients; "
+        "use + - * / and integer powers, and sympy.Rational or sympy.nsimplify for decimal numbers"
+    )
