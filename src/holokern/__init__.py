@@ -9,7 +9,7 @@ Examples
 
 from typing import TYPE_CHECKING, Any
 
-from holokern import errors, weyl
+from holokern import errors, hgm, weyl
 from holokern.activation import Activation, activation, activations
 from holokern.dual import ClosedForm, DualValue, Enclosure, closed_form, dual, enclose, methods
 from holokern.pfaffian import PfaffianSystem, pfaffian
@@ -38,6 +38,7 @@ __all__ = [
     "dual",
     "enclose",
     "errors",
+    "hgm",
     "methods",
     "pfaffian",
     "weyl",
