@@ -18,14 +18,17 @@ from holokern.weyl.modules.koyama_takemura import (
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 __all__ = [
     "BFunction",
+    "FunctionField",
     "LeftIdeal",
     "Operator",
     "Order",
+    "RationalFunction",
     "RationalIdeal",
     "RationalOperator",
     "RationalWeylAlgebra",
@@ -39,6 +42,7 @@ __all__ = [
     "check_membership",
     "elimination",
     "fourier_transform",
+    "function_field",
     "gaussian_integral_algebra",
     "grevlex",
     "integration_ideal",
