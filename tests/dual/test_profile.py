@@ -47,3 +47,10 @@ def test_panels():
     assert panels.owner.tolist() == [0, 0, 2]
     assert panels.halved(2).width.sum() == pytest.approx(5.0)
     assert panels.total(panels.width, 3).tolist() == [3.0, 0.0, 2.0]
+
+
+def test_a_jump_from_a_side_that_ends_at_zero():
+    """|u - b| is a few units in the last place beside b, and a thousand times as much a little farther."""
+    profile = profile_of(activation("Heaviside(u - 1/2) + Abs(u - 1/2)"))
+    assert profile.jumps.tolist() == [1.0]
+    assert profile_of(activation("relu")).jumps.tolist() == [0.0]

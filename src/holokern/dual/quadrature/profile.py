@@ -318,7 +318,10 @@ def _jump(function: Function, b: float) -> float:
     with np.errstate(all="ignore"):
         left, right = np.asarray(function(np.array([b - step, b + step])), dtype=float)
         far = np.asarray(function(np.array([b - 1e3 * step, b + 1e3 * step])), dtype=float)
-    if not np.all(np.isfinite([left, right, *far])) or not np.allclose([left, right], far, rtol=0.1, atol=1e-100):
+    if not np.all(np.isfinite([left, right, *far])):
+        return 0.0
+    # a side that ends at zero moves by many times its own size, so that the other side measures it too
+    if not np.allclose([left, right], far, rtol=0.1, atol=1e-9 * max(abs(left), abs(right))):
         return 0.0
     # Linear extrapolation from both sides removes the slope's share.
     jump = float((1e3 * right - far[1]) / 999 - (1e3 * left - far[0]) / 999)
