@@ -99,6 +99,7 @@ def _aligned(activation: Activation, small: Array, large: Array, theta: Array, t
     return result
 
 
+# how many deviations are positive decides which limit it is
 _OF_KIND = {"both": _both_zero, "one": _one_zero, "none": _aligned}
 
 

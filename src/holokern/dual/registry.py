@@ -54,6 +54,7 @@ class Method:
             raise Unsupported(f"method {self.name!r} cannot serve {activation}: {reason}")
 
 
+# filled by `register`
 _METHODS: dict[str, Method] = {}
 
 

@@ -26,11 +26,17 @@ DEGREES = (26, 32)
 MORE = (44, 52)
 """The same for a panel between known values where the usual ones are too few."""
 
+# halvings of the distance: 2^-30 of it is closer to the end than any target needs; 10 sufficed for ordinary ones
 _LAST = 30
+# unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
 _LARGEST = 800
+# one is not enough (errors ten times as large for σ that breaks away from 0), two are; the others are spare
 _REFINEMENTS = 4
+# uneven, so that perturbations of opposite sign do not cancel, and above 1, to be on the safe side
 _WEIGHTS = np.array([4.0, 2.6, 1.7])
+# relative change at which panels have settled; rounding is a tenth of it
 _ENOUGH = 1e-14
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

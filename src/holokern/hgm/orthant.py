@@ -30,6 +30,7 @@ __all__ = ["OrthantPath", "OrthantProbability", "orthant"]
 MOST = 8
 """The largest dimension; the rank doubles with each one."""
 
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

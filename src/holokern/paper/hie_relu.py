@@ -22,10 +22,15 @@ from holokern.weyl import weyl_algebra
 
 __all__ = ["fit_in_angle", "fit_in_x", "hie_relu", "relu_integral"]
 
+# from too few to more than enough
 _SIZES = (4, 6, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60)
+# f has a pole-like end at ±1, so the fit in x keeps away from it
 _EDGE = 0.9
+# two points fix a solution of an equation of second order; these are not symmetric
 _POINTS = (-0.5, 0.6)
+# the weight μ of the two values beside the integral of the squared residual
 _PENALTY = 1.0
+# points at which the error is measured
 _FINE = 201
 
 

@@ -16,6 +16,7 @@ from holokern.paper.table import Cell, Table
 
 __all__ = ["learning"]
 
+# methods whose curves are drawn; those of the others cover that of hgm
 _SHOWN = ("gauss_hermite", "hgm")
 
 

@@ -19,11 +19,17 @@ from holokern.progress import report
 
 __all__ = ["exact_integral", "path", "path_points"]
 
+# of the section
 _TITLE = "One run through many points"
+# the paper's point of independence, Σ = ½ times the identity
 _START = np.array([-1.0, 0.0, -1.0])
+# the paper's choice of points by det Σ
 _DETERMINANTS = (0.01, 1.0)
+# the paper's distance below which points are one
 _CLUSTER = 1e-5
+# so that points with det Σ = 0.01 or 1 exactly are in, however they are rounded
 _ROUNDING = 1e-12
+# steps whose paths are drawn: the given one, a straighter one and nearly a line
 _DRAWN = (1, 5, 20)
 
 

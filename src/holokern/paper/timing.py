@@ -10,7 +10,9 @@ __all__ = ["best_of"]
 
 T = TypeVar("T")
 
+# runs: more do not make the best one better
 _MOST = 20
+# seconds of repetition
 _PATIENCE = 1.0
 
 

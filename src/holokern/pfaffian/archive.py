@@ -30,7 +30,9 @@ __all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]
+# annihilators are written in u and D
 _ALGEBRA = weyl_algebra("u", "D")
+# the names in either coordinates; a file with others is damaged
 _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 
 

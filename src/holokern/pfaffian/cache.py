@@ -27,7 +27,9 @@ __all__ = ["Cache", "cached", "code_version", "default_folder", "open_cache"]
 
 CacheChoice = bool | str | os.PathLike[str] | None
 
+# what the variable HOLOKERN_CACHE may say for no
 _OFF = {"off", "0", "false", "no"}
+# 160 bits of the digest: no two requests share them, and file names stay short
 _KEY_LENGTH = 40
 
 

@@ -21,6 +21,7 @@ __all__ = ["COORDINATES", "Coordinates", "Element", "coordinates_named", "pull_b
 Element = tuple[int, ...]
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
+# a larger exponent is a slip: the derivation looks at degrees up to 60, and d12^40 has degree 80
 _MAX_EXPONENT = 40
 
 

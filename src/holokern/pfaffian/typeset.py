@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["latex", "latex_polynomial", "text"]
 
+# characters that a terminal shows side by side
 _WIDTH = 100
+# pmatrix of amsmath takes ten columns at most; an array takes any number
 _LATEX_COLUMNS = 8
 
 
@@ -79,6 +81,7 @@ def latex(system: PfaffianSystem) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
+# what the coordinates mean, in words
 _COORDINATES = {
     "sigma": "the covariance of (u, v)",
     "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight",

@@ -25,11 +25,17 @@ from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_t
 
 __all__ = ["ActivationPage", "activation_page"]
 
+# the degree that the rule of the paper starts with, and one that costs sixteen times as much
 _NODES = (25, 100)
+# equal deviations, small and large, and unequal ones
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
+# the chart shows degrees 0 to 60
 _DEGREES = 61
+# the end of the slider, and the largest depth of the paper's problem
 _DEPTH = 20
+# shares that a sum of one does not feel
 _ROUNDING = 1e-17
+# c_σ, σ_w and σ_b as HTML
 _C, _W, _B = (f"{letter}<sub>{index}</sub>" for letter, index in (("c", "σ"), ("σ", "w"), ("σ", "b")))
 
 

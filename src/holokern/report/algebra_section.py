@@ -11,7 +11,9 @@ from holokern.report.mathml import mathml
 
 __all__ = ["algebra_section", "closed_form_section", "formula", "refusal"]
 
+# characters of LaTeX: about a screen; longer systems unfold on a click
 _OPEN = 2500
+# characters of LaTeX: larger tables of MathML make browsers slow
 _MOST = 60_000
 
 

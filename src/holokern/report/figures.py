@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["chart_png", "chart_svg", "inline_svg"]
 
+# the colour of the page's text: it becomes currentColor in an SVG
 _INK = "#1c2330"
 # mid-tones: contrast of at least 3 with white and with the dark page
 _COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
+# one for each colour, so that curves differ in print too
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _WIDTH = 4.7  # in 72 points an inch: about as wide as a phone, so that text keeps its size
+# inches: a flat chart, and the height of one line of its legend
 _HEIGHT, _LEGEND_ROW = 3.3, 0.25
+# two labels fit side by side on the width of a phone
 _LEGEND_COLUMNS = 2
+# sharp on screens of double density
 _DOTS_PER_INCH = 200
+# exponents of the labels 10ⁿ
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -11,24 +11,33 @@ from holokern.errors import Unsupported
 
 __all__ = ["mathml"]
 
+# a command, an escaped sign, a number, space, or one sign
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|.", re.DOTALL)
 
+# commands that are identifiers
 _LETTERS = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ",
     "pi": "π", "sigma": "σ", "tau": "τ", "Sigma": "Σ", "Phi": "Φ", "Theta": "Θ", "partial": "∂", "infty": "∞",
 }  # fmt: skip
+# commands that are operators
 _OPERATORS = {
     "cdot": "·", "times": "×", "geq": "≥", "leq": "≤", "ge": "≥", "le": "≤", "neq": "≠", "ne": "≠", "in": "∈",
     "int": "∫", "sum": "∑", "iint": "∬", "wedge": "∧", "vee": "∨", "neg": "¬", "to": "→", "lvert": "|", "rvert": "|",
     "{": "{", "}": "}", "|": "‖",
 }  # fmt: skip
+# commands that are names of functions, set upright
 _FUNCTIONS = frozenset(
     ("sin", "cos", "tan", "cot", "sinh", "cosh", "tanh", "exp", "log", "max", "min", "arccos", "arcsin", "arctan")
 )
+# LaTeX's own widths of its spaces
 _SPACES = {",": "0.167em", ":": "0.222em", ";": "0.278em", " ": "0.25em", "quad": "1em", "qquad": "2em", "!": "0"}
+# what \left and \right may stand before
 _FENCES = {"(": "(", ")": ")", "[": "[", "]": "]", "|": "|", r"\{": "{", r"\}": "}", ".": "", r"\lvert": "|"}
+# commands that put a sign over what follows
 _ACCENTS = {"dot": "˙", "bar": "¯", "hat": "^", "tilde": "~", "overline": "¯"}
+# what makes fences stretch
 _TALL = ("<mfrac", "<mtable", "<msqrt", "<mroot")
+# environments, and the fences round each
 _TABLES = {"pmatrix": "()", "bmatrix": "[]", "matrix": "", "array": "", "aligned": "", "cases": "{"}
 
 

@@ -27,10 +27,15 @@ __all__ = ["method_times"]
 
 # quick ones first
 _METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm", "taylor", "all_at_once", "hie")
+# the paper's baseline with a fixed degree, since doubling it would be timed as well
 _OPTIONS: dict[str, dict[str, int]] = {"gauss_hermite": {"degree": 100}}
+# correlations from -0.9 to 0.9 in steps of 0.1
 _ANGLES = 19
+# seconds for one method, so that a page takes a minute at most
 _PATIENCE = 6.0
+# seconds for Python and holokern to start on a slow machine
 _START = 30.0
+# what the process that is timed runs
 _WORKER = "from holokern.report.method_times import work; work()"
 
 

@@ -12,6 +12,7 @@ __all__ = ["html_figures", "html_page", "html_section", "html_table", "page_fram
 # Nothing may be fetched: the page is one file, and a mistake shows up as an error instead of a request.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
+# one style sheet for all pages, light and dark
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --paper: #ffffff; --soft: #f2f4f8; --line: #d4d9e2; --link: #1b5fb3; }
 @media (prefers-color-scheme: dark) {
@@ -44,6 +45,7 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 figure { margin: 0; max-width: 30rem; }
 svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
+# characters: longer cells may break into lines
 _LONG = 40
 
 

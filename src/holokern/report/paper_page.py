@@ -14,7 +14,9 @@ from holokern.report.page import html_page, html_section
 
 __all__ = ["paper_data", "paper_files", "write_files"]
 
+# of the page and of its window
 _TITLE = "The paper's experiments, again"
+# hidden, and in the same folder, so that moving files into place is one step
 _STAGING = ".holokern-unfinished"
 
 

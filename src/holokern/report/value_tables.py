@@ -27,11 +27,17 @@ from holokern.report.spectrum import series_values, spectrum
 
 __all__ = ["Sigma", "ValueTables", "read_sigma", "value_tables"]
 
+# deviations of the sliders, the widest first; exponentials have moments for the small ones only
 _RANGES = ((0.125, 8.0), (0.25, 4.0), (0.5, 2.0), (0.5, 1.25))
+# terms in log c and in θ: the small table first, which makes the page smaller
 _SIZES = ((9, 36), (14, 56))
+# terms in log c of the logarithms of E[σ²] and E[σ̇²]; they cost nothing
 _RADICALS = 48
+# errors that no eye sees in a chart of some hundred pixels
 _GOOD = 3e-5
+# four more than the tables are good for, so that JSON costs no accuracy
 _DIGITS = 9
+# random points on which no table was built
 _SAMPLES = 16
 
 

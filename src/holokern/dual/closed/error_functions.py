@@ -16,7 +16,9 @@ from holokern.numeric.panels import Array, between
 __all__ = ["arc_integral", "pair_erf"]
 
 Sized: TypeAlias = "tuple[Array, Array]"
+# on panels that halve; 12 nodes are off by 6e-14, 24 by 3e-15
 _NODES = 24
+# panels down to 2^-33 from π/2; with 20 levels layers of width 1e-9 make errors of 6e-10
 _LEVELS = 34
 
 

@@ -11,8 +11,9 @@ from holokern.dual.closed.hinges import pieces_of
 from holokern.dual.closed.wedge import WedgeSide, wedge_sides
 from holokern.numeric.panels import Array
 
-__all__ = ["hinged", "hinged_grid"]
+__all__ = ["hinged"]
 
+# units in the last place of the sizes of the terms: recurrences of moments lose a few of them at each step
 _ROUNDING = 64 * np.finfo(float).eps
 
 
@@ -53,39 +54,6 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     kdot = np.where(far & (fold > 0), -1, 1) * slope[:, 0]
     terms = _size(first, first.slope_weights) * _size(second, second.slope_weights)
     return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)
-
-
-def hinged_grid(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-    """Both k and k̇ for all pairs of deviations, and angles of shape (len(c1), len(c2), any number).
-
-    Raises
-    ------
-    Unsupported
-        If σ is not piecewise polynomial.
-
-    Examples
-    --------
-    >>> from holokern.activation import activation
-    >>> k, _ = hinged_grid(activation("Max(u - 1, 0)"), np.ones(1), np.ones(1), np.full((1, 1, 2), np.pi / 2))
-    >>> k[0, 0].round(12).tolist()
-    [0.006941467639, 0.006941467639]
-    """
-    from holokern.dual.closed.wedge_sums import wedge_tile
-
-    jumping = activation.jump_order == 0
-    fold = _fold(activation)
-    first, second = wedge_sides(pieces_of(activation), (c1, c2), jumping)
-    lost, slope = np.empty(theta.shape), np.empty(theta.shape)
-    for b in range(len(c2)):
-        column = second.part(np.full(theta.shape[2], b))
-        tile = [np.ascontiguousarray(theta[:, b]), np.empty_like(theta[:, b]), np.empty_like(theta[:, b])]
-        arguments: list[Any] = [tile[0], fold, jumping, False, first.jumps, *first.arrays, *column.arrays, *tile[1:]]
-        wedge_tile(*arguments)
-        lost[:, b], slope[:, b] = tile[1:]
-    far = (theta > np.pi / 2) if fold else np.zeros(theta.shape, dtype=bool)
-    scale = np.multiply.outer(first.numbers[1], second.numbers[1])[:, :, None]
-    k = np.where(far, fold, 1) * scale * (1 - lost)
-    return k, np.full_like(k, np.nan) if jumping else np.where(far & (fold > 0), -1, 1) * slope
 
 
 def _fold(activation: Activation) -> int:

@@ -17,7 +17,9 @@ from holokern.numeric.panels import Array
 
 __all__ = ["closed", "has_no_closed_form"]
 
+# E[s(u) t(v)] for the three families of terms
 _PAIRS = {"halves": pair_halves, "smooth": pair_smooth, "erf": pair_erf}
+# units in the last place of the sum of the sizes of all terms
 _ROUNDING = 4 * np.finfo(float).eps
 
 

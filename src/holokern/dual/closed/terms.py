@@ -16,8 +16,11 @@ from holokern.errors import HolokernError, Unsupported
 
 __all__ = ["ClosedTerms", "Term", "closed_terms"]
 
+# moments of two powers n need (2n + 1)!, which is no float from n = 85 on
 _MOST_DEGREE = 60
+# what serves every activation
 _INSTEAD = "use method='quadrature'"
+# a constant does not change, so one serves all
 _ZERO = exact(0)
 
 

@@ -29,10 +29,15 @@ __all__ = ["FARTHEST", "WedgeSide", "mills_coefficients", "wedge_sides"]
 FARTHEST = 9.0
 """Where α is cut off in V: the normal density beyond is below rounding."""
 
+# log₂h of the panels: below 1/32 the function V is smooth, and above 32 everything is exp(-512)
 _SMALLEST, _LARGEST = -5, 5
+# terms in φ, panel by panel: the last coefficients are 1e-16 of the largest (5e-16 on the first panel)
 _TERMS = {-5: 224, -4: 160, -3: 112, -2: 80, -1: 64, 0: 48, 1: 40, 2: 56, 3: 72, 4: 112}
+# the last coefficients in log₂h are below 3e-16 of the largest
 _DEGREE_IN_H = 19
+# coefficients below rounding of a function of size 1
 _DROPPED = 1e-16
+# stands for a hinge at 0, of which log₂h is not defined
 _NEAR_ZERO = 1e-30
 
 

@@ -23,16 +23,27 @@ __all__ = ["wedge_tile"]
 
 Signs = NDArray[np.int64]
 
+# fused multiply-add, and no care for the sign of zero: vector instructions without a change of the order of sums
 _FAST = {"contract", "nsz"}
+# floats of a row at a time: the seventeen rows of room take 17 kB, half of a first-level cache
 _CHUNK = 128
+# about √eps, where 1 - k/(n₁n₂) has lost half its digits; and |log c₁/c₂| up to which `_careful` expands
 _CAREFUL, _ALIKE = 2e-8, 1e-3
+# an array, which machine code takes as a constant
 _ARCSINE = np.array(ARCSINE)
+# likewise
 _MILLS = np.array(mills_coefficients())
+# Taylor terms of sin x/x in x², |x| ≤ π/2: the next one is 3e-21
 _SINE = np.array([(-1.0) ** k / math.factorial(2 * k + 1) for k in range(11, -1, -1)])
+# Taylor terms of cos x in x², |x| ≤ π/2: the next one is 3e-22
 _COSINE = np.array([(-1.0) ** k / math.factorial(2 * k) for k in range(12, -1, -1)])
+# Taylor terms for |y| ≤ (ln 2)/2: the next one is 4e-18
 _EXPONENTIAL = np.array([1.0 / math.factorial(k) for k in range(13, -1, -1)])
+# ln 2 in two parts, so that n·high is exact (as in fdlibm)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# the normal density at 0
 _PER_ROOT = 1 / math.sqrt(2 * math.pi)
+# the density of an angle
 _PER_TURN = 1 / (2 * math.pi)
 
 

@@ -16,6 +16,7 @@ from holokern.errors import Unsupported
 
 __all__ = ["Growth", "growth_bound", "polynomial_in_u"]
 
+# integers above |f| on the real line
 _BOUNDED = {
     "sin": 1,
     "cos": 1,
@@ -28,9 +29,11 @@ _BOUNDED = {
     "expit": 1,
     "sinc": 1,
 }
+# larger powers are not expanded: their coefficients alone would take long
 _HIGHEST_POWER = 64
 
 
+# balls do not change, so one serves all
 _ZERO = arb(0)
 
 

@@ -91,11 +91,13 @@ def _exprel(x: acb) -> acb:
     return x.hypgeom_1f1(1, 2) if x.contains(0) else x.expm1() / x
 
 
+# functions that are a logarithm of something, with its cut
 _LOGARITHMS: dict[str, Callable[[acb], acb]] = {
     "log": lambda x: x,
     "log1p": lambda x: 1 + x,
     "softplus": lambda x: 1 + x.exp(),
 }
+# functions without cuts (poles make flint's result infinite), and atan and asinh, whose cuts are looked after
 _ENTIRE_OR_MEROMORPHIC: dict[str, Callable[[acb], acb]] = {
     **{name: getattr(acb, name) for name in ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{name: getattr(acb, name) for name in ("erf", "erfc", "erfi", "atan", "asinh")},

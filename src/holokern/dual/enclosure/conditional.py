@@ -35,6 +35,7 @@ __all__ = ["ConditionalMean", "jump_sizes", "mixed_between", "mixed_moment", "mi
 
 
 Side = tuple[PieceLine, Number]
+# bounds of tails need few digits; the same number is added for constants inside the pieces
 _ROUGH_BITS = 64
 
 

@@ -47,14 +47,23 @@ Pair = tuple[arb, arb]
 Compute = Callable[[int], Pair]
 Point = tuple[Number, Number, Number]
 
+# ten digits more, for the rounding of a thousand operations; with 8 bits a second attempt is the rule
 _GUARD_BITS = 32
+# up to here a series is about as fast as Taylor steps; ten times as many terms take five times as long as those
 _FEW_TERMS = 15_000
+# 90 000 terms take five seconds at 30 digits; more mean that r is too close to ±1 for a series
 _MOST_TERMS = 200_000
+# without a recurrence each coefficient is a rigorous integral of its own, of some ten milliseconds
 _MOST_INTEGRALS = 400
+# beyond the digits themselves: recurrences may lose many cheap bits, Taylor steps and integrals dear ones
 _MOST_BITS = {"hermite": 60_000, "taylor": 2_000, "integral": 6_000, "independent": 60_000, "limit": 60_000}
+# a limit of time: a few minutes for simple activations
 _MOST_DIGITS = 10_000
+# bits that steps and integrals usually lose; to begin with them is cheaper than a second attempt
 _EXPECTED_LOSS = {"taylor": 72, "integral": 48}
+# each adds the bits that the last one lacked; after so many there is no progress
 _ATTEMPTS = 8
+# a scale needs few digits
 _ROUGH_BITS = 64
 
 

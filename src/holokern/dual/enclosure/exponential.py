@@ -16,6 +16,7 @@ from holokern.dual.enclosure.bounds import polynomial_in_u
 
 __all__ = ["Term", "exponential_terms", "gaussian_integral", "multiply_terms", "scale_terms"]
 
+# terms of an expanded product; beyond, a numerical integral is cheaper
 _MOST_TERMS = 400
 
 
@@ -61,6 +62,7 @@ def exponential_terms(piece: Node) -> list[Term] | None:
     return None
 
 
+# the imaginary unit
 _I = acb(0, 1)
 #: f(x) = Σ a exp(bx) + constant
 _AS_EXPONENTIALS: dict[str, tuple[tuple[acb, acb], ...]] = {

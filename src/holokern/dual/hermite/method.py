@@ -33,19 +33,33 @@ __all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
 Array = NDArray[np.float64]
 Pair = tuple[Fraction, Fraction]
 
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
+# terms of the first try, enough for smooth σ at moderate deviations; then their number doubles
 _FIRST = 64
+# terms of the plain series before σ with breaks takes other routes, which are dearer to set up
 _BEFORE_OTHERS = 512
+# share of the tolerance that is aimed at, so that other errors fit into the rest
 _MARGIN = 0.05
+# times the tolerance: a larger error is refused instead of reported
 _TOO_ROUGH = 10.0
+# terms when the angle series serves the points near r = ±1 (the only break is at 0)
 _SHORT = 4096
+# terms when nothing else serves those points
 _LONG = 8192
+# twice a double and some more: enough where the recurrence loses no digits
 _START_BITS = 112
+# bits that a recurrence may lose, at large deviations; a limit of some seconds
 _MOST_BITS = 40_000
+# the bound of the tail is a product of two roots of such widths, so that it can fall to 2^-90
 _TIGHT = 2.0**-90
+# the two parts of σ cancel each other; doubled until the balls are narrow
 _SPLIT_BITS = 256
+# c1c2 up to which terms of size exp(c1c2) are worth their bits
 _MOST_PRODUCT = 400
+# terms, in factors of four up to the longest plain series
 _SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
+# derivatives that s takes over, the cheapest first: each one more costs moments, and saves terms
 _ORDERS = (3, 4, 6, 8, 10, 12, 16, 20, 24)
 
 

@@ -22,6 +22,7 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction, fu
 __all__ = ["Recurrence", "hermite_recurrence"]
 
 Shift = tuple[RationalFunction, ...]
+# terms of all coefficients: from here on the Euclidean algorithm swells, and the longer recurrence is kept
 _LARGEST = 600
 
 

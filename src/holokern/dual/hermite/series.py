@@ -17,6 +17,7 @@ from holokern.errors import PrecisionLost
 
 __all__ = ["hermite_series", "terms_needed"]
 
+# bounds of tails need few digits
 _ROUGH_BITS = 64
 
 

@@ -24,7 +24,9 @@ from holokern.dual.hermite.coefficients import HermiteSequence
 
 __all__ = ["SplitSeries", "rest_of_smooth_part", "truncated_moments"]
 
+# bounds of tails need few digits
 _ROUGH_BITS = 64
+# nodes, about fifty characters each: larger derivatives take longer to bound than the series to sum
 _LARGEST_TREE = 4000
 
 

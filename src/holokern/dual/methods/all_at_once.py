@@ -29,9 +29,13 @@ from holokern.numeric.panels import Array
 
 __all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
 
+# the imaginary part of θ of all vertices, to pass above zeros of D; as for the method taylor
 _HEIGHT = 0.25
+# how far vertices stay from r = ±1, where D vanishes; one expansion goes from there to the point
 _CLEAR = 0.4
+# relative error above which there is nothing to report
 _HOPELESS = 1e-3
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

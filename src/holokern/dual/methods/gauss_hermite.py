@@ -13,8 +13,11 @@ from holokern.numeric.panels import Array
 
 __all__ = ["gauss_hermite"]
 
+# of σ at a time: arrays of 8 MB
 _EVALUATIONS = 1 << 20
+# the degrees double from 25, so that the last one is 400: 160 000 nodes a point
 _MOST = 512
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

@@ -35,11 +35,17 @@ SIZE = 36
 
 MakeBasis = Callable[[int, float, float], Basis]
 
+# functions that the coarser fit lacks: enough for a visible difference
 _FEWER = 8
+# a second known point, within reach of the Hermite series (cos = sin 0.45 = 0.43)
 _SECOND = np.pi / 2 - 0.45
+# relative error at which a fit has settled
 _GOOD = 1e-13
+# unknowns up to which the functions are doubled once more; the last fit then takes about a tenth of a second
 _LARGEST = 400
+# D relative to its largest value: below, S H/D has lost two digits
 _CLEAR = 1e-2
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

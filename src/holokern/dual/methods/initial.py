@@ -24,10 +24,15 @@ from holokern.numeric.panels import Array, between
 
 __all__ = ["HermiteMoments", "hermite_moments"]
 
+# deviations: √2 times 9, since the weight of a Hermite function is the root of the density
 _REACH = 12.5
+# deviations; a Hermite function of degree 64 makes about six half waves on a panel
 _PANEL = 2.5
+# two rules, whose difference is the error
 _NODES = (22, 28)
+# the normal density at 0
 _DENSITY = 1 / np.sqrt(2 * np.pi)
+# the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holokern.activation import Activation
 from holokern.dual.closed.method import closed, has_no_closed_form
-from holokern.dual.compiled import cannot_compile, compiled
 from holokern.dual.hermite.method import hermite, serves_hermite
 from holokern.dual.methods.all_at_once import all_at_once
 from holokern.dual.methods.gauss_hermite import gauss_hermite
@@ -14,6 +13,7 @@ from holokern.dual.methods.polar import cannot_transport
 from holokern.dual.methods.taylor import taylor
 from holokern.dual.quadrature.method import quadrature
 from holokern.dual.registry import Method, register
+from holokern.dual.tables.method import cannot_compile, compiled
 
 __all__ = ["register_all"]
 
@@ -22,6 +22,7 @@ def _serves_all(activation: Activation) -> None:
     return None
 
 
+# in the order of the documentation
 _METHODS = (
     Method("closed", has_no_closed_form, closed, "formulas; polynomials, exponentials, erf, half-lines at 0"),
     Method("quadrature", _serves_all, quadrature, "panels between the breaks of σ; every activation"),

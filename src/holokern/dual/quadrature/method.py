@@ -22,7 +22,9 @@ ORDERS = (26, 30)
 
 FINE = Resolution(ORDERS[1])
 
+# named activations need none; these are for σ whose panels miss a narrow feature, and each doubles the time
 _MOST_HALVINGS = 2
+# the distance from 1 to the next float
 _ROUNDING = np.finfo(float).eps
 
 

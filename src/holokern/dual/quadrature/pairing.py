@@ -19,12 +19,19 @@ from holokern.numeric.panels import Array, Index, Panels, between
 
 __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "mean", "pair"]
 
+# of the inner integrand at a time: arrays of half a megabyte stay in the cache
 _EVALUATIONS = 1 << 16
+# the normal density at 0
 _DENSITY = 1 / np.sqrt(2 * np.pi)
+# half a normal density is smooth on nine deviations: 26 and 30 nodes agree to 5e-15; 4.5 take longer for 1e-15
 _PANEL = 9.0
+# in the last 3.5 of nine deviations φ is below 3e-7 of its peak, and a smooth σ needs no ends of panels
 _TAIL = 3.5
+# of the integrals over a line, whose panels are halved until they settle: 12 take longer, 36 about as long
 _NODES = 24
+# relative change at which halving stops; 1e-12 and 1e-15 gave the same values for named activations
 _SETTLED = 1e-14
+# 64 panels in the place of one; what is still not settled has a singularity that halving does not resolve
 _MOST_HALVINGS = 7
 
 

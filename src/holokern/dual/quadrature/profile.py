@@ -25,7 +25,9 @@ HALF_RANGE = 9.0
 DEGREE = 44
 """A panel is smooth when a polynomial of this degree represents the function on it to rounding."""
 
+# deviations; exp(au) at deviation c has its mass about 2ac out, so farther means an infinite moment or overflow
 _FARTHEST = 60.0
+# halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
 _DEEPEST = 48
 
 
@@ -270,7 +272,9 @@ def _chebyshev_matrix() -> Array:
     return matrix
 
 
+# from values at the nodes to coefficients
 _TO_CHEBYSHEV = _chebyshev_matrix()
+# Chebyshev points of a panel [0, 1]
 _NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
 
 

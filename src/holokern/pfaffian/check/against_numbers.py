@@ -32,10 +32,15 @@ Point = tuple[Fraction, Fraction, Fraction]
 #: A matrix of rational functions.
 Table = Sequence[Sequence["RationalFunction"]]
 
+# named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
 _TOLERANCE = 1e-9
+# the noise is an estimate, so a residual of many times as much still proves nothing
 _NOISE_FACTOR = 100.0
+# with more noise beside the terms a wrong entry could hide, so the check refuses to decide
 _POWER = 1e-6
+# deviations are halved up to five times, for σ like exp(a u²) that has moments at small ones only
 _SHRINKS = 6
+# the farthest break lies about so many deviations away: both of its sides then have weight
 _SPREAD = 2.5
 
 
@@ -232,6 +237,7 @@ def _linear(matrix: Array, vector: Array) -> Array:
 
 # d/dΣ11 = a²/2, d/dΣ12 = ab, d/dΣ22 = b²/2 [Price1958]; d/dx11 = u², d/dx12 = 2uv, d/dx22 = v² under the integral
 _PRICE = {"11": (0.5, (2, 0)), "12": (1.0, (1, 1)), "22": (0.5, (0, 2))}
+# in the coordinates x the derivations multiply by u², 2uv, v² under the integral
 _MOMENT = {"11": (1.0, (2, 0)), "12": (2.0, (1, 1)), "22": (1.0, (0, 2))}
 
 

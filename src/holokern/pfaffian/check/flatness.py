@@ -24,9 +24,11 @@ __all__ = ["FlatnessReport", "flatness", "is_flat"]
 
 Table = list[list["RationalFunction"]]
 
+# primes of 61 bits fit a machine word, and a chance zero has probability about degree/2^60
 _LOW, _HIGH = 1 << 60, 1 << 61
 # the primes between 2^60 and 2^61 number more than 2^54 (Rosser–Schoenfeld bounds for π(x) give 2.7e16 > 1.8e16)
 _PRIMES = float(1 << 54)
+# a point meets a denominator by chance once in about 2^55; twenty times means a zero denominator
 _TRIES = 20
 
 

@@ -36,7 +36,9 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 __all__ = ["reconstruct"]
 
+# values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 _MAX_SAMPLES = 300
+# how every refusal ends
 _ADVICE = (
     "choose another basis or simpler numbers, or split the function into summands and derive the system "
     "of each pair, pfaffian(f, g)"
