@@ -211,6 +211,7 @@ def test_one_interface_with_the_polynomial_algebra() -> None:
     assert R.ideal("x*dx - 1").generators == (R("x*dx - 1"),)
     assert RationalIdeal(R, "x*dx - 1") == R.ideal(R("x*dx - 1")) == R.ideal([D("x*dx - 1")])
     assert left.rank() == right.rank() == 2
+    assert R.ideal(*texts, certified=True) == right and right.certified
     assert [str(b) for b in left.standard_monomials()] == [str(b) for b in right.standard_monomials()]
     assert left.singular_locus() == (D("x^2 - y^2"),)
     assert left.singular_factors() == tuple(map(R.field, ["x + y", "x - y"]))

@@ -161,3 +161,14 @@ def test_nullspace():
     assert nullspace([[0, 0]]) == [[1]]
     assert nullspace([[], []]) == [[1, 0], [0, 1]]
     assert nullspace([]) == []
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(-1, 1), st.integers(-2, 2)), min_size=6, max_size=6))
+def test_bernstein_bases_with_coefficients_near_multiples_of_a_prime(numbers):
+    """Buchberger's criterion is asked modulo a random prime; 2⁶¹ - 1 was once the only one."""
+    a, b, c, d, e, f = (k * (2**61 - 1) + rest for k, rest in numbers)
+    given_operators = [U * D + a * U + b, D1.from_terms({(0, 2): 1, (2, 0): c, (1, 0): d, (0, 1): e, (0, 0): f})]
+    order = weight_order(D1, (1, 1), lex(D1, "D u"))
+    expected = D1.ideal(given_operators).groebner(order, certified=True)
+    assert set(bernstein_basis(given_operators)) == {g.primitive() for g in expected}

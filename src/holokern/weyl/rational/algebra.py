@@ -114,8 +114,10 @@ class RationalWeylAlgebra:
         top = self.field.ctx.from_dict({key: int((c * common).p) for key, c in row.items()})
         return self.field.fraction(top, common)
 
-    def ideal(self, *generators: object) -> RationalIdeal:
+    def ideal(self, *generators: object, certified: bool = True) -> RationalIdeal:
         """The left ideal of the given operators or texts; one list of them will do as well.
+
+        Its arithmetic is exact, so its Gröbner bases are proved whatever ``certified`` says.
 
         Examples
         --------

