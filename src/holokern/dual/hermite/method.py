@@ -47,7 +47,7 @@ _TOO_ROUGH = 10.0
 _SHORT = 4096
 # terms when nothing else serves those points
 _LONG = 8192
-# twice a double and some more: enough where the recurrence loses no digits
+# twice a double and some more; with 64 bits the first try is wasted, which takes two and a half times as long
 _START_BITS = 112
 # bits that a recurrence may lose, at large deviations; a limit of some seconds
 _MOST_BITS = 40_000

@@ -29,7 +29,7 @@ from holokern.numeric.panels import Array
 
 __all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
 
-# the imaginary part of θ of all vertices, to pass above zeros of D; as for the method taylor
+# the imaginary part of θ of all vertices, above zeros of D; with 0.12 errors of gelu are three times as large
 _HEIGHT = 0.25
 # how far vertices stay from r = ±1, where D vanishes; one expansion goes from there to the point
 _CLEAR = 0.4
