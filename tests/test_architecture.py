@@ -98,7 +98,6 @@ NOT_YET_PUBLIC = {
     ("dual", "pfaffian"),
     ("dual", "weyl"),
     ("hgm", "numeric"),
-    ("model", "dual"),
     ("model", "network"),
     ("model", "numeric"),
     ("network", "numeric"),
