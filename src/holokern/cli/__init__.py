@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from holokern.cli.activations import activations
 from holokern.cli.derive import derive
 from holokern.cli.dual import dual
 from holokern.cli.kernel import kernel
+from holokern.cli.messages import for_the_command_line
 from holokern.cli.paper import paper
 from holokern.cli.report import report
 from holokern.errors import HolokernError
@@ -30,7 +32,8 @@ class OneLineErrors(click.Group):
     """A group that answers every error on purpose with one line on stderr.
 
     The exit code is 1 for an error of holokern (an expression that cannot be read, digits lost, a file that cannot be
-    written), 2 for options and arguments that click refuses, and 130 after Ctrl-C.
+    written), 2 for options and arguments that are missing, contradict each other or lie outside their domain, and 130
+    after Ctrl-C.  A Ctrl-C that the shell asked to ignore, as for a command in the background, stays ignored.
     """
 
     def main(
@@ -50,7 +53,8 @@ class OneLineErrors(click.Group):
             return run()
         _print_any_character()
         try:
-            code = run()
+            with _quiet():
+                code = run()
         except click.exceptions.NoArgsIsHelpError as help_text:
             click.echo(help_text.format_message())
             code = _USAGE
@@ -60,6 +64,8 @@ class OneLineErrors(click.Group):
             code = _fail(str(error), _FAILED)
         except (click.Abort, KeyboardInterrupt):
             code = _INTERRUPTED
+        except MemoryError:
+            code = _fail("the memory does not suffice; give fewer points, or fewer digits", _FAILED)
         except BrokenPipeError:
             # the reader (head, less) has seen enough; keep Python from complaining at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -68,8 +74,17 @@ class OneLineErrors(click.Group):
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"holokern: error: {' '.join(message.split())}", err=True)
+    click.echo(f"holokern: error: {for_the_command_line(message)}", err=True)
     return code
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Warnings of libraries are for programmers; ``python -W`` shows them."""
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.simplefilter("ignore")
+        yield
 
 
 def _print_any_character() -> None:

@@ -9,7 +9,6 @@ import click
 
 from holokern.cli.completion import complete_expression, complete_parameter
 from holokern.cli.parameters import parameter_option, read_parameters
-from holokern.errors import BadInput
 from holokern.progress import display
 
 __all__ = ["derive"]
@@ -72,7 +71,7 @@ def derive(
       holokern derive -- "-u*exp(-u^2)"
     """  # noqa: D301 (click reads the backspace)
     if no_cache and cache_dir is not None:
-        raise BadInput("give --cache-dir or --no-cache, not both")
+        raise click.UsageError("give --cache-dir or --no-cache, not both")
     first = _side(expression, parameters, operator, name="EXPR", option="--operator")
     second = _side(other, other_param, other_operator, name="--other", option="--other-operator", required=False)
     with display("deriving"):
@@ -102,14 +101,16 @@ def _side(
 ) -> dict[str, Any]:
     """One of the two activations: an Activation or a list of operators."""
     if text is not None and operators:
-        raise BadInput(f"give {name} or {option}, not both")
+        raise click.UsageError(f"give {name} or {option}, not both")
     if text is None:
         if parameters:
-            raise BadInput(f"parameters need a named activation as {name}")
+            raise click.UsageError(f"parameters need a named activation as {name}")
         if operators:
             return {"operator": list(operators)}
         if required:
-            raise BadInput(f"give {name}, a name or an expression in u, or {option}; see 'holokern derive --help'")
+            raise click.UsageError(
+                f"give {name}, a name or an expression in u, or {option}; see 'holokern derive --help'"
+            )
         return {}
     values = read_parameters(parameters)
     from holokern.activation import activation

@@ -4,34 +4,48 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import click
 
 from holokern.cli.completion import complete_expression, complete_method
+from holokern.cli.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANCE, ExactNumber
 from holokern.cli.parameters import parameter_option, read_parameters
-from holokern.errors import BadInput
 from holokern.progress import display
 
 __all__ = ["dual"]
+
+_DEVIATION = ExactNumber(DEVIATION, 0.0)
+
+
+def _known_method(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
+    from holokern.dual import methods
+
+    if name not in methods():
+        raise click.BadParameter(f"there is no method {name!r}; choose one of {', '.join(methods())}.")
+    return name
 
 
 @click.command()
 @click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
 @parameter_option
-@click.option("--c1", required=True, metavar="NUMBER", help="Standard deviation of u.")
-@click.option("--c2", required=True, metavar="NUMBER", help="Standard deviation of v.")
-@click.option("--r", "r", metavar="NUMBER", help="Correlation, between -1 and 1.")
-@click.option("--theta", metavar="NUMBER", help="The angle arccos r instead of r; near r = 1 it carries more.")
+@click.option("--c1", required=True, type=_DEVIATION, help="Standard deviation of u.")
+@click.option("--c2", required=True, type=_DEVIATION, help="Standard deviation of v.")
+@click.option("--r", "r", type=CORRELATION, help="Correlation, from -1 to 1.")
+@click.option(
+    "--theta", type=ANGLE, help="The angle arccos r instead of r; a small angle keeps digits that r near 1 loses."
+)
 @click.option(
     "--method",
     default="auto",
     show_default=True,
     metavar="NAME",
+    callback=_known_method,
     shell_complete=complete_method,
     help="How to compute; see above.",
 )
-@click.option("--tolerance", default=1e-12, show_default=True, help="Wanted relative error.")
+@click.option("--tolerance", type=TOLERANCE, default=1e-12, show_default=True, help="Wanted relative error.")
 @click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
 @click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
 @click.option("--json", "as_json", is_flag=True, help='Print JSON for machines; an infinite k̇ is the text "inf".')
@@ -65,7 +79,10 @@ def dual(
     from holokern.activation import activation
 
     if digits is not None and (method != "auto" or theta is not None):
-        raise BadInput("--digits proves the value at --r by a method of its own; drop --method and --theta")
+        raise click.UsageError("--digits proves the value at --r by a method of its own; drop --method and --theta")
+    if (r is None) == (theta is None):
+        given = "both were given" if r is not None else "neither was given"
+        raise click.UsageError(f"give exactly one of --r and --theta; {given}")
     sigma = activation(expression, **read_parameters(parameters))
     with display("computing"):
         if digits is not None:
@@ -88,8 +105,6 @@ def dual(
 def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
     from holokern.dual.enclosure.enclose import enclose
 
-    if r is None:
-        raise BadInput("give the correlation by --r")
     found = enclose(sigma, c1, c2, r, digits)
     return {"k": found.k.str(digits), "kdot": found.kdot.str(digits), "method": found.method, "digits": digits}
 
@@ -97,7 +112,7 @@ def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[st
 def _estimated(sigma: Any, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, Any]:
     from holokern.dual import dual as dual_activation
 
-    point = {name: None if text is None else _number(name, text) for name, text in numbers.items()}
+    point = {name: None if text is None else float(Fraction(text)) for name, text in numbers.items()}
     value = dual_activation(sigma, **point, method=method, tolerance=tolerance)
     return {
         "k": value.k,
@@ -113,12 +128,3 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else str(value)
-
-
-def _number(name: str, text: str) -> float:
-    from fractions import Fraction
-
-    try:
-        return float(Fraction(text))
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise BadInput(f"expected a number such as 0.5 or 1/2 for --{name}, got {text!r}") from None

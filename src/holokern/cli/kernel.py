@@ -9,24 +9,36 @@ from typing import Any
 import click
 
 from holokern.cli.completion import complete_expression
+from holokern.cli.numbers import DEVIATION, POSITIVE, Real
+from holokern.cli.output import OutputFile, output_folder, refuse_inputs
+from holokern.cli.parameters import parameter_option, read_parameters
+from holokern.errors import BadInput, PrecisionLost
 
 __all__ = ["kernel"]
+
+# rows of the matrix that are looked at together, so that a matrix larger than the memory can be checked
+_BLOCK = 256
 
 
 @click.command()
 @click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--activation", "-a", required=True, shell_complete=complete_expression, help="Name or expression in u.")
-@click.option("--depth", "-d", type=int, default=1, show_default=True, help="Number of hidden layers.")
-@click.option("--bias", type=float, default=0.0, show_default=True, help="Standard deviation of the biases.")
-@click.option("--weight-variance", type=float, default=None, help="W_std²; the paper's c_σ by default.")
+@parameter_option
+@click.option(
+    "--depth", "-d", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of hidden layers."
+)
+@click.option("--bias", type=Real(DEVIATION, 0.0), default=0.0, show_default=True, help="Deviation of the biases.")
+@click.option("--weight-variance", type=POSITIVE, default=None, help="W_std²; the paper's c_σ by default.")
 @click.option("--residual", is_flag=True, help="Add every layer to its input.")
 @click.option("--kind", type=click.Choice(["ntk", "nngp"]), default="ntk", show_default=True, help="Which kernel.")
 @click.option("--against", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Points of the columns.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="A .npy file.")
+@click.option("-o", "--output", type=OutputFile(".npy"), required=True, help="A .npy file; its folder is made.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def kernel(
+    *,
     data: Path,
     activation: str,
+    parameters: tuple[str, ...],
     depth: int,
     bias: float,
     weight_variance: float | None,
@@ -36,58 +48,79 @@ def kernel(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Write the kernel matrix of the rows of DATA (.npy, .npz, or text with commas or blanks) to a .npy file.
+    """Write the kernel matrix of the rows of DATA to a .npy file.
 
-    The file appears when it is complete; an interruption leaves nothing.
+    DATA is a .npy file, a .npz file, or text: numbers separated by commas, semicolons, tabs or blanks, one line for
+    each point; a header row is skipped.  The output appears when it is complete and all its entries are finite; an
+    interruption leaves nothing.
 
     \b
     Examples:
       holokern kernel points.npy --activation gelu --depth 3 -o K.npy
+      holokern kernel points.npy -a elu --param alpha=1.5 -o K.npy
       holokern kernel train.csv -a "Heaviside(u)*sin(u)" -d 2 --kind nngp -o K.npy
     """  # noqa: D301 (click reads the backspace)
-    from holokern import progress
-    from holokern.network import Network
-    from holokern.network.output import check_writable
+    refuse_inputs(output, (data, against))
 
-    check_writable(output)
-    net = Network(activation, depth=depth, bias=bias, weight_variance=weight_variance, residual=residual)
-    rows = _read(data)
-    columns = None if against is None else _read(against)
-    with progress.display("compiling"):
-        matrix = getattr(net, kind)(rows, columns, out=output)
-    record = {"kind": kind, "network": repr(net), "shape": list(matrix.shape), "file": str(output)}
+    from holokern import progress
+    from holokern.activation import activation as make
+    from holokern.cli.points import read_points
+    from holokern.network import Network
+
+    sigma = make(activation, **read_parameters(parameters))
+    net = Network(sigma, depth=depth, bias=bias, weight_variance=weight_variance, residual=residual)
+    rows = read_points(data)
+    columns = None if against is None else read_points(against)
+    if columns is not None and columns.shape[1] != rows.shape[1]:
+        raise BadInput(
+            f"{str(data)!r} has {rows.shape[1]} columns and {str(against)!r} has {columns.shape[1]}; points can only "
+            "be compared when they have the same features"
+        )
+    for path, points in ((data, rows), (against, columns)):
+        _check_size(path, points)
+    with output_folder(output), progress.display("compiling"):
+        shape = _write(net, kind, (rows, columns), output)
+    record = {"kind": kind, "network": repr(net), "shape": list(shape), "file": str(output)}
     if as_json:
         click.echo(json.dumps(record))
     else:
-        click.echo(f"{record['network']}: {kind} of shape {matrix.shape[0]} x {matrix.shape[1]} in {output}")
+        click.echo(f"{record['network']}: {kind} of shape {shape[0]} x {shape[1]} in {output}")
 
 
-def _read(path: Path) -> Any:
-    import zipfile
-
+def _check_size(path: Path | None, points: Any) -> None:
+    """The kernel squares the norms, so those beyond the root of the largest float can only give infinities."""
     import numpy as np
 
-    from holokern.errors import BadInput
-
-    try:
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        if path.suffix == ".npz":
-            return _only_array(path)
-        text = path.read_text(encoding="utf-8")
-        return np.loadtxt(text.replace(",", " ").replace(";", " ").splitlines(), ndmin=2)
-    except (ValueError, OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        hint = "give a .npy file, a .npz file with one array, or a table of numbers without a header"
-        reason = str(error).splitlines()[0] if str(error) else "it is empty"
-        raise BadInput(f"cannot read points from {str(path)!r}: {reason}; {hint}") from None
+    if points is None:
+        return
+    largest = np.max(np.abs(points), axis=1).astype(float)
+    safe = np.sqrt(np.finfo(float).max / points.shape[1])
+    if np.any(largest > safe):
+        row = int(np.argmax(largest))
+        raise BadInput(
+            f"row {row + 1} of {str(path)!r} holds a number of size {largest[row]:.3g}, whose square overflows; "
+            "rescale the data, for example by dividing all of them by their largest entry"
+        )
 
 
-def _only_array(path: Path) -> Any:
+def _write(net: Any, kind: str, points: tuple[Any, Any], output: Path) -> tuple[int, int]:
+    """Fill the file through a map; an entry that is not finite is an error, and no file appears."""
     import numpy as np
 
-    with np.load(path, allow_pickle=False) as archive:
-        names = archive.files
-        chosen = [name for name in names if name in {"X", "x"}] if len(names) > 1 else names
-        if len(chosen) != 1:
-            raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'} and none of them is called X")
-        return archive[chosen[0]]
+    from holokern.network.output import destination
+
+    rows, columns = points
+    shape = (len(rows), len(rows if columns is None else columns))
+    kinds = [p.dtype if p.dtype in (np.float32, np.float64) else np.dtype(float) for p in points if p is not None]
+    with destination(output, shape, np.result_type(*kinds)) as (matrix, *_):
+        try:
+            getattr(net, kind)(rows, columns, out=matrix)
+            finite = all(np.isfinite(matrix[start : start + _BLOCK]).all() for start in range(0, shape[0], _BLOCK))
+        except (OverflowError, FloatingPointError):
+            finite = False
+        if not finite:
+            raise PrecisionLost(
+                f"the {kind} of {net} leaves the range of floating-point numbers on these data; rescale the data, or "
+                "lower --weight-variance, --bias or --depth"
+            )
+    return shape

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from holokern.cli.completion import complete_parameter
-from holokern.errors import BadInput
 
 __all__ = ["parameter_option", "read_parameters"]
 
@@ -29,8 +28,8 @@ def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
         name, sign, value = item.partition("=")
         name, value = name.strip(), value.strip()
         if not sign or not name or not value:
-            raise BadInput(f"expected a parameter as NAME=VALUE such as alpha=1.5, got {item!r}")
+            raise click.UsageError(f"expected a parameter as NAME=VALUE such as alpha=1.5, got {item!r}")
         if name in found:
-            raise BadInput(f"the parameter {name!r} is given twice")
+            raise click.UsageError(f"the parameter {name!r} is given twice")
         found[name] = tuple(part.strip() for part in value.split(",")) if "," in value else value
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from holokern.cli.completion import complete_expression
+from holokern.cli.output import OutputFile, output_folder
 from holokern.cli.parameters import parameter_option, read_parameters
 from holokern.progress import display
 
@@ -22,8 +23,8 @@ __all__ = ["report"]
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The HTML file; by default the name of the activation with .html.",
+    type=OutputFile(),
+    help="The HTML file; by default the name of the activation with .html.  Its folder is made.",
 )
 @click.option("--no-timings", is_flag=True, help="Leave out the time of every method, which takes longest.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
@@ -40,17 +41,16 @@ def report(expression: str, parameters: tuple[str, ...], output: Path | None, no
       holokern report "Heaviside(u)*sin(u)" -o resin.html
     """  # noqa: D301 (click reads the backspace)
     from holokern.activation import activation
-    from holokern.files import prepare_folder, write_atomically
+    from holokern.files import write_atomically
 
     sigma = activation(expression, **read_parameters(parameters))
     path = Path(f"{_file_name(expression)}.html") if output is None else output
-    prepare_folder(path.parent)
     start = time.perf_counter()
-    with display("looking at the activation"):
+    with output_folder(path), display("looking at the activation"):
         from holokern.report.activation_page import activation_page
 
         page = activation_page(sigma, timings=not no_timings)
-    write_atomically(path, page.html)
+        write_atomically(path, page.html)
     seconds = time.perf_counter() - start
     if as_json:
         record = {"file": str(path), "title": page.title, "bytes": path.stat().st_size, "seconds": round(seconds, 3)}

@@ -2,22 +2,30 @@
 
 from holokern.activation.function import serve
 from holokern.dual.closed.formulas import ClosedForm, closed_form
+from holokern.dual.closed.wedge import HingeSide
 from holokern.dual.dual import dual
+from holokern.dual.dual_activation import DualActivation, dual_activation
 from holokern.dual.enclosure.enclose import Enclosure, enclose
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.dual.hermite.recurrence import hermite_recurrence
 from holokern.dual.methods import registered as _registered
 from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register
+from holokern.dual.tables import store as table_file
+from holokern.dual.tables.dual_table import DualTable
 from holokern.dual.value import DualValue
 
 __all__ = [
     "ClosedForm",
+    "DualActivation",
+    "DualTable",
     "DualValue",
     "Enclosure",
+    "HingeSide",
     "Method",
     "closed_form",
     "dual",
+    "dual_activation",
     "enclose",
     "hermite_coefficients",
     "hermite_recurrence",
@@ -25,6 +33,7 @@ __all__ = [
     "methods",
     "register",
     "run_through",
+    "table_file",
 ]
 
 serve("closed_form", closed_form)

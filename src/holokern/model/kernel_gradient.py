@@ -5,8 +5,8 @@ sine of an angle φ, and the next angle θ' has
 
     1 - cos θ' = 2 sin²((φ1 - φ2)/2) + a1 a2 lost,
 
-whose derivative keeps its digits for points that nearly coincide, since lost is δ² W + θ^p H
-(:mod:`holokern.model.smooth_dual`). The inputs make Σ⁰ in the same way, from lengths and directions.
+whose derivative keeps its digits for points that nearly coincide, since lost is δ² W + θ^p H, with tables of W and H
+that know their derivatives. The inputs make Σ⁰ in the same way, from lengths and directions.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holokern.dual import DualTable
+from holokern.errors import PrecisionLost, Unsupported
 from holokern.model.kernel import Array, Kind
-from holokern.model.smooth_dual import SmoothDual, smooth_dual
 from holokern.network import Network
-from holokern.network.angles import unit_vectors
+from holokern.numeric.table import Series
+from holokern.numeric.unit_vectors import unit_vectors
 
 __all__ = ["Rates", "kernel_gradient"]
 
@@ -77,11 +79,12 @@ def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rat
     growth = [np.full(len(points), rate.weight / 2) for rate in rates]
     start = _Lost(length, chords**2 / 2, growth, [np.zeros_like(chords) for _ in rates])
     pairs, moving = _joined(start, network.bias, rates)
-    for spec in network.layers_spec:
-        dual = smooth_dual(spec.activation, float(np.min(pairs.c)), float(np.max(pairs.c)))
-        if dual is None:
+    for layer in network.hidden_layers:
+        try:
+            table = layer.dual.table(float(np.min(pairs.c)), float(np.max(pairs.c)))
+        except (Unsupported, PrecisionLost):
             return None
-        pairs, moving = _layer(dual, spec.weight, spec.bias, pairs, moving, rates, kind == "ntk")
+        pairs, moving = _layer(table, layer.weight, layer.bias, pairs, moving, rates, kind == "ntk")
     return [move.tangent if kind == "ntk" else move.sigma for move in moving]
 
 
@@ -109,7 +112,7 @@ def _joined(lost: _Lost, bias: float, rates: list[Rates]) -> tuple[_Pairs, list[
 
 
 def _layer(
-    dual: SmoothDual,
+    dual: DualTable,
     weight: float,
     bias: float,
     old: _Pairs,
@@ -117,27 +120,35 @@ def _layer(
     rates: list[Rates],
     with_tangent: bool,
 ) -> tuple[_Pairs, list[_Pairs]]:
-    norm, norm_rate = dual.radical(dual.log_norm, old.c)
-    delta = np.log(old.c[:, None] / old.c)
-    side = np.where(old.theta > np.pi / 2, -1.0, 1.0) if dual.even else np.ones_like(old.theta)
-    theta = np.where(side > 0, old.theta, np.pi - old.theta)
-    gap = dual.jet(dual.gap, old.c, np.zeros_like(theta))
-    bend = dual.jet(dual.bend, old.c, theta)
+    logs = np.log(old.c)
+    norm, norm_rate = dual.norms(old.c), _rate(dual.log_norm, dual.homogeneity, logs)
+    delta = logs[:, None] - logs
+    # Past π/2 the kernels of an even or odd σ are those of the supplement, with a sign; Σ and Θ keep their own.
+    folded = dual.fold != 0
+    far = folded & (old.theta > np.pi / 2)
+    side = np.where(far, -1.0, 1.0)
+    theta = np.where(far, np.pi - old.theta, old.theta)
+    jets = dual.table.jets(logs, logs, theta)
+    gap, bend = jets[:2]
     power = theta**dual.power
-    tilt = dual.power * theta ** (dual.power - 1)
+    raised = dual.power * theta ** (dual.power - 1)
     growth, losses = [], []
+    value = delta**2 * gap.value + power * bend.value
     for rate, move in zip(rates, moving, strict=True):
         growth.append(rate.weight / 2 + norm_rate * move.c)
         spread = move.c[:, None] - move.c
         loss = delta * (2 * spread * gap.value + delta * gap.along(move.c, np.zeros_like(spread)))
-        losses.append(loss + side * move.theta * tilt * bend.value + power * bend.along(move.c, side * move.theta))
-    lost = _Lost(np.sqrt(weight) * norm, delta**2 * gap.value + power * bend.value, growth, losses)
+        loss += side * move.theta * raised * bend.value + power * bend.along(move.c, side * move.theta)
+        losses.append(np.where(far & (dual.fold < 0), -loss, loss))
+    value = np.where(far & (dual.fold < 0), 2.0 - value, value)
+    lost = _Lost(np.sqrt(weight) * norm, value, growth, losses)
     new, moved = _joined(lost, bias, rates)
-    if not with_tangent or dual.slope is None or dual.log_slope is None:
+    if not with_tangent or not dual.has_slope:
         return new, moved
-    length, length_rate = dual.radical(dual.log_slope, old.c)
-    scale = weight * side * length[:, None] * length
-    slope = dual.jet(dual.slope, old.c, theta)
+    length, length_rate = dual.slope_norms(old.c), _rate(dual.log_slope, dual.homogeneity, logs, 1)
+    sign = np.where(far & (dual.fold > 0), -1.0, 1.0)
+    scale = weight * sign * length[:, None] * length
+    slope = jets[2]
     result = []
     for rate, before, after in zip(rates, moving, moved, strict=True):
         turn = length_rate * before.c
@@ -146,3 +157,10 @@ def _layer(
         tangent = before.tangent * scale * slope.value + old.tangent * grown + after.sigma
         result.append(_Pairs(after.c, after.theta, after.sigma, tangent))
     return _Pairs(new.c, new.theta, new.sigma, old.tangent * scale * slope.value + new.sigma), result
+
+
+def _rate(series: Series, homogeneity: float | None, logs: Array, shift: int = 0) -> Array:
+    """The derivative in log c of the logarithm of a norm."""
+    if homogeneity is not None:
+        return np.full(len(logs), homogeneity - shift)
+    return series.derivative(logs)

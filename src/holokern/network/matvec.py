@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from holokern.errors import BadInput
-from holokern.network.angles import unit_vectors
 from holokern.numeric.blas import one_thread
 from holokern.numeric.panels import Array
+from holokern.numeric.unit_vectors import unit_vectors
 from holokern.progress import report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def matvec(
         raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
     order = np.argsort(unit_vectors(X)[1], kind="stable")
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
-    among = network.among(points)
+    data = network.data_range(points)
     wanted = (kernel == "nngp", kernel == "ntk")
     room = np.empty(min(tile, len(X)) ** 2)
     result = np.zeros_like(columns)
@@ -52,7 +52,7 @@ def matvec(
         for done, (i, j) in enumerate(pairs, start=1):
             rows, others = points[i : i + tile], points[j : j + tile]
             out = room[: len(rows) * len(others)].reshape(len(rows), len(others))
-            network.part(rows, None if i == j else others, among, wanted, out=(out, out), threads=threads)
+            network.part(rows, None if i == j else others, data, wanted, out=(out, out), threads=threads)
             result[i : i + tile] += out @ columns[j : j + tile]
             if i != j:
                 result[j : j + tile] += out.T @ columns[i : i + tile]

@@ -8,17 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holokern.activation import activation as as_activation
-from holokern.dual.quadrature.method import norms
+from holokern.activation import Activation
+from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
-from holokern.network.array_dispatch import diagonals_of_other_kind, matrices_of_other_kind
-from holokern.network.array_kernel import ArrayKernel
+from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
+from holokern.network.arrays.kernel import ArrayKernel
+from holokern.network.fill import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination
-from holokern.network.plan import LayerSpec, Points
-from holokern.network.recursion import Among, Diagonals, diagonals, fill, layer_matrices
-from holokern.network.tangent import jumping, require_tangent
-from holokern.network.whole import scale_free
+from holokern.network.plan import ENGINES, Engine, Plan, plan_for
+from holokern.network.points import DataRange, Points
+from holokern.network.tangent import require_tangent
 from holokern.numeric.panels import Array
 
 __all__ = ["Network"]
@@ -66,7 +67,7 @@ class Network:
     [[3.0, 1.544416], [1.544416, 3.0]]
     """
 
-    layers_spec: tuple[LayerSpec, ...]
+    hidden_layers: tuple[HiddenLayer, ...]
     bias: float
     weight_variance: float | None
     residual: bool
@@ -79,17 +80,17 @@ class Network:
         weight_variance: float | None = None,
         residual: bool = False,
     ) -> None:
-        sigmas = _activations(activation, depth)
+        duals = _duals(activation, depth)
         spread = _number("bias", bias)
         if spread < 0:
             raise BadInput(f"bias = {bias!r} is negative; it is a standard deviation, pass a number >= 0")
         weight = None if weight_variance is None else _number("weight_variance", weight_variance)
         if weight is not None and weight <= 0:
             raise BadInput(f"weight_variance = {weight_variance!r} is not positive; pass W_std², or None for c_σ")
-        normal = {sigma: weight if weight is not None else _normalisation(sigma) for sigma in dict.fromkeys(sigmas)}
-        specs = tuple(LayerSpec(sigma, normal[sigma], spread, bool(residual)) for sigma in sigmas)
+        weights = {one: weight if weight is not None else _normalisation(one) for one in dict.fromkeys(duals)}
+        layers = tuple(HiddenLayer(one, weights[one], spread, bool(residual)) for one in duals)
         for name, value in (
-            ("layers_spec", specs),
+            ("hidden_layers", layers),
             ("bias", spread),
             ("weight_variance", weight),
             ("residual", bool(residual)),
@@ -99,14 +100,16 @@ class Network:
     @property
     def depth(self) -> int:
         """The number of hidden layers."""
-        return len(self.layers_spec)
+        return len(self.hidden_layers)
 
     @property
-    def activations(self) -> tuple[Any, ...]:
+    def activations(self) -> tuple[Activation, ...]:
         """The activation of each hidden layer."""
-        return tuple(spec.activation for spec in self.layers_spec)
+        return tuple(layer.activation for layer in self.hidden_layers)
 
-    def nngp(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+    def nngp(
+        self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None, engine: Engine = "auto"
+    ) -> Array:
         """The NNGP kernel between the rows of X and of Y (of X itself without Y).
 
         Parameters
@@ -118,11 +121,15 @@ class Network:
             None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
         threads
             How many threads share the rows; as many as there are processors by default.
+        engine
+            ``"pairs"``, ``"layers"`` or ``"network"`` to force a way of computing; `plan` tells which one is chosen.
         """
-        matrix: Array = self._matrices(X, Y, (out, None), threads, (True, False))[0]
+        matrix: Array = self._matrices(X, Y, (out, None), threads, (True, False), engine)[0]
         return matrix
 
-    def ntk(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+    def ntk(
+        self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None, engine: Engine = "auto"
+    ) -> Array:
         """The neural tangent kernel; the parameters are those of `nngp`.
 
         Raises
@@ -130,19 +137,27 @@ class Network:
         Unsupported
             If an activation jumps: its derivative is not a function and the NTK is infinite on the diagonal.
         """
-        matrix: Array = self._matrices(X, Y, (None, out), threads, (False, True))[1]
+        matrix: Array = self._matrices(X, Y, (None, out), threads, (False, True), engine)[1]
         return matrix
 
     def both(
-        self, X: Any, Y: Any = None, *, out: tuple[Target, Target] = (None, None), threads: int | None = None
+        self,
+        X: Any,
+        Y: Any = None,
+        *,
+        out: tuple[Target, Target] = (None, None),
+        threads: int | None = None,
+        engine: Engine = "auto",
     ) -> tuple[Array, Array]:
         """(NNGP, NTK) in one pass; ``out`` is a pair."""
-        nngp, ntk = self._matrices(X, Y, out, threads, (True, True))
+        nngp, ntk = self._matrices(X, Y, out, threads, (True, True), engine)
         return nngp, ntk
 
-    def last_layer(self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None) -> Array:
+    def last_layer(
+        self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None, engine: Engine = "auto"
+    ) -> Array:
         """The tangent kernel when only the last layer is trained: its gradients are the features, so it is the NNGP."""
-        return self.nngp(X, Y, out=out, threads=threads)
+        return self.nngp(X, Y, out=out, threads=threads, engine=engine)
 
     def diagonals(self, X: Any) -> Diagonals:
         """Σ and Θ of every point with itself, without the matrices; Θ is infinite where an activation jumps.
@@ -155,12 +170,11 @@ class Network:
         other = diagonals_of_other_kind(self, X)
         if other is not None:
             return other
-        found = diagonals(self.layers_spec, self._points(_matrix("X", X)))
-        return Diagonals(found.nngp, np.full_like(found.nngp, np.inf)) if jumping(self.layers_spec) else found
+        return diagonals(self.hidden_layers, self._points(_matrix("X", X)))
 
     def layers(self, X: Any) -> list[tuple[Array, Array]]:
         """(Σʰ, Σ̇ʰ) for every hidden layer h, for inspection; Σ̇ʰ is empty where the activation jumps."""
-        return layer_matrices(self.layers_spec, self._points(_matrix("X", X)))
+        return layer_matrices(self.hidden_layers, self._points(_matrix("X", X)))
 
     def compile(self, low: float, high: float) -> ArrayKernel:
         """The kernels for rows with norms in [low, high], for functions that are traced before the data are known.
@@ -203,24 +217,36 @@ class Network:
 
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
-        return Points.of(x, scale, self.bias, sort=not scale_free(self.layers_spec))
+        return Points.of(x, scale, self.bias, sort=not scale_free(self.hidden_layers))
 
-    def among(self, *data: Any) -> Among:
+    def plan(self, X: Any, Y: Any = None, *, engine: Engine = "auto") -> Plan:
+        """What the methods will do with these data, and why.
+
+        Examples
+        --------
+        >>> net = Network("gelu", depth=3)
+        >>> net.plan(np.ones((5, 2))).engine, net.plan(np.ones((3000, 2))).engine
+        ('pairs', 'network')
+        """
+        return plan_for(self.hidden_layers, self.data_range(*([X] if Y is None else [X, Y])), engine)
+
+    def data_range(self, *data: Any) -> DataRange:
         """What parts of a matrix share: the range of the norms and the size of all the data that they belong to."""
-        return Among.of(*(self._points(_matrix("X", x)).length for x in data))
+        return DataRange.of(*(self._points(_matrix("X", x)).length for x in data))
 
     def part(
         self,
         X: Any,
         Y: Any,
-        among: Among,
+        data: DataRange,
         wanted: tuple[bool, bool],
         *,
-        out: Any = (None, None),
+        out: tuple[Target, Target] = (None, None),
         threads: int | None = 1,
+        engine: Engine = "auto",
     ) -> list[Any]:
         """[NNGP or None, NTK or None] of a part of a matrix, whose entries have the bits of those of the whole."""
-        return self._matrices(X, Y, out, threads, wanted, among)
+        return self._matrices(X, Y, out, threads, wanted, engine, data)
 
     def _matrices(
         self,
@@ -229,8 +255,11 @@ class Network:
         outs: tuple[Target, Target],
         threads: int | None,
         wanted: tuple[bool, bool],
-        among: Among | None = None,
+        engine: Engine,
+        data: DataRange | None = None,
     ) -> list[Any]:
+        if engine not in ENGINES:
+            raise BadInput(f"engine = {engine!r}; choose one of {', '.join(map(repr, ENGINES))}")
         other = matrices_of_other_kind(self, X, Y, outs, wanted)
         if other is not None:
             return other
@@ -239,7 +268,7 @@ class Network:
         if x.shape[1] != y.shape[1]:
             raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
         if wanted[1]:
-            require_tangent(self.layers_spec)
+            require_tangent(self.hidden_layers)
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads = {threads!r} is not a positive integer")
         shape, dtype = (len(x), len(y)), np.result_type(x.dtype, y.dtype)
@@ -251,11 +280,11 @@ class Network:
             results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
             if shape[0] and shape[1]:
                 rows, columns = self._points(x), None if Y is None else self._points(y)
-                fill(self.layers_spec, rows, columns, results[0], results[1], threads, among)
+                fill(self.hidden_layers, rows, columns, (results[0], results[1]), threads, data, engine)
         return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
 
 
-def _activations(activation: Any, depth: int | None) -> tuple[Any, ...]:
+def _duals(activation: Any, depth: int | None) -> tuple[DualActivation, ...]:
     several = isinstance(activation, Sequence) and not isinstance(activation, str)
     if depth is None:
         if not several:
@@ -265,14 +294,14 @@ def _activations(activation: Any, depth: int | None) -> tuple[Any, ...]:
         raise BadInput(f"depth = {depth!r} is not a whole number from 1 to {_MOST_LAYERS}")
     if several and len(activation) != depth:
         raise BadInput(f"{len(activation)} activations were given for depth {depth}; give one for each hidden layer")
-    return tuple(map(as_activation, activation)) if several else (as_activation(activation),) * int(depth)
+    return tuple(map(dual_activation, activation)) if several else (dual_activation(activation),) * int(depth)
 
 
-def _normalisation(sigma: Any) -> float:
+def _normalisation(dual: DualActivation) -> float:
     """c_σ = 1/E[σ(z)²]."""
-    norm = float(norms(sigma, np.ones(1))[0])
+    norm = float(dual.norms(np.ones(1))[0])
     if not norm > 0:
-        raise BadInput(f"E[σ(z)²] is zero for {sigma}, so c_σ does not exist; pass weight_variance=…")
+        raise BadInput(f"E[σ(z)²] is zero for {dual.activation}, so c_σ does not exist; pass weight_variance=…")
     return 1 / norm**2
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 from holokern.errors import Unsupported
-from holokern.network.plan import LayerSpec
+from holokern.network.hidden_layer import HiddenLayer
 
 __all__ = ["jumping", "require_tangent"]
 
 
-@lru_cache(maxsize=256)
-def jumping(specs: tuple[LayerSpec, ...]) -> tuple[Any, ...]:
-    """The activations that jump."""
-    return tuple(sigma for sigma in dict.fromkeys(spec.activation for spec in specs) if sigma.jump_order == 0)
+def jumping(layers: tuple[HiddenLayer, ...]) -> bool:
+    """Whether an activation jumps."""
+    return any(layer.dual.jumps for layer in layers)
 
 
-def require_tangent(specs: tuple[LayerSpec, ...]) -> None:
+def require_tangent(layers: tuple[HiddenLayer, ...]) -> None:
     """Refuse layers whose NTK is infinite on the diagonal.
 
     Raises
@@ -25,8 +21,9 @@ def require_tangent(specs: tuple[LayerSpec, ...]) -> None:
     Unsupported
         If an activation jumps.
     """
-    for sigma in jumping(specs):
-        raise Unsupported(
-            f"the NTK of a network with {sigma} does not exist: the activation jumps, so k̇ is infinite on the "
-            "diagonal; use nngp, or a continuous activation"
-        )
+    for layer in layers:
+        if layer.dual.jumps:
+            raise Unsupported(
+                f"the NTK of a network with {layer.activation} does not exist: the activation jumps, so k̇ is infinite "
+                "on the diagonal; use nngp, or a continuous activation"
+            )

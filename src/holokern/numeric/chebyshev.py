@@ -8,7 +8,7 @@ import numpy as np
 
 from holokern.numeric.panels import Array
 
-__all__ = ["chebyshev_basis", "chebyshev_matrix", "chebyshev_nodes", "narrowing"]
+__all__ = ["chebyshev_basis", "chebyshev_matrix", "chebyshev_nodes", "left_singular"]
 
 
 def chebyshev_nodes(count: int) -> Array:
@@ -51,16 +51,8 @@ def chebyshev_basis(x: Array, count: int) -> Array:
     return np.asarray(np.polynomial.chebyshev.chebvander(np.clip(x, -1.0, 1.0), count - 1))
 
 
-@lru_cache(maxsize=1024)
-def narrowing(count: int, low: float, high: float) -> Array:
-    """The matrix that turns coefficients on [-1, 1] into those on a part [low, high] of it.
-
-    Examples
-    --------
-    >>> (narrowing(2, 0.0, 1.0) @ np.array([0.0, 1.0])).round(12).tolist()
-    [0.5, 0.5]
-    """
-    at = low + (high - low) / 2 * (chebyshev_nodes(count) + 1)
-    matrix = chebyshev_matrix(count) @ chebyshev_basis(at, count)
-    matrix.setflags(write=False)
-    return np.asarray(matrix)
+def left_singular(wide: Array) -> tuple[Array, Array]:
+    """The left singular vectors and the singular values of a matrix with many columns."""
+    triangle = np.asarray(np.linalg.qr(wide.T, mode="r"))
+    left, sizes, _ = np.linalg.svd(triangle.T, full_matrices=False)
+    return left, sizes

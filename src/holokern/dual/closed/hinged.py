@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.closed.hinges import pieces_of
-from holokern.dual.closed.wedge import WedgeSide, wedge_sides
+from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.numeric.panels import Array
 
 __all__ = ["hinged"]
@@ -38,13 +36,13 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     jumping = activation.jump_order == 0
     fold = _fold(activation)
     lost, slope = np.empty((len(theta), 1)), np.empty((len(theta), 1))
-    first, second = wedge_sides(pieces, (c1, c2), jumping)
+    first, second = hinge_sides(pieces, (c1, c2), jumping)
     for i in range(len(theta)):
         some = slice(i, i + 1)
         row, column = first.part(some), second.part(some)
-        flags = (fold, jumping, False, row.jumps)
-        arguments: list[Any] = [theta[some, None], *flags, *row.arrays, *column.arrays, lost[some], slope[some]]
-        wedge_tile(*arguments)
+        wedge_tile(
+            theta[some, None], fold, jumping, False, row.jumps, row.arrays, column.arrays, lost[some], slope[some]
+        )
     far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
     scale = first.numbers[1] * second.numbers[1]
     k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])
@@ -60,7 +58,7 @@ def _fold(activation: Activation) -> int:
     return {"even": 1, "odd": -1}.get(activation.parity or "", 0)
 
 
-def _size(side: WedgeSide, weights: Array) -> Array:
+def _size(side: HingeSide, weights: Array) -> Array:
     """How large the terms of the hinges are, which cancel when σ is bounded and the deviations are large."""
     h, tail = side.marks[:, 0], side.marks[:, 2]
     return np.asarray(np.sum(np.sum(np.abs(weights), axis=1) * np.sqrt(tail) * (1 + h * h), axis=0))

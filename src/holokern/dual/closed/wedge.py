@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array
 
-__all__ = ["FARTHEST", "WedgeSide", "mills_coefficients", "wedge_sides"]
+__all__ = ["FARTHEST", "HingeSide", "hinge_sides", "mills_coefficients"]
 
 FARTHEST = 9.0
 """Where α is cut off in V: the normal density beyond is below rounding."""
@@ -41,8 +42,21 @@ _DROPPED = 1e-16
 _NEAR_ZERO = 1e-30
 
 
+class HingeArrays(NamedTuple):
+    """The arrays of a `HingeSide` as the machine code takes them."""
+
+    signs: NDArray[np.int64]
+    marks: Array
+    series: Array
+    weights: Array
+    slope_weights: Array
+    base: Array
+    slope_base: Array
+    numbers: Array
+
+
 @dataclass(frozen=True)
-class WedgeSide:
+class HingeSide:
     """The points of one side of a matrix, ready for `wedge_tile`; the last axis of every array is the point.
 
     Attributes
@@ -78,31 +92,22 @@ class WedgeSide:
     means: Array
 
     @property
-    def arrays(self) -> tuple[Array | NDArray[np.int64], ...]:
-        """The arguments of `wedge_tile` for one side."""
-        return (
-            self.signs,
-            self.marks,
-            self.series,
-            self.weights,
-            self.slope_weights,
-            self.base,
-            self.slope_base,
-            self.numbers,
-        )
+    def arrays(self) -> HingeArrays:
+        """What the machine code reads."""
+        return HingeArrays(*(getattr(self, name) for name in HingeArrays._fields))
 
-    def part(self, some: slice | NDArray[np.intp]) -> WedgeSide:
+    def part(self, some: slice | NDArray[np.intp]) -> HingeSide:
         """Some of the points."""
         whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means")
         return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})
 
 
-def wedge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> list[WedgeSide]:
+def hinge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> list[HingeSide]:
     """Everything about several sets of deviations c > 0 that does not depend on the others."""
-    sides: list[WedgeSide] = []
+    sides: list[HingeSide] = []
     for index, c in enumerate(deviations):
         twin = next((i for i in range(index) if deviations[i] is c), None)
-        sides.append(_wedge_side(pieces, c, jumping) if twin is None else sides[twin])
+        sides.append(_hinge_side(pieces, c, jumping) if twin is None else sides[twin])
     longest = max(side.series.shape[1] for side in sides)
     longest += longest % 2
     return [
@@ -111,7 +116,7 @@ def wedge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> l
     ]
 
 
-def _wedge_side(pieces: Pieces, c: Array, jumping: bool) -> WedgeSide:
+def _hinge_side(pieces: Pieces, c: Array, jumping: bool) -> HingeSide:
     """Everything about deviations c > 0 that does not depend on the other side."""
     slope, line = pieces.derivative(), Line(c)
     degree, count = pieces.degree, len(c)
@@ -140,7 +145,7 @@ def _wedge_side(pieces: Pieces, c: Array, jumping: bool) -> WedgeSide:
             for j, a in enumerate(hinge.coefficients):
                 row[j] = a * c**j
     numbers = np.stack([np.log(c), *_norms(pieces, slope, line), c, *_near(pieces, line, jumping)])
-    return WedgeSide(
+    return HingeSide(
         np.array([hinge.sign for hinge in hinges], dtype=np.int64),
         marks,
         table,
@@ -166,7 +171,7 @@ def _hermite(pieces: Pieces, line: Line) -> Array:
 
 
 def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
-    """W and C of `WedgeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ̇ - σ E[σ uσ̇]/n²)/n, which jumps at breaks."""
+    """W and C of `HingeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ̇ - σ E[σ uσ̇]/n²)/n, which jumps at breaks."""
     c = line.c
     square = pieces.expectation(pieces, line)
     safe = np.where(square > 0, square, 1.0)

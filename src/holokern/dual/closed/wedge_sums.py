@@ -15,7 +15,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from holokern.dual.closed.wedge import FARTHEST, mills_coefficients
+from holokern.dual.closed.wedge import FARTHEST, HingeArrays, mills_coefficients
 from holokern.numeric.arcsine import ARCSINE
 from holokern.numeric.panels import Array
 
@@ -170,7 +170,7 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
 
     [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k̇(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
-    leading order in θ; the part of θ = 0 by the numbers W and C of `WedgeSide`.
+    leading order in θ; the part of θ = 0 by the numbers W and C of `HingeSide`.
     """
     apart: float = abs(rows[0, i] - columns[0, j])
     mean_w: float = 0.5 * (rows[4, i] + columns[4, j])
@@ -203,22 +203,8 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
     jumping: bool,
     mirrored: bool,
     jumps: Array,
-    row_signs: Signs,
-    row_marks: Array,
-    row_series: Array,
-    row_weights: Array,
-    row_slope_weights: Array,
-    row_base: Array,
-    row_slope_base: Array,
-    rows: Array,
-    column_signs: Signs,
-    column_marks: Array,
-    column_series: Array,
-    column_weights: Array,
-    column_slope_weights: Array,
-    column_base: Array,
-    column_slope_base: Array,
-    columns: Array,
+    row_side: HingeArrays,
+    column_side: HingeArrays,
     lost: Array,
     slope: Array,
 ) -> None:
@@ -229,6 +215,10 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
 
         B_{i+1,j} = i B_{i-1,j} - h B_{ij} + r j B_{i,j-1} + (boundary terms),    B_ij = E[(X - h)₊^i (Y - k)₊^j].
     """
+    row_signs, row_marks, row_series, row_weights = row_side[:4]
+    row_slope_weights, row_base, row_slope_base, rows = row_side[4:]
+    column_signs, column_marks, column_series, column_weights = column_side[:4]
+    column_slope_weights, column_base, column_slope_base, columns = column_side[4:]
     degree = row_weights.shape[1] - 1
     terms = row_series.shape[1]
     series = np.empty(terms)

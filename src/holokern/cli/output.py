@@ -1,0 +1,67 @@
+"""Output files: their folder is made, the input is never overwritten, and a failure leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["OutputFile", "output_folder", "refuse_inputs"]
+
+
+class OutputFile(click.Path):
+    """The path of a file to write; ``suffix`` is the ending that its name must have."""
+
+    def __init__(self, suffix: str | None = None) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.suffix = suffix
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, if a file can have this name."""
+        if not str(value):
+            self.fail("the name of the file is empty.", param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
+        if self.suffix is not None and path.suffix != self.suffix:
+            self.fail(f"{str(path)!r} does not end in {self.suffix}.", param, ctx)
+        return path
+
+
+def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
+    """Refuse an output that is one file with an input, under whatever name: links are followed.
+
+    Raises
+    ------
+    click.BadParameter
+        If the output would replace an input.
+    """
+    for given in inputs:
+        if given is not None and output.exists() and output.samefile(given):
+            raise click.BadParameter(
+                f"{str(output)!r} is the input {str(given)!r}, which would be lost; choose another name.",
+                param_hint="'-o' / '--output'",
+            )
+
+
+@contextmanager
+def output_folder(path: Path) -> Iterator[None]:
+    """Make the folder of an output file and prove that it can be written; folders made in vain are removed.
+
+    Raises
+    ------
+    ArchiveError
+        When the folder cannot be made or written.
+    """
+    from holokern.files import prepare_folder
+
+    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    try:
+        prepare_folder(path.parent)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # never made, or not empty
+                folder.rmdir()
+        raise

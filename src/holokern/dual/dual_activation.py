@@ -1,0 +1,303 @@
+"""`DualActivation`: everything that networks ask of an activation, as functions of deviations and angles.
+
+For normal u, v with deviations c1, c2 and correlation cos θ it knows k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)]: at points, on
+grids, as tables over a range of deviations, and where a deviation is zero.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.activation import activation as as_activation
+from holokern.dual.closed.hinges import Pieces, pieces_of
+from holokern.dual.closed.wedge import HingeSide, hinge_sides
+from holokern.dual.dual import dual
+from holokern.dual.methods.initial import hermite_moments
+from holokern.dual.quadrature.method import norms
+from holokern.dual.quadrature.pairing import Side, mean
+from holokern.dual.quadrature.profile import limit_at_zero, profile_of
+from holokern.dual.tables.direct import grid_values, losses
+from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
+from holokern.dual.tables.store import stored_table
+from holokern.dual.value import DualValue
+from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
+
+__all__ = ["DualActivation", "Limits", "dual_activation"]
+
+_KEPT = 32
+"""Activations whose tables stay in memory: a table takes a few megabytes at most."""
+
+_GRID = 4
+"""Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
+
+_LOWEST, _HIGHEST = -690.0, 690.0
+"""Logarithms of deviations whose squares are floats."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of n, d, E[σ(cz)] and E[σ̇(cz)] as c → 0."""
+
+    norm: float
+    slope: float
+    mean: float
+    mean_slope: float
+
+
+@dataclass(frozen=True, eq=False)
+class DualActivation:
+    """The dual of an activation; make it with `dual_activation`.
+
+    Examples
+    --------
+    >>> d = dual_activation("relu")
+    >>> d.homogeneity, d.fold, d.norms(np.array([2.0])).round(6).tolist()
+    (1.0, 0, [1.414214])
+    """
+
+    activation: Activation
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, DualActivation) and self.activation == other.activation
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Hashing an expression walks its tree, and networks are looked up often.
+        return hash(self.activation)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dual_activation, (self.activation,)
+
+    @cached_property
+    def fold(self) -> int:
+        """+1 if k is even in the correlation, -1 if it is odd, else 0."""
+        return {"even": 1, "odd": -1}.get(self.activation.parity or "", 0)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether σ jumps; then k̇ is infinite on the diagonal and there is no tangent kernel."""
+        return bool(self.activation.jump_order == 0)
+
+    @cached_property
+    def kinks(self) -> bool:
+        """Whether σ breaks anywhere."""
+        return len(self.activation.breaks) > 0
+
+    @cached_property
+    def breaks_away(self) -> bool:
+        """Whether σ breaks away from zero: then k is not smooth in the deviations next to θ = 0 and π."""
+        return any(b != 0 for b in self.activation.breaks)
+
+    @cached_property
+    def homogeneity(self) -> float | None:
+        """The p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding; None if there is none."""
+        sigma = self.activation
+        u = np.concatenate([-np.geomspace(0.01, 30, 23)[::-1], np.geomspace(0.01, 30, 23)])
+        with np.errstate(all="ignore"):
+            base, doubled, other = sigma(u), sigma(2.0 * u), sigma(0.37 * u)
+        if not np.all(np.isfinite([base, doubled, other])) or not np.any(base):
+            return None
+        p = float(np.round(np.log2(np.max(np.abs(doubled)) / np.max(np.abs(base)))))
+        same = all(
+            np.all(np.abs(scaled - factor**p * base) <= 1e-14 * np.abs(factor**p * base))
+            for factor, scaled in ((2.0, doubled), (0.37, other))
+        )
+        return p if same and p >= 0 else None
+
+    @cached_property
+    def hinges(self) -> Pieces | None:
+        """σ as a polynomial and hinges if it is piecewise polynomial and breaks away from zero, else None."""
+        try:
+            return pieces_of(self.activation) if self.breaks_away else None
+        except Unsupported:
+            return None
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits as the deviation goes to zero.
+
+        Examples
+        --------
+        >>> dual_activation("sigmoid").limits
+        Limits(norm=0.5, slope=0.25, mean=0.5, mean_slope=0.25)
+        """
+        limit, ends = limit_at_zero(self.activation), np.array([1.0, -1.0])
+        right, left = (float(v) for v in limit.value(ends))
+        slopes = np.asarray(limit.slope(ends), dtype=float)
+        # A jump has no slope; a slope that is infinite at zero leaves the limit without its first-order term.
+        slopes = slopes if not self.jumps and np.all(np.isfinite(slopes)) else np.zeros(2)
+        root = float(np.sqrt((right**2 + left**2) / 2))
+        return Limits(root, float(np.sqrt(np.mean(slopes**2))), (right + left) / 2, float(np.mean(slopes)))
+
+    def norms(self, c: Array) -> Array:
+        """n(c) = E[σ(cz)²]^(1/2) for deviations c > 0."""
+        return norms(self.activation, c)
+
+    def slope_norms(self, c: Array) -> Array:
+        """d(c) = E[σ̇(cz)²]^(1/2); 1 where σ jumps."""
+        return np.ones(len(c)) if self.jumps else norms(self.activation.derivative, c)
+
+    def means(self, c: Array) -> Array:
+        """E[σ(cz)]."""
+        return mean(Side.of(profile_of(self.activation), c))
+
+    def mean_slopes(self, c: Array) -> Array:
+        """E[σ̇(cz)]."""
+        return np.asarray(hermite_moments(self.activation, c, 2).values[:, 1] / c)
+
+    def values(self, c1: Array, c2: Array, theta: Array) -> DualValue:
+        """K and k̇ with errors at points, by the method that `dual` chooses."""
+        return dual(self.activation, c1, c2, theta=theta)
+
+    def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+        """Both k and k̇ for all pairs of deviations and all angles, of shape (len(c1), len(c2), len(theta)).
+
+        k̇ is NaN when σ jumps.
+
+        Examples
+        --------
+        >>> c = np.array([1.0, 2.0])
+        >>> k, kdot = dual_activation("relu").grid(c, c, np.array([np.pi / 3]))
+        >>> k[:, :, 0].round(6).tolist(), kdot[0, 0].round(12).tolist()
+        ([[0.304499, 0.608998], [0.608998, 1.217996]], [0.333333333333])
+        """
+        return grid_values(self.activation, c1, c2, theta)
+
+    def losses(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+        """1 - |k|/(n1 n2) and k̇ pair by pair; the first keeps its digits for points that nearly coincide.
+
+        For an even or odd σ the angle counts from the nearer of 0 and π, and k̇ is that of the folded angle.
+        """
+        return losses(self.activation, c1, c2, theta, self.fold)
+
+    def hinge_sides(self, first: Array, second: Array) -> tuple[HingeSide, HingeSide]:
+        """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
+        if self.hinges is None:
+            raise Unsupported(f"{self.activation} is not piecewise polynomial with breaks away from zero")
+        sides = hinge_sides(self.hinges, (first, second), self.jumps)
+        return sides[0], sides[1]
+
+    def hinge_tile(self, theta: Array, first: HingeSide, second: HingeSide) -> tuple[Array, Array]:
+        """1 - |k|/(n1 n2) and k̇ of a tile of a piecewise polynomial σ, in closed form; rows and columns are sides."""
+        from holokern.dual.closed.wedge_sums import wedge_tile
+
+        lost, slope = np.empty_like(theta), np.empty_like(theta)
+        flags = (self.fold, self.jumps, self._mirrored)
+        wedge_tile(theta, *flags, first.jumps, first.arrays, second.arrays, lost, slope)
+        return lost, slope
+
+    @cached_property
+    def _mirrored(self) -> bool:
+        """Whether the hinges on one side of zero are mirror images of the others."""
+        hinges = {(h.at, h.sign) for h in (self.hinges.hinges if self.hinges else ())}
+        return self.fold != 0 and all(at > 0 and (at, -sign) in hinges for at, sign in hinges)
+
+    @property
+    def smallest_angles(self) -> tuple[float, ...]:
+        """The smallest angles that tables can serve, the cheapest table first."""
+        return SMALLEST[:1] if self.breaks_away else SMALLEST
+
+    def table(self, low: float, high: float, smallest: float = 0.0) -> DualTable:
+        """A table for deviations in [low, high] and angles between ``smallest`` and its supplement.
+
+        It is taken from memory or disk if it is there.
+
+        Raises
+        ------
+        Unsupported
+            If σ breaks away from zero and small angles are wanted.
+        PrecisionLost
+            If σ is too rough for a table on this range.
+
+        Examples
+        --------
+        >>> table = dual_activation("relu").table(0.5, 2.0)
+        >>> k, kdot = table(np.array([1.0]), np.array([2.0]), np.array([np.pi / 3]))
+        >>> k.round(6).tolist(), kdot.round(12).tolist(), table.error < 1e-13
+        ([0.608998], [0.333333333333], True)
+        """
+        if not 0 < low <= high < np.inf:
+            raise BadInput(f"[{low}, {high}] is not a range of standard deviations; pass 0 < low <= high")
+        if smallest not in SMALLEST:
+            raise BadInput(f"smallest = {smallest}; choose one of {SMALLEST}")
+        if smallest not in self.smallest_angles:
+            raise Unsupported(
+                f"{self.activation} breaks away from zero, where k is not smooth next to θ = 0; ask for smallest="
+                f"{self.smallest_angles[-1]}, or for values pair by pair"
+            )
+        return _tables.get(self, self._rounded(low, high), smallest)
+
+    def _rounded(self, low: float, high: float) -> Range:
+        if self.homogeneity is not None:
+            return Range(0.0, 0.0)
+        if high <= low * (1 + 1e-9):
+            return Range(float(np.log(low)), float(np.log(low)))
+        step = np.log(2) / _GRID
+        ends = np.floor(np.log(low) / step - 0.05) * step, np.ceil(np.log(high) / step + 0.05) * step
+        return Range(float(max(ends[0], _LOWEST)), float(min(ends[1], _HIGHEST)))
+
+
+@lru_cache(maxsize=256)
+def _made(sigma: Activation) -> DualActivation:
+    return DualActivation(sigma)
+
+
+def dual_activation(activation: object) -> DualActivation:
+    """The dual of an activation, a name, an expression …; the same object for the same activation.
+
+    Examples
+    --------
+    >>> dual_activation("gelu") is dual_activation("gelu")
+    True
+    """
+    return _made(as_activation(activation))
+
+
+class _Tables:
+    """Tables in memory; threads that need the same table wait for it."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[DualActivation, list[DualTable]] = OrderedDict()
+        self._failed: dict[tuple[DualActivation, Range, float], PrecisionLost] = {}
+        self._lock = threading.RLock()
+
+    def get(self, owner: DualActivation, span: Range, smallest: float) -> DualTable:
+        with self._lock:
+            known = self._known.setdefault(owner, [])
+            self._known.move_to_end(owner)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+            fitting = [t for t in known if t.smallest <= smallest + 1e-12 and t.range.covers(span)]
+            if fitting:
+                # The narrowest one has the shortest sums.
+                return min(fitting, key=lambda t: (t.range.high - t.range.low, -t.smallest))
+            failed = self._failed.get((owner, span, smallest))
+            if failed is not None:
+                raise failed
+            try:
+                made = stored_table(owner.activation, span, smallest, lambda: self._build(owner, span, smallest))
+            except PrecisionLost as error:
+                self._failed[owner, span, smallest] = error
+                raise
+            known.append(made)
+            return made
+
+    @staticmethod
+    def _build(owner: DualActivation, span: Range, smallest: float) -> DualTable:
+        return build_table(owner.activation, span, owner.homogeneity, smallest)
+
+
+_tables = _Tables()

@@ -1,0 +1,1 @@
+"""Tables of dual activations over a range of deviations, sampled for all pairs of deviations at once."""

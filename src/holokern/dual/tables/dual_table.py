@@ -1,0 +1,346 @@
+"""`DualTable`: k and k̇ of one activation over a range of deviations, ready for evaluation in bulk.
+
+With ℓ = log c, n(c) = k(c, c, θ=0)^(1/2), d(c) = k̇(c, c, θ=0)^(1/2) and δ = ℓ1 - ℓ2 the functions of the table are
+
+    k = n1 n2 (1 - δ² W(ℓ1, ℓ2) - θ^p H(ℓ1, ℓ2, θ)),    k̇ = d1 d2 K(ℓ1, ℓ2, θ),
+
+with p = 2, or p = 1 when σ jumps. So 1 - k/(n1 n2), from which the next layer has its angle, keeps its digits for
+points that nearly coincide. Near θ = 0, H comes from K by [Price1958]: k(0) - k(θ) = c1 c2 ∫ k̇ sin over (0, θ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from holokern.activation import Activation
+from holokern.dual.tables.rows import Rows, checking_rows, hermite_rows, mesh_rows
+from holokern.errors import BadInput, PrecisionLost
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, terms_needed
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+
+__all__ = ["SMALLEST", "DualTable", "build_table"]
+
+SMALLEST = (0.4, 0.0)
+"""Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met."""
+
+_SERIES_FROM = 0.1
+"""From here on tables for all angles use Hermite coefficients: 7300 of them, and four times as many at half of it."""
+
+_WIDEST = 0.4
+"""The first panel ends here, or earlier if σ(cx) varies on a smaller scale."""
+
+_COUNTS = (16, 24, 36, 54)
+"""Terms in the angle that are tried."""
+
+_TAIL = 2e-14
+"""The size of the last terms in the angle that counts as negligible."""
+
+_NEGLIGIBLE = 1e-16
+"""Eigenvalues of W below this, relative to the largest, are left out."""
+
+_OF_SINE = 18
+"""Terms that the sine adds to a product."""
+
+_WRONG = 1e-11
+"""A table with a larger error is refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class DualTable:
+    """k and k̇ of one activation for deviations in a range.
+
+    Attributes
+    ----------
+    activation
+        The activation.
+    homogeneity
+        The degree p of σ(λu) = λ^p σ(u) for λ > 0, or None; then the range is a single deviation and serves all.
+    fold
+        +1 if k is even in r, -1 if it is odd (then θ runs over [0, π/2] only), else 0.
+    power
+        The power of θ that was split off: 2, or 1 when σ jumps.
+    log_norm, log_slope, mean
+        Series of log n, log d and E[σ(cz)]/n.
+    table
+        The functions W, H and, unless σ jumps, K.
+    error
+        The largest error of k/(n1 n2) and k̇/(d1 d2) at points on which the table was not built.
+    """
+
+    activation: Activation
+    homogeneity: float | None
+    fold: int
+    power: int
+    log_norm: Series
+    log_slope: Series
+    mean: Series
+    table: Table
+    error: float
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether k̇ is a function on all of [0, π]; it is not when σ jumps."""
+        return self.power == 2
+
+    @property
+    def range(self) -> Range:
+        """The range of log c; everything for a homogeneous σ."""
+        return Range(-np.inf, np.inf) if self.homogeneity is not None else self.table.range
+
+    @property
+    def smallest(self) -> float:
+        """The smallest angle that the table serves."""
+        return float(
+            next(a for a, panel in zip(self.table.edges, self.table.panels, strict=False) if panel is not None)
+        )
+
+    def norms(self, c: Array) -> Array:
+        """n(c) = E[σ(cz)²]^(1/2)."""
+        return self._radical(self.log_norm, c, 0)
+
+    def slope_norms(self, c: Array) -> Array:
+        """d(c) = E[σ̇(cz)²]^(1/2)."""
+        return self._radical(self.log_slope, c, -1)
+
+    def means(self, c: Array) -> Array:
+        """E[σ(cz)]."""
+        return np.asarray(self.mean(np.log(c)) * self.norms(c))
+
+    def _radical(self, series: Series, c: Array, shift: int) -> Array:
+        if self.homogeneity is not None:
+            return np.asarray(np.exp(series.coefficients[0]) * c ** (self.homogeneity + shift))
+        self._check(c)
+        return np.asarray(np.exp(series(np.log(c))))
+
+    def _check(self, c: Array) -> None:
+        if len(c) and not self.range.covers(Range(float(np.log(np.min(c))), float(np.log(np.max(c))))):
+            raise BadInput(
+                f"the table of {self.activation} is for deviations in [{np.exp(self.range.low):.6g}, "
+                f"{np.exp(self.range.high):.6g}] and was asked for [{np.min(c):.6g}, {np.max(c):.6g}]; ask for a table "
+                "of the wider range"
+            )
+
+    def __call__(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+        """Both k and k̇ for flat arrays; k̇ is NaN when σ jumps, both are NaN where a panel is missing."""
+        self._check(c1)
+        self._check(c2)
+        far = (theta > np.pi / 2) if self.fold else np.zeros(len(theta), dtype=bool)
+        angle = np.where(far, np.pi - theta, theta)
+        logs = np.log(c1), np.log(c2)
+        parts = self.table(*logs, angle)
+        lost = (logs[0] - logs[1]) ** 2 * parts[0] + angle**self.power * parts[1]
+        k = self.norms(c1) * self.norms(c2) * (1 - lost)
+        k = np.where(far, self.fold * k, k)
+        if not self.has_slope:
+            return k, np.full(len(theta), np.nan)
+        kdot = self.slope_norms(c1) * self.slope_norms(c2) * parts[2]
+        return k, np.where(far, -self.fold * kdot, kdot)
+
+
+def build_table(sigma: Activation, span: Range, homogeneity: float | None, smallest: float) -> DualTable:
+    """Make a table for angles between ``smallest`` and its supplement.
+
+    Raises
+    ------
+    PrecisionLost
+        If the activation is too rough on this range.
+    """
+    span = Range(0.0, 0.0) if homogeneity is not None else span
+    rows = mesh_rows(sigma, span) if smallest == 0 else hermite_rows(sigma, span, smallest)
+    return _Builder(sigma, rows, homogeneity, smallest).build()
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    sigma: Activation
+    rows: Rows
+    homogeneity: float | None
+    smallest: float
+
+    def build(self) -> DualTable:
+        rows, sigma = self.rows, self.sigma
+        fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
+        to_series = chebyshev_matrix(len(rows.nodes))
+        safe = np.where(rows.slopes > 0, rows.slopes, 1.0)
+        table = Table(rows.range, self.edges(bool(fold)), self.panels(self.edges(bool(fold)), bool(fold)))
+        made = DualTable(
+            activation=sigma,
+            homogeneity=self.homogeneity,
+            fold=fold,
+            power=1 if self.jumps else 2,
+            log_norm=Series(rows.range, to_series @ np.log(rows.norms)),
+            log_slope=Series(rows.range, to_series @ np.log(safe)),
+            mean=Series(rows.range, to_series @ (rows.means / rows.norms)),
+            table=table,
+            error=np.nan,
+        )
+        error = self.measured_error(made)
+        if not error <= _WRONG:
+            raise PrecisionLost(
+                f"{sigma}: the table for deviations from {rows.nodes.min():.4g} to {rows.nodes.max():.4g} is off by "
+                f"{error:.1e}; rescale the data, or use method='quadrature'"
+            )
+        return replace(made, error=error)
+
+    @property
+    def jumps(self) -> bool:
+        return self.sigma.jump_order == 0
+
+    def edges(self, folded: bool) -> Array:
+        """Panels that double from the scale on which the mesh resolves σ(cx)."""
+        scale = max(self.smallest, self.rows.scale)
+        halvings = max(0, int(np.ceil(np.log2(_WIDEST / scale) - 1e-9)))
+        return graded_edges(_WIDEST * 0.5**halvings, folded)
+
+    def panels(self, edges: Array, folded: bool) -> tuple[tuple[Tensor, ...] | None, ...]:
+        count = len(edges) - 1
+        found: dict[int, tuple[Tensor, ...]] = {}
+        half = [t for t in range(count) if edges[t] < np.pi / 2 - 1e-9]
+        gap = Tensor(*self.gap())
+        functions = chebyshev_matrix(len(self.rows.nodes)) @ self.rows.functions
+        start = np.zeros(())
+        for t in half:
+            if edges[t] < self.smallest - 1e-12:
+                continue
+            middle = not folded and t == half[-1]
+            here, there = self.fitted(edges[t], edges[t + 1], middle)
+            if self.smallest == 0 and not self.jumps:
+                here[0], start = self.bend(here[1], edges[t], edges[t + 1], start)
+            found[t] = (gap, *(Tensor(functions, part).trimmed() for part in here))
+            if not folded and not middle:
+                found[count - 1 - t] = (gap, *(Tensor(functions, part).trimmed() for part in there))
+        return tuple(found.get(t) for t in range(count))
+
+    def fitted(self, low: float, high: float, middle: bool) -> tuple[list[Array], list[Array]]:
+        """H, and K unless σ jumps, on a panel and on its mirror image; the middle panel is its own."""
+        power = 1 if self.jumps else 2
+        start = self.at_zero()
+
+        def sample(theta: Array) -> Array:
+            result = np.empty((2, 1 + (not self.jumps), *start.shape, len(theta)))
+            for j, t in enumerate(theta):
+                pair = self.correlated(min(float(t), float(np.pi - t)))
+                for side, angle in enumerate((t, np.pi - t)):
+                    group = pair[int(angle > np.pi / 2)]
+                    result[side, 0, :, :, j] = (start - group[0]) / angle**power
+                    result[side, 1:, :, :, j] = group[1:]
+            return result
+
+        # The functions are of order one, and the core has as much weight as there are nodes. H counts with the power
+        # of θ; on tables that begin at zero it is made anew from K.
+        negligible = np.full((1, 1 + (not self.jumps), 1, 1, 1), _TAIL * len(self.rows.nodes))
+        negligible[:, 0] *= high**-power if self.jumps or self.smallest else np.inf
+        coefficients, settled = fit_angles(sample, low, high, _COUNTS, negligible)
+        if not settled:
+            raise PrecisionLost(
+                f"{self.sigma}: {_COUNTS[-1]} terms do not resolve angles from {low:.3g} to {high:.3g}; rescale the "
+                "data, or use method='quadrature'"
+            )
+        if middle:
+            return list(coefficients[0]), []
+        # A mirrored panel runs backwards, so its odd terms change sign.
+        turned = coefficients[1] * (-1.0) ** np.arange(coefficients.shape[-1])
+        return list(coefficients[0]), list(turned)
+
+    def correlated(self, theta: float) -> tuple[Array, Array]:
+        """Correlations at θ and π - θ; by the series where it is quicker."""
+        series = self.series
+        return series.at(theta) if series is not None and theta >= _SERIES_FROM else self.rows.correlation.at(theta)
+
+    @cached_property
+    def series(self) -> HermiteRows | None:
+        """The Hermite coefficients of the rows."""
+        rows = self.rows.correlation
+        if isinstance(rows, HermiteRows):
+            return rows
+        groups, functions, _ = rows.values.shape
+        flat = coefficients_on_mesh(rows.mesh, rows.values.reshape(groups * functions, -1), terms_needed(_SERIES_FROM))
+        return HermiteRows(flat.reshape(groups, functions, -1))
+
+    def at_zero(self) -> Array:
+        """What k is subtracted from: k at θ = 0, or n1 n2 if W is left out."""
+        rows = self.rows.correlation
+        if isinstance(rows, HermiteRows):
+            return np.multiply.outer(self.rows.constant, self.rows.constant)
+        return np.asarray(rows.aligned()[0][0])
+
+    def bend(self, slope: Array, low: float, high: float, start: Array) -> tuple[Array, Array]:
+        """H from K on a panel: c1 c2 ∫ k̇ sin over (0, θ), divided by n1 n2 θ²; and that integral up to the panel's end.
+
+        ``start`` is the integral up to the panel.
+        """
+        count = slope.shape[2]
+        finer = count + _OF_SINE
+        theta = (low + high + (high - low) * chebyshev_nodes(finer)) / 2
+        if low == 0:
+            s, w = legendre_rule(finer)
+            at = np.multiply.outer(np.append(theta, high), s)
+            basis = chebyshev_basis(2 * at / high - 1, count)
+            means = np.einsum("pqm,tsm,ts->pqt", slope, basis, w * s * np.sinc(at / np.pi), optimize=True)
+            values, end = means[:, :, :-1], means[:, :, -1] * high**2
+        else:
+            basis = chebyshev_basis(chebyshev_nodes(finer), count)
+            product = (slope @ (basis * np.sin(theta)[:, None]).T) @ chebyshev_matrix(finer).T * (high - low) / 2
+            integral = chebyshev.chebint(product, lbnd=-1, axis=2)
+            total = start[..., None] + integral @ chebyshev_basis(np.append(chebyshev_nodes(finer), 1.0), finer + 1).T
+            values, end = total[:, :, :-1] / theta**2, total[:, :, -1]
+        coefficients = values @ chebyshev_matrix(finer).T
+        functions = self.rows.functions
+        factor = self.rows.nodes * self.rows.slopes / self.rows.norms
+        moved = functions.T @ (factor[:, None] * functions)
+        return np.einsum("pa,qb,abm->pqm", moved, moved, coefficients, optimize=True), end
+
+    def gap(self) -> tuple[Array, Array]:
+        """W = ½E[((s1 - s2)/δ)²] for s = σ(cx)/n(c), by the derivative in ℓ where δ = 0."""
+        rows, count = self.rows, len(self.rows.nodes)
+        if count == 1 or isinstance(rows.correlation, HermiteRows):
+            # Away from θ = 0 all of 1 - k/(n1 n2) is in H.
+            return np.ones((1, 1)), np.zeros((1, 1, 1))
+        to_series = chebyshev_matrix(count)
+        logs = rows.range.nodes(count)
+        aligned = rows.correlation.aligned()[0][0]
+        sizes, vectors = np.linalg.eigh((aligned + aligned.T) / 2)
+        points = rows.functions @ (vectors * np.sqrt(np.maximum(sizes, 0.0)))
+        rate = chebyshev_basis(rows.range.place(logs), count)[:, : count - 1] @ (
+            chebyshev.chebder(to_series @ points, axis=0) * rows.range.rate
+        )
+        delta = logs[:, None] - logs + np.eye(count)
+        values = np.empty((count, count))
+        for a in range(count):
+            quotient = (points[a] - points) / delta[a][:, None]
+            quotient[a] = rate[a]
+            values[a] = np.sum(quotient**2, axis=1) / 2
+        series = to_series @ values @ to_series.T
+        sizes, basis = np.linalg.eigh((series + series.T) / 2)
+        basis = basis[:, np.abs(sizes) > _NEGLIGIBLE * np.max(np.abs(sizes))]
+        return basis, (basis.T @ series @ basis)[:, :, None]
+
+    def measured_error(self, made: DualTable) -> float:
+        """The largest difference to a finer mesh, by another way to correlate, at points that were not used."""
+        random = np.random.default_rng(20261)
+        span = self.rows.range
+        c = np.exp(span.low + (span.high - span.low) * random.random(1 if span.is_point else 5))
+        check = checking_rows(self.sigma, c)
+        angles = []
+        for t, tensors in enumerate(made.table.panels):
+            if tensors is not None and made.table.edges[t] < np.pi / 2 - 1e-9:
+                low, high = made.table.edges[t], min(made.table.edges[t + 1], np.pi / 2)
+                angles.append(float(low + (high - low) * random.random()))
+        index = np.indices((len(c), len(c))).reshape(2, -1)
+        scales = [made.norms(c), made.slope_norms(c)]
+        worst = 0.0
+        for theta in angles:
+            for angle, exact in zip((theta, np.pi - theta), check.at(theta), strict=True):
+                found = made(c[index[0]], c[index[1]], np.full(index.shape[1], angle))
+                for got, true, scale in zip(found, exact, scales, strict=False):
+                    safe = np.where(scale > 0, scale, 1.0)
+                    difference = np.abs(got.reshape(true.shape) - true) / safe[:, None] / safe
+                    worst = max(worst, float(np.max(difference)))
+        return worst

@@ -1,0 +1,39 @@
+"""The method ``compiled`` of `dual`: tables over the range of the given deviations, or hinges in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.dual.closed.hinged import hinged
+from holokern.dual.dual_activation import dual_activation
+from holokern.numeric.panels import Array
+
+__all__ = ["cannot_compile", "compiled"]
+
+
+def cannot_compile(activation: Activation) -> str | None:
+    """Why the method ``compiled`` does not serve an activation, or None."""
+    owner = dual_activation(activation)
+    if owner.breaks_away and owner.hinges is None:
+        off = next(float(b) for b in activation.breaks if b != 0)
+        return (
+            f"it breaks away from zero, at {off:.6g}, where k is not smooth in the deviations, and is not piecewise "
+            "polynomial; use method='quadrature'"
+        )
+    return None
+
+
+def compiled(
+    activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
+) -> tuple[Array, Array, Array, Array]:
+    """k, k̇ and their errors."""
+    owner = dual_activation(activation)
+    if owner.breaks_away:
+        return hinged(activation, c1, c2, theta)
+    both = np.concatenate([c1, c2])
+    made = owner.table(float(np.min(both)), float(np.max(both)))
+    k, kdot = made(c1, c2, theta)
+    k_error = made.error * made.norms(c1) * made.norms(c2)
+    kdot_error = made.error * made.slope_norms(c1) * made.slope_norms(c2) if made.has_slope else np.full_like(k, np.nan)
+    return k, kdot, k_error, kdot_error

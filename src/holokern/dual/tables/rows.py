@@ -1,0 +1,260 @@
+"""σ(cx) and σ̇(cx) for the deviations c of a table: few rows that stand for all of them.
+
+The rows of σ(cx), divided by their norms, at Chebyshev nodes in log c are sums U V with few rows V. So k and k̇ of all
+pairs of deviations follow from the correlations of the rows V, whatever the angle. For angles away from 0 and π the
+rows are Hermite coefficients, of which few count, and σ may break anywhere. For all angles they are values on a mesh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.dual.quadrature.pairing import Side
+from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.errors import PrecisionLost
+from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
+from holokern.numeric.correlation import Correlation
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, hermite_sums, terms_needed
+from holokern.numeric.mesh import Mesh
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
+
+__all__ = ["Rows", "checking_rows", "hermite_rows", "mesh_rows", "rows_at"]
+
+_RESOLVED = 4e-15
+"""What the mesh may leave out of σ(cx), relative to its norm."""
+
+_TAIL = 2e-14
+"""The last Chebyshev coefficients in log c, relative to the norm; the next ones are smaller still."""
+
+_DROPPED = 3e-16
+"""Singular values below this, relative to the largest, are rounding errors."""
+
+_FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 1200
+"""Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
+
+_MOST_NODES = 60_000
+"""Nodes of a mesh, beyond which a table takes longer than integrals pair by pair."""
+
+_TESTS = 9
+"""Deviations at which the mesh is made; those between them oscillate no faster."""
+
+_NODES, _PHASE = 24, 9.0
+"""Nodes of a panel that ends at breaks, and radians of a Hermite function there: degree 47 in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Few rows for a range of deviations.
+
+    Attributes
+    ----------
+    range
+        The range of log c.
+    nodes
+        The deviations at the Chebyshev nodes.
+    functions
+        U: what the rows of σ(cx) over its norm at the nodes are in terms of few rows.
+    correlation
+        Those rows, in one group for σ and, unless σ jumps, another one for σ̇.
+    constant
+        The coordinates of the constant function 1 of c, in the columns of U.
+    norms, slopes, means
+        E[σ(cz)²]^(1/2), E[σ̇(cz)²]^(1/2) and E[σ(cz)] at the nodes.
+    scale
+        The smallest width of a panel: σ(cx) varies on this scale.
+    """
+
+    range: Range
+    nodes: Array
+    functions: Array
+    correlation: Correlation | HermiteRows
+    constant: Array
+    norms: Array
+    slopes: Array
+    means: Array
+    scale: float
+
+
+def mesh_rows(sigma: Activation, span: Range) -> Rows:
+    """Rows for all angles, of an activation whose only break may be zero.
+
+    Raises
+    ------
+    PrecisionLost
+        If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
+    """
+    mesh = _mesh_for(sigma, span)
+
+    def sampled(c: Array) -> tuple[Array, list[Array]]:
+        values = [f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)]
+        return np.stack(values), [value * np.sqrt(mesh.masses) for value in values]
+
+    made = _compressed(sigma, span, sampled, 1.0)
+    means = made.values[0] @ mesh.masses
+    rows = np.stack([made.functions.T @ group for group in made.normalised])
+    correlation = Correlation(mesh, rows, bool(sigma.breaks))
+    return made.rows(span, correlation, means, float(np.min(np.diff(mesh.edges))))
+
+
+def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
+    """Rows for angles between ``smallest`` and its supplement.
+
+    Raises
+    ------
+    PrecisionLost
+        If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
+    """
+    count = terms_needed(smallest)
+    away = any(b != 0 for b in sigma.breaks)
+    if away:
+        scale = float(np.exp(-span.high))
+        coefficients: Callable[[Activation, Array], tuple[Array, Array]] = partial(_between_breaks, count, sigma)
+    else:
+        mesh = _mesh_for(sigma, span)
+        scale = float(np.min(np.diff(mesh.edges)))
+        coefficients = partial(_on_mesh, count, mesh)
+
+    def sampled(c: Array) -> tuple[Array, list[Array]]:
+        found = [coefficients(f, c) for f in _functions(sigma)]
+        squares = [np.sqrt(square) for _, square in found]
+        return np.stack([terms for terms, _ in found]), squares
+
+    # Correlations at θ are products of coefficients that are damped by half a power of cos θ each.
+    made = _compressed(sigma, span, sampled, float(np.sqrt(np.cos(smallest))))
+    rows = np.stack([made.functions.T @ group for group in made.normalised])
+    return made.rows(span, HermiteRows(rows), made.values[0][:, 0], scale)
+
+
+def checking_rows(sigma: Activation, c: Array) -> Correlation | HermiteRows:
+    """Rows for single deviations, made in another way than those of tables: a finer mesh, or finer panels."""
+    if any(b != 0 for b in sigma.breaks):
+        count = 2 * terms_needed(0.4)
+        return HermiteRows(np.stack([_between_breaks(count, sigma, f, c)[0] for f in _functions(sigma)]))
+    ends = np.log(np.array([np.min(c), np.max(c)]))
+    coarse = _mesh_for(sigma, Range(*ends)).edges
+    mesh = Mesh(np.sort(np.concatenate([coarse, (coarse[1:] + coarse[:-1]) / 2])))
+    values = np.stack([f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)])
+    return Correlation(mesh, values, bool(sigma.breaks))
+
+
+def rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
+    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ̇(cx), for single deviations: (functions, c, terms)."""
+    count = terms_needed(smallest)
+    result = np.empty((len(_functions(sigma)), len(c), count))
+    away = any(b != 0 for b in sigma.breaks)
+    for row, deviation in enumerate(c):
+        one = np.array([deviation])
+        mesh = None if away else _mesh_for(sigma, Range(*np.log([deviation, deviation])))
+        for group, function in zip(result, _functions(sigma), strict=True):
+            found = (
+                _between_breaks(count, sigma, function, one) if mesh is None else _on_mesh(count, mesh, function, one)
+            )
+            group[row] = found[0][0]
+    return result
+
+
+def _functions(sigma: Activation) -> tuple[Activation, ...]:
+    return (sigma,) if sigma.jump_order == 0 else (sigma, sigma.derivative)
+
+
+def _reach(sigma: Activation, c: Array) -> float:
+    side = Side.of(profile_of(sigma), c)
+    return HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
+
+
+def _mesh_for(sigma: Activation, span: Range) -> Mesh:
+    tests = np.exp(np.unique(np.linspace(span.low, span.high, _TESTS)))
+    reach = _reach(sigma, tests)
+    x = np.linspace(-reach, reach, 2001)
+    root = np.exp(-x * x / 4) * np.sqrt((x[1] - x[0]) / np.sqrt(2 * np.pi))
+    functions: list[Callable[[Array], Array]] = []
+    for function in _functions(sigma):
+        with np.errstate(all="ignore"):
+            norm = np.sqrt(np.sum(np.nan_to_num(function(np.multiply.outer(tests, x)) * root) ** 2, axis=1))
+        scale = np.where(norm > 0, norm, 1.0)[:, None, None]
+        functions.append(partial(_scaled, function, tests, scale))
+    return Mesh.resolving(functions, reach, _RESOLVED, _MOST_NODES, str(sigma))
+
+
+def _scaled(function: Activation, c: Array, scale: Array, x: Array) -> Array:
+    return np.asarray(function(np.multiply.outer(c, x)) / scale)
+
+
+def _on_mesh(count: int, mesh: Mesh, function: Activation, c: Array) -> tuple[Array, Array]:
+    """Hermite coefficients of f(cx), and E[f(cx)²]."""
+    values = function(np.multiply.outer(c, mesh.nodes))
+    return coefficients_on_mesh(mesh, values, count), (values * np.sqrt(mesh.masses)) ** 2
+
+
+def _between_breaks(count: int, sigma: Activation, function: Activation, c: Array) -> tuple[Array, Array]:
+    """The same for functions with breaks anywhere, on panels that end at the breaks of each deviation."""
+    profile, reach = profile_of(sigma), _reach(sigma, c)
+    smooth = profile.panels(reach * float(np.max(c)))
+    ends = np.concatenate([profile.breaks, smooth.ends])
+    grid = np.linspace(-reach, reach, 1 + int(np.ceil(2 * reach * np.sqrt(count) / _PHASE)))
+    t, w = legendre_rule(_NODES)
+    coefficients, squares = np.empty((len(c), count)), np.empty((len(c), 1))
+    for row, deviation in enumerate(c):
+        inside = ends[np.abs(ends) < reach * deviation] / deviation
+        edges = np.unique(np.concatenate([grid, inside]))
+        width = np.diff(edges)[:, None]
+        x, weights = (edges[:-1, None] + width * t).ravel(), (width * w).ravel()
+        values = function(deviation * x)
+        coefficients[row] = hermite_sums(values[None], x, weights, count)[0]
+        squares[row] = np.sum(values**2 * weights * np.exp(-x * x / 2)) / np.sqrt(2 * np.pi)
+    return coefficients, squares
+
+
+@dataclass(frozen=True, eq=False)
+class _Compressed:
+    nodes: Array
+    values: Array
+    normalised: Array
+    norms: Array
+    functions: Array
+
+    def rows(self, span: Range, correlation: Correlation | HermiteRows, means: Array, scale: float) -> Rows:
+        constant = self.functions.T @ np.ones(len(self.nodes))
+        slopes = self.norms[-1] if len(self.norms) > 1 else np.ones(len(self.nodes))
+        return Rows(span, self.nodes, self.functions, correlation, constant, self.norms[0], slopes, means, scale)
+
+
+def _compressed(
+    sigma: Activation, span: Range, sampled: Callable[[Array], tuple[Array, list[Array]]], damping: float
+) -> _Compressed:
+    """Samples at enough Chebyshev nodes, and the few columns U that span them."""
+    count = 1 if span.is_point else _FIRST + int(_EACH * (span.high - span.low))
+    while True:
+        c = np.exp(span.nodes(count))
+        with np.errstate(all="ignore"):
+            values, roots = sampled(c)
+            norms = np.stack([np.linalg.norm(root, axis=1) for root in roots])
+        if not np.all(np.isfinite(norms)):
+            raise PrecisionLost(f"{sigma} overflows at deviation {c[-1]:.4g}; rescale the data")
+        normalised = values / np.where(norms > 0, norms, 1.0)[:, :, None]
+        if damping < 1:
+            features = normalised * damping ** np.arange(float(values.shape[2]))
+        else:
+            features = np.stack([root / np.where(n > 0, n, 1.0)[:, None] for root, n in zip(roots, norms, strict=True)])
+        if count == 1 or np.max(np.linalg.norm(chebyshev_matrix(count)[-2:] @ features, axis=-1)) <= _TAIL:
+            break
+        count = int(_GROWTH * count)
+        if count > _MOST:
+            raise PrecisionLost(
+                f"{sigma}: {_MOST} Chebyshev terms do not resolve deviations from {np.exp(span.low):.4g} to "
+                f"{np.exp(span.high):.4g}; rescale the data, or use method='quadrature'"
+            )
+    parts = [*features, np.ones((count, 1))]
+    if len(features) > 1:
+        # The factor with which k follows from k̇, so that the product is spanned as well.
+        factor = c * norms[1] / norms[0]
+        parts.append(features[1] * (factor / np.max(factor))[:, None])
+    left, sizes = left_singular(np.concatenate(parts, axis=1))
+    return _Compressed(c, values, normalised, norms, left[:, : int(np.sum(sizes > _DROPPED * sizes[0]))])

@@ -1,0 +1,132 @@
+"""Tables on disk, so that processes and sessions share them.
+
+A file is named by a digest of what was asked and of the sources that answer. It is written to a temporary name and
+moved into place, so two processes that make the same table at once both end with a good file. One that is damaged, or
+made by other code, is treated as absent. The folder and its switches are those of
+:func:`holokern.pfaffian.cache.open_cache`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.dual.tables.dual_table import DualTable
+from holokern.errors import ArchiveError, HolokernError
+from holokern.files import prepare_folder, write_atomically
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range, Series, Table
+from holokern.pfaffian.cache import open_cache
+
+__all__ = ["identity", "stored_arrays", "stored_table"]
+
+_LARGEST = 1 << 29
+"""Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
+
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, MemoryError, zipfile.BadZipFile)
+"""What reading a damaged file can raise."""
+
+
+def stored_table(sigma: Activation, span: Range, smallest: float, build: Callable[[], DualTable]) -> DualTable:
+    """The table of an activation from disk, or build and store it. Activations without an expression are not stored."""
+    text = identity(sigma)
+    if text is None:
+        return build()
+    request = ["dual", text, span.low.hex(), span.high.hex(), float(smallest).hex()]
+    made: list[DualTable] = []
+
+    def pack() -> dict[str, Array]:
+        made.append(build())
+        return _arrays(made[0])
+
+    found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays)))
+    return made[0] if found else build()
+
+
+def identity(sigma: Activation) -> str | None:
+    """What tells an activation from all others in a file's name, or None."""
+    try:
+        return str(sigma.expression)
+    except HolokernError:
+        return None
+
+
+def _arrays(made: DualTable) -> dict[str, Array]:
+    homogeneity = np.nan if made.homogeneity is None else made.homogeneity
+    return {
+        **made.table.arrays(),
+        "numbers": np.array([homogeneity, made.fold, made.power, made.error]),
+        "log_norm": made.log_norm.coefficients,
+        "log_slope": made.log_slope.coefficients,
+        "mean": made.mean.coefficients,
+    }
+
+
+def _table(sigma: Activation, found: dict[str, Array]) -> DualTable:
+    table = Table.from_arrays(found)
+    homogeneity, fold, power, error = (float(v) for v in found["numbers"])
+    series = [Series(table.range, found[name]) for name in ("log_norm", "log_slope", "mean")]
+    if any(s.coefficients.ndim != 1 or not np.all(np.isfinite(s.coefficients)) for s in series):
+        raise ValueError("a series is not a row of numbers")
+    known = None if np.isnan(homogeneity) else homogeneity
+    return DualTable(sigma, known, int(fold), int(power), series[0], series[1], series[2], table, error)
+
+
+def stored_arrays(
+    request: list[str], pack: Callable[[], dict[str, Array]], unpack: Callable[[dict[str, Array]], None]
+) -> bool:
+    """Unpack the arrays that answer a request from disk, or pack them anew and write them; False without a cache.
+
+    ``unpack`` raises ValueError, KeyError or TypeError for arrays that are not as they should be.
+    """
+    cache = open_cache()
+    if cache is None:
+        return False
+    text = json.dumps([*request, _sources()])
+    path = cache.folder / f"table-{hashlib.sha256(text.encode()).hexdigest()[:40]}.npz"
+    if _read(path, text, unpack):
+        return True
+    found = pack()
+    stream = io.BytesIO()
+    np.savez(stream, request=np.array(text), **found)  # type: ignore[arg-type]
+    try:
+        write_atomically(prepare_folder(cache.folder) / path.name, stream.getvalue())
+    except (OSError, ArchiveError) as error:
+        if cache.demanded:
+            raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
+    return True
+
+
+def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> bool:
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return False
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            if sum(info.file_size for info in archive.zip.infolist()) > _LARGEST or str(archive["request"]) != text:
+                return False
+            arrays = {name: archive[name] for name in archive.files if name != "request"}
+        if any(array.dtype != np.float64 for array in arrays.values()):
+            return False
+        unpack(arrays)
+    except (*_UNREADABLE, NotImplementedError, AttributeError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _sources() -> str:
+    """A digest of the code that evaluates activations and makes tables, and of numpy's version."""
+    package = Path(__file__).parents[2]
+    digest = hashlib.sha256(np.__version__.encode())
+    for folder in ("numeric", "activation", "dual", "network"):
+        for source in sorted((package / folder).rglob("*.py")):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

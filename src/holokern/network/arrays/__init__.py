@@ -1,0 +1,1 @@
+"""Kernels of arrays that are not numpy's: JAX, torch and dask."""

@@ -1,0 +1,294 @@
+"""A whole network as one table: NNGP and NTK as functions of two deviations and an angle, whatever the depth.
+
+Both kernels, divided by the roots of their diagonals, are smooth functions of (log c1, log c2, θ). They are sampled
+layer by layer with the tables of the activations. Next to θ = 0 they are not smooth if a layer after the first has a
+kink, nor next to 0 and π if σ breaks away from zero: those panels are left out, and their pairs go layer by layer.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from holokern import progress
+from holokern.dual import table_file
+from holokern.errors import PrecisionLost
+from holokern.network.hidden_layer import HiddenLayer, scale_free
+from holokern.network.layered import LayeredRows
+from holokern.numeric.cells import Cells
+from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+
+__all__ = ["Expansion", "expansion_of", "fold_of", "scope_of"]
+
+FAR = 0.4
+"""Angles between this and its supplement are in the first table, the others in the second, made when it is needed."""
+
+_GRID = np.log(2) / 8
+"""Scopes end at multiples of an eighth of an octave, so that similar data share a table."""
+
+_FIRST, _EACH, _GROWTH, _MOST = 14, 10, 1.5, 330
+"""Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
+
+_COUNTS = (16, 24, 36, 54)
+"""Terms in the angle that are tried."""
+
+_TAIL = 4e-14
+"""The last coefficients of a series that counts as complete, of functions of order one."""
+
+_DROPPED = 1e-16
+"""Singular values below this, relative to the largest, are left out."""
+
+_WRONG = 1e-11
+"""A table with a larger error is not used."""
+
+_CELL, _MOST_CELLS = 0.14, 16
+"""Width in log c of the cells in which the machine code works, and the most cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """The kernels of a network for deviations in a scope, in one part of the angles.
+
+    Attributes
+    ----------
+    table
+        NNGP and, if there is one, NTK, divided by the roots of their diagonals.
+    roots
+        The logarithms of the roots of the diagonals; a single point when the network is scale-free.
+    powers
+        The powers of a deviation that the roots grow with when the network is scale-free, else 0.
+    fold
+        The sign that both kernels take when θ becomes π - θ, or 0 if there is no such rule.
+    """
+
+    table: Table
+    roots: tuple[Series, ...]
+    powers: tuple[float, float]
+    fold: int
+
+    def scales(self, length: Array) -> Array:
+        """The roots of the diagonals of points, one row a kernel; 0 for zero vectors."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(length)
+        safe = np.where(length > 0, logs, self.table.range.low)
+        rows = [
+            np.exp(root(safe) + power * (safe - root.range.low))
+            for root, power in zip(self.roots, self.powers, strict=False)
+        ]
+        return np.ascontiguousarray(np.where(length > 0, rows, 0.0))
+
+    def cells(self) -> Cells:
+        """The table cut into cells."""
+        return _cells(self)
+
+
+@lru_cache(maxsize=16)
+def _cells(expansion: Expansion) -> Cells:
+    span = expansion.table.range
+    return Cells.of(expansion.table, span, min(_MOST_CELLS, max(1, int(np.ceil((span.high - span.low) / _CELL)))))
+
+
+def scope_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> Range:
+    """A little more than the logarithms of [low, high], so that similar data share a table."""
+    if scale_free(layers):
+        return Range(0.0, 0.0)
+    if high <= low * (1 + 1e-12):
+        return Range(float(np.log(low)), float(np.log(low)))
+    bottom, top = np.floor(np.log(low) / _GRID - 0.05), np.ceil(np.log(high) / _GRID + 0.05)
+    return Range(float(_GRID * bottom), float(_GRID * top))
+
+
+def fold_of(layers: tuple[HiddenLayer, ...]) -> int:
+    """The sign that both kernels take when θ becomes π - θ, or 0."""
+    if layers[0].activation.parity == "even" and not layers[0].residual:
+        return 1
+    return -1 if all(layer.activation.parity == "odd" and not layer.bias for layer in layers) else 0
+
+
+_lock = threading.Lock()
+
+
+def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
+    """The expansion of a network, from memory or disk if it is there, or None if it has none."""
+    # One at a time: threads that need the same expansion wait for it.
+    with _lock:
+        return _expansion(layers, scope, near)
+
+
+@lru_cache(maxsize=16)
+def _expansion(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
+    names = [table_file.identity(layer.activation) for layer in layers]
+    if any(name is None for name in names):
+        return _built(layers, scope, near)
+    numbers = [value.hex() for layer in layers for value in (layer.weight, layer.bias, float(layer.residual))]
+    request = ["network", *map(str, names), *numbers, scope.low.hex(), scope.high.hex(), str(near)]
+    made: list[Expansion | None] = []
+
+    def pack() -> dict[str, Array]:
+        made.append(_built(layers, scope, near))
+        return _arrays(made[0])
+
+    found = table_file.stored_arrays(request, pack, lambda arrays: made.append(_from_arrays(arrays)))
+    return made[0] if found else _built(layers, scope, near)
+
+
+def _arrays(made: Expansion | None) -> dict[str, Array]:
+    if made is None:
+        return {"none": np.ones(1)}
+    roots = {f"root{k}": root.coefficients for k, root in enumerate(made.roots)}
+    return {**made.table.arrays(), **roots, "numbers": np.array([*made.powers, made.fold])}
+
+
+def _from_arrays(found: dict[str, Array]) -> Expansion | None:
+    if "none" in found:
+        return None
+    table = Table.from_arrays(found)
+    first, second, fold = (float(v) for v in found["numbers"])
+    roots = tuple(Series(table.range, found[f"root{k}"]) for k in range(table.count))
+    if any(root.coefficients.ndim != 1 or not np.all(np.isfinite(root.coefficients)) for root in roots):
+        raise ValueError("a series is not a row of numbers")
+    return Expansion(table, roots, (first, second), int(fold))
+
+
+def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
+    try:
+        return _Builder(layers, scope, near).build()
+    except (PrecisionLost, np.linalg.LinAlgError):
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """A network at deviations: its kernels for angles, divided by the roots of the diagonals."""
+
+    layers: tuple[HiddenLayer, ...]
+    c: Array
+    rows: LayeredRows
+    roots: Array
+
+    @classmethod
+    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range) -> _Samples:
+        low, high = float(np.exp(scope.low)), float(np.exp(scope.high))
+        rows = LayeredRows.of(layers, c, c, low, high, False)
+        return cls(layers, c, rows, np.sqrt(rows.diagonals(c)))
+
+    @property
+    def kernels(self) -> int:
+        return 1 if any(layer.dual.jumps for layer in self.layers) else 2
+
+    def at(self, theta: Array) -> Array:
+        """Of shape (kernels, c, c, angles)."""
+        count = len(self.c)
+        found = np.empty((self.kernels, count, count, len(theta)))
+        square = np.multiply.outer(self.c, self.c)
+        everything = slice(0, count)
+        for j, angle in enumerate(theta):
+            sigma = square * np.cos(angle)
+            tile = np.full((count, count), angle), sigma, sigma.copy()
+            self.rows.through(tile, everything, everything, self.kernels == 2)
+            for kernel in range(self.kernels):
+                root = self.roots[kernel]
+                found[kernel, :, :, j] = (tile[1 + kernel] + tile[1 + kernel].T) / 2 / root[:, None] / root
+        if not np.all(np.isfinite(found)):
+            raise PrecisionLost("a network has entries that are not finite; rescale the data")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    layers: tuple[HiddenLayer, ...]
+    scope: Range
+    near: bool
+
+    def build(self) -> Expansion | None:
+        fold = fold_of(self.layers)
+        edges = self.edges(bool(fold))
+        wanted = [t for t in range(len(edges) - 1) if self.is_wanted(edges, t, bool(fold))]
+        panels: dict[int, tuple[Tensor, ...]] = {}
+        count = 1 if self.scope.is_point else _FIRST + int(_EACH * (self.scope.high - self.scope.low))
+        while wanted and count <= _MOST:
+            samples = _Samples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+            for done, t in enumerate(list(wanted)):
+                progress.report("table of the network", done, len(wanted))
+                coefficients, settled = fit_angles(samples.at, edges[t], edges[t + 1], _COUNTS, _TAIL)
+                if not settled:
+                    # Not smooth in the angle, whatever the deviations: left to the layers.
+                    wanted.remove(t)
+                    continue
+                matrix = chebyshev_matrix(count)
+                tensor = np.einsum("pa,qb,kabm->kpqm", matrix, matrix, coefficients, optimize=True)
+                if count == 1 or np.max(np.abs(tensor[:, -2:])) <= _TAIL:
+                    wanted.remove(t)
+                    panels[t] = tuple(_compressed(kernel) for kernel in tensor)
+            count = int(_GROWTH * count) + 1 if count > 1 else _MOST + 1
+        if not panels:
+            return None
+        made = self.made(edges, panels, fold)
+        return made if self.error(made) <= _WRONG else None
+
+    def edges(self, folded: bool) -> Array:
+        first = FAR
+        if self.near:
+            for step in LayeredRows.of(
+                self.layers, *(np.exp([self.scope.low, self.scope.high]),) * 2, *self.ends, False
+            ).steps:
+                table = step.table_edges()
+                first = first if table is None else min(first, float(table[1]))
+        return graded_edges(first, folded)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return float(np.exp(self.scope.low)), float(np.exp(self.scope.high))
+
+    def is_wanted(self, edges: Array, t: int, folded: bool) -> bool:
+        """Whether a panel belongs to this part of the angles, and the kernels are smooth on it."""
+        low, high = edges[t] < FAR - 1e-9, not folded and edges[t + 1] > np.pi - FAR + 1e-9
+        if not (low or high):
+            return not self.near
+        away = any(layer.dual.breaks_away for layer in self.layers)
+        kinks = away or (not self.scope.is_point and any(layer.dual.kinks for layer in self.layers[1:]))
+        return self.near and not (kinks if low else away)
+
+    def made(self, edges: Array, panels: dict[int, tuple[Tensor, ...]], fold: int) -> Expansion:
+        free = scale_free(self.layers)
+        count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
+        samples = _Samples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+        roots = tuple(
+            Series(self.scope, chebyshev_matrix(count) @ np.log(samples.roots[k])) for k in range(samples.kernels)
+        )
+        powers = (0.0, 0.0)
+        if free:
+            doubled = _Samples.of(self.layers, 2 * samples.c, Range(np.log(2.0), np.log(2.0)))
+            ratios = np.log2(doubled.roots[:, 0] / samples.roots[:, 0])
+            powers = (float(ratios[0]), float(ratios[1]))
+        table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
+        return Expansion(table, roots, powers, fold)
+
+    def error(self, made: Expansion) -> float:
+        """The largest error at points on which the table was not built."""
+        random = np.random.default_rng(20261)
+        c = np.exp(self.scope.low + (self.scope.high - self.scope.low) * random.random(1 if self.scope.is_point else 4))
+        samples = _Samples.of(self.layers, c, self.scope)
+        worst = 0.0
+        first, second = (np.log(c)[index] for index in np.indices((len(c), len(c))).reshape(2, -1))
+        for t, tensors in enumerate(made.table.panels):
+            if tensors is not None:
+                angle = made.table.edges[t] + (made.table.edges[t + 1] - made.table.edges[t]) * random.random(1)
+                exact = samples.at(angle)[..., 0].reshape(len(tensors), -1)
+                found = made.table(first, second, np.repeat(angle, len(first)))
+                worst = max(worst, float(np.max(np.abs(found - exact))))
+        return worst
+
+
+def _compressed(tensor: Array) -> Tensor:
+    """A tensor, symmetric in its first two indices, in few functions of a deviation."""
+    if len(tensor) == 1:
+        return Tensor(np.ones((1, 1)), tensor)
+    left, sizes = left_singular(tensor.reshape(len(tensor), -1))
+    basis = left[:, : max(1, int(np.sum(sizes > _DROPPED * sizes[0])))]
+    return Tensor(basis, np.einsum("pa,qb,pqm->abm", basis, basis, tensor, optimize=True)).trimmed()

@@ -1,0 +1,264 @@
+"""Kernel matrices strip by strip.
+
+Rows of the sorted matrix are finished in strips, and threads take strips. When X = Y only one half is computed, and
+mirrored.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern import progress
+from holokern.network.expanded import ExpandedRows
+from holokern.network.expansion import Expansion, expansion_of, scope_of
+from holokern.network.hidden_layer import HiddenLayer, scale_free
+from holokern.network.layered import LayeredRows, Matrix, first_tile
+from holokern.network.plan import Engine, plan_for
+from holokern.network.points import DataRange, Points
+from holokern.numeric.blas import one_thread
+from holokern.numeric.panels import Array
+
+__all__ = ["Diagonals", "diagonals", "fill", "layer_matrices"]
+
+_HEIGHT = 64
+"""Rows of a strip."""
+
+_STRIPS_A_REPORT = 8
+"""Strips between two reports of progress."""
+
+_MIRRORED = 512
+"""Rows that are mirrored at a time."""
+
+Outs = tuple[Array | None, Array | None]
+
+
+@dataclass(frozen=True)
+class Diagonals:
+    """Σ and Θ of every point with itself."""
+
+    nngp: Array
+    ntk: Array
+
+
+def fill(
+    layers: tuple[HiddenLayer, ...],
+    rows: Points,
+    columns: Points | None,
+    outs: Outs,
+    threads: int | None,
+    data: DataRange | None = None,
+    engine: Engine = "auto",
+) -> None:
+    """Write the matrices; ``columns`` None means that they are the rows, ``data`` what these are a part of."""
+    data = data or DataRange.of(rows.length, *(() if columns is None else (columns.length,)))
+    other = rows if columns is None else columns
+    way = _Way(layers, data, plan_for(layers, data, engine).engine, rows, other)
+    if columns is None:
+        _fill_part(_Part(way, rows, other, _AFTER), outs, threads)
+        _mirror(outs, rows, threads)
+    elif way.far is None or scale_free(layers):
+        _fill_part(_Part(way, rows, other, _ALL), outs, threads)
+    else:
+        # Every pair is computed with the shorter point as its row, so that its bits do not depend on the side.
+        # The first part may write anything where the second will.
+        _fill_part(_Part(way, rows, other, _NOT_SHORTER), outs, threads)
+        turned = tuple(None if out is None else out.T for out in outs)
+        _fill_part(_Part(way, other, rows, _LONGER), (turned[0], turned[1]), threads)
+
+
+@dataclass(eq=False)
+class _Way:
+    """How the entries of a matrix are computed."""
+
+    layers: tuple[HiddenLayer, ...]
+    data: DataRange
+    engine: Engine
+    rows: Points
+    columns: Points
+
+    @cached_property
+    def far(self) -> Expansion | None:
+        """The table of the network for angles away from 0 and π, if it pays and serves."""
+        return self._expansion(False)
+
+    @cached_property
+    def near(self) -> Expansion | None:
+        """The table for the other angles."""
+        return self._expansion(True)
+
+    def _expansion(self, near: bool) -> Expansion | None:
+        if self.engine != "network" or self.data.high == 0:
+            return None
+        zeros = not (self.rows.length.all() and self.columns.length.all())
+        if zeros and scale_free(self.layers) and any(layer.dual.homogeneity == 0 for layer in self.layers):
+            # The limit of small vectors is not zero if σ(0) is not.
+            return None
+        return expansion_of(self.layers, scope_of(self.layers, self.data.low, self.data.high), near)
+
+
+_ALL, _AFTER, _NOT_SHORTER, _LONGER = range(4)
+
+
+@dataclass(eq=False)
+class _Part:
+    """A part of a matrix: for each row the columns that a rule names, which are the last ones of the sorted columns."""
+
+    way: _Way
+    rows: Points
+    columns: Points
+    rule: int
+
+    def starts(self) -> NDArray[np.int64]:
+        """The first column of each row."""
+        count = len(self.rows.length)
+        if self.rule == _ALL:
+            return np.zeros(count, dtype=np.int64)
+        if self.rule == _AFTER:
+            return np.arange(count)
+        side: Literal["left", "right"] = "left" if self.rule == _NOT_SHORTER else "right"
+        return np.searchsorted(self.columns.length, self.rows.length, side=side)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def expanded(self, kernels: tuple[int, ...], near: bool) -> ExpandedRows | None:
+        """Rows by the table of the network; made when first needed."""
+        with self._lock:
+            known = self.__dict__.setdefault("_expanded", {})
+            if near not in known:
+                expansion = self.way.near if near else self.way.far
+                known[near] = expansion and ExpandedRows.of(self.rows, self.columns, kernels, expansion)
+            return known[near]  # type: ignore[no-any-return]
+
+    @property
+    def layered(self) -> LayeredRows:
+        """Rows layer by layer; made when first needed."""
+        with self._lock:
+            if not hasattr(self, "_layered"):
+                data, way = self.way.data, self.way
+                deviations = self.rows.length, self.columns.length
+                by_pairs = way.engine == "pairs"
+                self._layered = LayeredRows.of(way.layers, *deviations, data.low, data.high, by_pairs)
+            return self._layered
+
+
+def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
+    """Write rows in strips; threads take strips."""
+    from holokern.network.write_rows import write_rows
+
+    starts, count, width = part.starts(), len(part.rows.length), len(part.columns.length)
+    if starts.min() >= width:
+        return
+    kernels = tuple(kernel for kernel, out in enumerate(outs) if out is not None)
+    matrix = Matrix(part.rows, part.columns, kernels)
+    far = part.expanded(kernels, False)
+    # Rows that go layer by layer: all of them, or the zero vectors, which come first.
+    by_layers = count
+    if far is not None:
+        by_layers = 0 if scale_free(part.way.layers) else int(np.sum(part.rows.length == 0))
+    rank = part.columns.rank if part.columns.is_sorted else part.columns.rank[:0]
+    room = threading.local()
+
+    def strip(start: int) -> None:
+        some = slice(start, min(start + _HEIGHT, by_layers if start < by_layers else count))
+        if starts[some].min() >= width:
+            return
+        if not hasattr(room, "panels"):
+            room.panels = np.empty(2 * _HEIGHT * width)
+        panels = room.panels[: 2 * (some.stop - start) * width].reshape(2, -1, width)
+        if start < by_layers or far is None:
+            part.layered.fill(matrix, some, int(starts[some].min()), panels)
+        elif far.fill(some, starts[some], part.rule == _AFTER, panels):
+            _complete(part, matrix, some, starts[some] + (part.rule == _AFTER), panels)
+        for panel, out in zip(panels, outs, strict=True):
+            if out is not None:
+                write_rows(panel, starts[some], part.rule == _LONGER, part.rows.order[some], rank, out)
+
+    todo = [*range(0, by_layers, _HEIGHT), *range(by_layers, count, _HEIGHT)]
+    for done, _ in enumerate(_spread(strip, todo, threads), start=1):
+        if done % _STRIPS_A_REPORT == 0:
+            progress.report("kernel rows", done * _HEIGHT, count)
+
+
+def _complete(part: _Part, matrix: Matrix, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
+    """The entries of a strip that the first table does not serve: from the table near 0 and π, then layer by layer."""
+    kernels = matrix.kernels
+    wanted = np.arange(panels.shape[2]) >= starts[:, None]
+    missing = np.isnan(panels[kernels[0]]) & wanted
+    near = part.expanded(kernels, True)
+    if near is not None:
+        found = np.empty_like(panels)
+        near.fill(some, starts, False, found)
+        for kernel in kernels:
+            np.copyto(panels[kernel], found[kernel], where=missing)
+        missing &= np.isnan(panels[kernels[0]])
+    if np.any(missing):
+        part.layered.complete(matrix, some, missing, panels)
+
+
+def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
+    """The other half; strips of the lower triangle write different pairs, so threads do not meet."""
+    from holokern.network.write_rows import mirror
+
+    for out in outs:
+        if out is not None:
+            task = partial(_mirrored_rows, mirror, out, points)
+            for _ in _spread(task, range(0, len(out), _MIRRORED), threads):
+                pass
+
+
+def _mirrored_rows(mirror: Callable[..., None], out: Array, points: Points, start: int) -> None:
+    mirror(out, points.rank, start, min(start + _MIRRORED, len(out)))
+
+
+def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
+    """The diagonals without the matrices, in the original order; Θ is infinite where an activation jumps."""
+    data = DataRange.of(points.length)
+    by_pairs = plan_for(layers, DataRange(data.low, data.high, len(points.length))).engine == "pairs"
+    rows = LayeredRows.of(layers, points.length, points.length, data.low, data.high, by_pairs)
+    nngp, ntk = rows.diagonals(points.length)
+    return Diagonals(nngp[points.rank], ntk[points.rank])
+
+
+def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tuple[Array, Array]]:
+    """(Σʰ, Σ̇ʰ) for h = 1, 2, …; the second matrix is empty where σ jumps."""
+    data = DataRange.of(points.length)
+    by_pairs = plan_for(layers, data).engine == "pairs"
+    rows = LayeredRows.of(layers, points.length, points.length, data.low, data.high, by_pairs)
+    everything = slice(0, len(points.length))
+    theta, sigma, _ = first_tile(points, points, everything, everything)
+    result = []
+    back = np.ix_(points.rank, points.rank)
+    for step in rows.steps:
+        before, tangent = sigma.copy(), np.ones_like(sigma)
+        has_slope = not step.layer.dual.jumps
+        step.apply((theta, sigma, tangent), everything, everything, has_slope)
+        # With Θ = 1 before it, a layer leaves Σ̇ + Σ (and 1 more when residual).
+        dot = tangent - sigma - (1.0 - before if step.layer.residual else 0.0)
+        slopes = _symmetric(dot)[back] if has_slope else np.empty((0, 0))
+        result.append((_symmetric(sigma)[back], slopes))
+    return result
+
+
+def _symmetric(matrix: Array) -> Array:
+    upper = np.triu(matrix)
+    return np.asarray(upper + np.triu(matrix, 1).T)
+
+
+def _spread(task: Callable[[int], None], items: Sequence[int], threads: int | None) -> Iterator[None]:
+    """Run the task on the items, in threads if there are several."""
+    workers = min(threads or os.cpu_count() or 1, len(items))
+    if workers <= 1:
+        yield from map(task, items)
+        return
+    with one_thread(), ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(task, items)

@@ -1,0 +1,91 @@
+"""A hidden layer, and what it does to the deviations of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.activation import Activation
+from holokern.dual import DualActivation
+from holokern.numeric.panels import Array
+
+__all__ = ["HiddenLayer", "LayerSide", "deviations_through", "scale_free"]
+
+Function = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class HiddenLayer:
+    """One hidden layer: Σ ← (Σ if residual) + weight·k + bias²."""
+
+    dual: DualActivation
+    weight: float
+    bias: float
+    residual: bool
+
+    @property
+    def activation(self) -> Activation:
+        """The activation."""
+        return self.dual.activation
+
+    def variances(self, c: Array, norms: Array) -> Array:
+        """Variances after the layer, of points with deviations c and norms E[σ(cz)²]^(1/2)."""
+        return self.weight * norms**2 + self.bias**2 + (c**2 if self.residual else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerSide:
+    """The points of one side of the matrix when they enter a layer.
+
+    Attributes
+    ----------
+    numbers
+        log c, √w n, √w d and c, one row each.
+    zero, safe
+        Where the deviation is zero, and the deviations with another one there.
+    means
+        √w E[σ(cz)].
+    """
+
+    numbers: Array
+    zero: NDArray[np.bool_]
+    safe: Array
+    means: Array
+
+    @classmethod
+    def of(cls, layer: HiddenLayer, c: Array, norms: Function, slopes: Function, means: Function) -> LayerSide:
+        """Deviations with their norms, slopes and means by functions of positive deviations; zeros by the limit."""
+        zero = c == 0
+        positive = c[~zero]
+        safe = np.where(zero, float(np.min(positive)) if len(positive) else 1.0, c)
+        root = np.sqrt(layer.weight)
+        norm, slope, mean = (function(safe) for function in (norms, slopes, means))
+        if np.any(zero):
+            limits = layer.dual.limits
+            norm, mean, slope = np.where(zero, [[limits.norm], [limits.mean], [0.0]], [norm, mean, slope])
+        numbers = np.ascontiguousarray(np.stack([np.log(safe), root * norm, root * slope, c]))
+        return cls(numbers, zero, safe, root * mean)
+
+    def after(self, layer: HiddenLayer) -> Array:
+        """Variances that the layer hands on."""
+        kept = self.numbers[3] ** 2 if layer.residual else 0.0
+        return np.asarray(self.numbers[1] ** 2 + layer.bias**2 + kept)
+
+
+def deviations_through(layers: tuple[HiddenLayer, ...], c: Array) -> list[Array]:
+    """Positive deviations when they enter each layer, and after the last one."""
+    found = [c]
+    for layer in layers:
+        found.append(np.sqrt(layer.variances(found[-1], layer.dual.norms(found[-1]))))
+    return found
+
+
+def scale_free(layers: tuple[HiddenLayer, ...]) -> bool:
+    """Whether the kernels of scaled points are scaled kernels."""
+    if any(layer.bias for layer in layers):
+        return False
+    degrees = {layer.dual.homogeneity for layer in layers}
+    return degrees == {1.0} if any(layer.residual for layer in layers) else None not in degrees

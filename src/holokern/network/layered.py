@@ -1,0 +1,321 @@
+"""Rows of kernel matrices layer by layer: Θ ← Θ·Σ̇ʰ + Σʰ from Θ = Σ⁰ [SakodaTakayama2024, Sec. 2], [Jacot2018].
+
+A tile is small enough for the cache and goes through all layers. Each layer has 1 - |k|/(n₁n₂) and k̇ of its pairs from
+a table, in closed form for piecewise polynomials, or pair by pair.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.dual import DualActivation, DualTable, HingeSide
+from holokern.errors import PrecisionLost
+from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
+from holokern.network.points import Points
+from holokern.numeric.cells import Cells, CellSide
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
+
+__all__ = ["LayeredRows", "Matrix", "Tile", "first_tile", "spans_of"]
+
+_WIDTH = 128
+"""Columns of a tile: with 64 rows its arrays stay in the second cache."""
+
+_CELL, _MOST_CELLS = 0.2, 16
+"""Width of a cell in log c, and the most cells: narrower cells have shorter sums but take time to make."""
+
+_WIDE_CELL = 0.8
+"""The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
+
+_FEW = 400
+"""Points that count as few."""
+
+_SAMPLES = 17
+"""Deviations that are followed to find the range of each layer."""
+
+Tile = tuple[Array, Array, Array]
+"""θ, Σ and Θ of some rows and some columns."""
+
+
+def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
+    """θ, Σ⁰ and again Σ⁰ of a tile."""
+    from holokern.numeric.angles import first_angles
+
+    units = rows.unit[some], columns.unit[others]
+    theta = units[0] @ units[1].T
+    sigma, tangent = np.empty_like(theta), np.empty_like(theta)
+    first_angles(theta, sigma, tangent, *units, rows.length[some], columns.length[others])
+    return theta, sigma, tangent
+
+
+@dataclass(frozen=True, eq=False)
+class _TableCells:
+    table: DualTable
+    cells: Cells
+    sides: tuple[CellSide, CellSide]
+
+
+@dataclass(eq=False)
+class LayerStep:
+    """One layer and the points of both sides when they enter it.
+
+    Attributes
+    ----------
+    layer
+        The layer.
+    sides
+        Rows and columns.
+    span
+        The range of the deviations that its table serves.
+    by_pairs
+        Whether every pair is computed by itself, because there are few.
+    """
+
+    layer: HiddenLayer
+    sides: tuple[LayerSide, LayerSide]
+    span: Range
+    by_pairs: bool
+    _tables: dict[float, _TableCells | None] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def losses(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> tuple[Array, Array]:
+        """1 - |k|/(n₁n₂) and k̇ of a tile."""
+        theta, dual = tile[0], self.layer.dual
+        lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
+        if dual.hinges is not None:
+            return self._by_hinges(theta, some, others)
+        for smallest in () if self.by_pairs else dual.smallest_angles:
+            made = self._table(smallest)
+            if made is None:
+                continue
+            # Only what is missing is written, so that a value does not depend on the other pairs of its tile.
+            found = (lost, slope) if smallest == dual.smallest_angles[0] else (np.empty_like(theta), slope.copy())
+            left = self._by_table(made, theta, some, others, *found, with_tangent)
+            if found[0] is not lost:
+                where = np.isnan(lost)
+                np.copyto(slope, found[1], where=where)
+                np.copyto(lost, found[0], where=where)
+            if not left:
+                return lost, slope
+        self._by_pairs(theta, some, others, lost, slope)
+        return lost, slope
+
+    def _by_pairs(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
+        """What is missing of 1 - |k|/(n₁n₂) and k̇, every pair by itself; one half of a symmetric tile."""
+        missing = np.isnan(lost)
+        symmetric = self.sides[0] is self.sides[1] and some == others
+        wanted = np.triu(missing) if symmetric else missing
+        rows, columns = np.nonzero(wanted)
+        first, second = self.sides[0].safe[some][rows], self.sides[1].safe[others][columns]
+        found = self.layer.dual.losses(first, second, theta[wanted])
+        for target, values in zip((lost, slope), found, strict=True):
+            target[wanted] = values
+            if symmetric:
+                target.T[wanted] = values
+
+    def _table(self, smallest: float) -> _TableCells | None:
+        """The table from an angle on, cut into cells, made when first needed; None if the activation is too rough."""
+        with self._lock:
+            if smallest not in self._tables:
+                low, high = float(np.exp(self.span.low)), float(np.exp(self.span.high))
+                try:
+                    table = self.layer.dual.table(low, high, smallest)
+                except PrecisionLost:
+                    self._tables[smallest] = None
+                else:
+                    part = table.table.range if table.homogeneity is not None else self.span
+                    width = _WIDE_CELL if len(self.sides[1].safe) <= _FEW else _CELL
+                    cells = cells_of(table, part, width)
+                    sides = [cells.side(side.numbers[0]) for side in dict.fromkeys(self.sides)]
+                    self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
+            return self._tables[smallest]
+
+    def _by_table(
+        self, made: _TableCells, theta: Array, some: slice, others: slice, lost: Array, slope: Array, with_tangent: bool
+    ) -> int:
+        from holokern.network.advance import Step, TileSide, table_losses
+        from holokern.numeric.look_up import room_for
+
+        layer, (rows, columns) = self.layer, made.sides
+        step = Step(layer.residual, layer.bias, layer.weight, made.table.fold, made.table.power)
+        wanted = np.arange(2 if with_tangent and made.table.has_slope else 1)
+        here = TileSide(rows.cells[some], rows.by_point[some], np.ascontiguousarray(self.sides[0].numbers[:, some]))
+        there = TileSide(
+            columns.cells[others],
+            np.ascontiguousarray(columns.vectors[:, others]),
+            np.ascontiguousarray(self.sides[1].numbers[:, others]),
+        )
+        cores = made.cells.cores
+        return int(table_losses(step, cores, room_for(cores), wanted, here, there, theta, lost, slope))
+
+    def _by_hinges(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
+        first, second = (side.part(part) for side, part in zip(self._hinges, (some, others), strict=True))
+        return self.layer.dual.hinge_tile(theta, first, second)
+
+    @cached_property
+    def _hinges(self) -> tuple[HingeSide, HingeSide]:
+        return self.layer.dual.hinge_sides(*(side.safe for side in self.sides))
+
+    def table_edges(self) -> Array | None:
+        """The panels of angles of the table for all angles, or None if there is none."""
+        made = self._table(0.0) if 0.0 in self.layer.dual.smallest_angles else None
+        return None if made is None else made.table.table.edges
+
+    def apply(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> None:
+        """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""
+        from holokern.network.advance import Step, advance
+
+        layer = self.layer
+        lost, slope = self.losses(tile, some, others, with_tangent and not layer.dual.jumps)
+        rows, columns = (np.ascontiguousarray(s.numbers[:, p]) for s, p in zip(self.sides, (some, others), strict=True))
+        step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, 2)
+        advance(step, rows, columns, lost, slope, *tile)
+        if self.sides[0].zero[some].any() or self.sides[1].zero[others].any():
+            self._zero_vectors(tile, some, others)
+
+    def _zero_vectors(self, tile: Tile, some: slice, others: slice) -> None:
+        """Entries with a point of deviation zero: the limit c → 0 at the angle π/2, or 0 between two such points.
+
+        There is no bias then, and Θ was zero before the layer.
+        """
+        rows, columns = self.sides
+        zero_rows, zero_columns = rows.zero[some][:, None], columns.zero[others]
+        norms = rows.numbers[1][some][:, None] * columns.numbers[1][others]
+        value = np.where(zero_rows & zero_columns, norms, rows.means[some][:, None] * columns.means[others])
+        root = np.sqrt(rows.after(self.layer)[some][:, None] * columns.after(self.layer)[others])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            angle = np.where(root > 0, np.arccos(np.clip(value / root, -1.0, 1.0)), np.pi / 2)
+        angle = np.where(zero_rows & zero_columns, 0.0, angle)
+        for old, new in zip(tile, (angle, value, value), strict=True):
+            np.copyto(old, new, where=zero_rows | zero_columns)
+
+
+def cells_of(table: DualTable, part: Range, width: float) -> Cells:
+    """A table cut into cells for deviations in a part of its range; the last ones are kept."""
+    count = 1 if part.is_point else min(_MOST_CELLS, max(1, int(np.ceil((part.high - part.low) / width))))
+    return _cells(table, part, count)
+
+
+@lru_cache(maxsize=32)
+def _cells(table: DualTable, part: Range, count: int) -> Cells:
+    return Cells.of(table.table, part, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """The points of a matrix, and the kernels that are wanted (NNGP 0, NTK 1)."""
+
+    rows: Points
+    columns: Points
+    kernels: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredRows:
+    """The layers with the points of both sides of a matrix."""
+
+    steps: list[LayerStep]
+
+    @classmethod
+    def of(
+        cls, layers: tuple[HiddenLayer, ...], c: Array, d: Array, low: float, high: float, by_pairs: bool
+    ) -> LayeredRows:
+        """The layers for points with deviations c and d, which are parts of data with deviations in [low, high]."""
+        steps = []
+        spans = spans_of(layers, low, high)
+        sides = (c, c if d is c else d)
+        for layer, span in zip(layers, spans, strict=True):
+            functions = _functions(layer, span, by_pairs, sum(map(len, sides)))
+            first = LayerSide.of(layer, sides[0], *functions)
+            second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
+            steps.append(LayerStep(layer, (first, second), span, by_pairs))
+            after = np.sqrt(first.after(layer))
+            sides = (after, after if second is first else np.sqrt(second.after(layer)))
+        return cls(steps)
+
+    def diagonals(self, c: Array) -> Array:
+        """Σ and Θ of every row with itself, whose deviations are c, one row each; Θ is infinite where σ jumps."""
+        square = c**2
+        tangent = square
+        for step in self.steps:
+            layer, numbers = step.layer, step.sides[0].numbers
+            new = numbers[1] ** 2 + layer.bias**2
+            moved = tangent * numbers[2] ** 2 + new
+            square, tangent = (square + new, tangent + moved) if layer.residual else (new, moved)
+        jumps = any(step.layer.dual.jumps for step in self.steps)
+        return np.stack([square, np.full_like(square, np.inf) if jumps else tangent])
+
+    def through(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> None:
+        """All layers of a tile, in place."""
+        for step in self.steps:
+            step.apply(tile, some, others, with_tangent)
+
+    def fill(self, matrix: Matrix, some: slice, first: int, panels: Array) -> None:
+        """The kernels of the rows ``some``, in the columns from ``first`` on."""
+        for index in range(first // _WIDTH, -(-len(matrix.columns.length) // _WIDTH)):
+            self._tile(matrix, some, index, panels, None)
+
+    def complete(self, matrix: Matrix, some: slice, missing: NDArray[np.bool_], panels: Array) -> None:
+        """The entries of the rows ``some`` that are missing."""
+        for index in np.unique(np.nonzero(missing.any(axis=0))[0] // _WIDTH):
+            self._tile(matrix, some, int(index), panels, missing)
+
+    def _tile(self, matrix: Matrix, some: slice, index: int, panels: Array, wanted: NDArray[np.bool_] | None) -> None:
+        others = slice(index * _WIDTH, min((index + 1) * _WIDTH, len(matrix.columns.length)))
+        tile = first_tile(matrix.rows, matrix.columns, some, others)
+        self.through(tile, some, others, 1 in matrix.kernels)
+        for kernel in matrix.kernels:
+            where = True if wanted is None else wanted[:, others]
+            np.copyto(panels[kernel][:, others], tile[1 + kernel], where=where)
+
+
+def _functions(layer: HiddenLayer, span: Range, by_pairs: bool, count: int) -> tuple[Function, Function, Function]:
+    """Norms, slopes and means of a layer: from its table if there are many points, else by integrals."""
+    dual = layer.dual
+    if not by_pairs and count > _SAMPLES and not dual.breaks_away:
+        try:
+            table = dual.table(float(np.exp(span.low)), float(np.exp(span.high)), dual.smallest_angles[0])
+        except PrecisionLost:
+            pass
+        else:
+            return table.norms, table.slope_norms, table.means
+    if dual.hinges is not None:
+        return _of_hinges(dual)
+    return dual.norms, dual.slope_norms, dual.means
+
+
+def _of_hinges(dual: DualActivation) -> tuple[Function, Function, Function]:
+    def numbers(c: Array, row: int) -> Array:
+        side = dual.hinge_sides(c, c)[0]
+        return side.means if row == 2 else side.numbers[1 + row]
+
+    return partial(numbers, row=0), partial(numbers, row=1), partial(numbers, row=2)
+
+
+def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> list[Range]:
+    """For every layer the range of its deviations: one for all layers of an activation if that is not much wider."""
+    return list(_spans(layers, low, high))
+
+
+@lru_cache(maxsize=256)
+def _spans(layers: tuple[HiddenLayer, ...], low: float, high: float) -> tuple[Range, ...]:
+    if not 0 < low <= high < np.inf:
+        return (Range(0.0, 0.0),) * len(layers)
+    c = np.geomspace(low, high, _SAMPLES) if high > low else np.array([low])
+    found = deviations_through(layers, c)[:-1]
+    own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
+    result = []
+    for layer, span in zip(layers, own, strict=True):
+        alike = [other for twin, other in zip(layers, own, strict=True) if twin.dual == layer.dual]
+        union = Range(min(one.low for one in alike), max(one.high for one in alike))
+        widest = max(one.high - one.low for one in alike)
+        # A little more than what was followed, as norms need not be monotonic between the samples.
+        chosen = union if union.high - union.low <= 1.5 * widest + 0.5 else span
+        room = 0.0 if chosen.is_point else 0.02
+        result.append(Range(chosen.low - room, chosen.high + room))
+    return tuple(result)

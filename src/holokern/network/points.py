@@ -1,0 +1,92 @@
+"""Points as unit vectors with lengths, and the data that a matrix is a part of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.numeric.panels import Array
+from holokern.numeric.unit_vectors import unit_vectors
+
+__all__ = ["DataRange", "Points"]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations.
+
+    Attributes
+    ----------
+    padded, length
+        Directions and lengths, the bias included as one more coordinate. The directions are followed by rows of zeros
+        up to a multiple of 8: products of such matrices have entries whose bits do not depend on their places.
+    order, rank
+        ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
+    is_sorted
+        False if the points kept their order, because only their directions matter.
+    """
+
+    padded: Array
+    length: Array
+    order: NDArray[np.intp]
+    rank: NDArray[np.intp]
+    is_sorted: bool
+
+    @property
+    def unit(self) -> Array:
+        """The directions."""
+        return self.padded[: len(self.length)]
+
+    @classmethod
+    def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
+        """Points of an array with one row each."""
+        points = np.asarray(x, dtype=float)
+        if scale != 1.0:
+            points = points * scale
+        if bias:
+            points = np.concatenate([points, np.full((len(points), 1), bias)], axis=1)
+        unit, length = unit_vectors(points)
+        if not sort:
+            order = np.arange(len(length))
+            return cls(_padded(unit), length, order, order, False)
+        order = np.argsort(length, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(_padded(unit[order]), length[order], order, rank, True)
+
+
+def _padded(unit: Array) -> Array:
+    more = -len(unit) % 8
+    return np.concatenate([unit, np.zeros((more, unit.shape[1]))]) if more else np.ascontiguousarray(unit)
+
+
+@dataclass(frozen=True)
+class DataRange:
+    """The data that a matrix is a part of: the same for all parts, so that they share one table and its bits.
+
+    Attributes
+    ----------
+    low, high
+        The smallest and the largest positive deviation; infinity and 0 if there is none.
+    pairs
+        The number of entries.
+    """
+
+    low: float
+    high: float
+    pairs: int
+
+    @classmethod
+    def of(cls, *lengths: Array) -> DataRange:
+        """The data of one or two sides."""
+        positive = [one[one > 0] for one in lengths]
+        low = min((float(np.min(one)) for one in positive if len(one)), default=np.inf)
+        high = max((float(np.max(one)) for one in positive if len(one)), default=0.0)
+        return cls(low, high, len(lengths[0]) * len(lengths[-1]))
+
+    @classmethod
+    def union(cls, parts: list[DataRange], shape: tuple[int, int]) -> DataRange:
+        """The data of a matrix of this shape, from parts of it."""
+        return cls(min(part.low for part in parts), max(part.high for part in parts), shape[0] * shape[1])

@@ -1,0 +1,173 @@
+"""A table cut into small cells of deviations, where few polynomials do: the form that the machine code reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range, Table, Tensor
+
+__all__ = ["CellSide", "Cells", "Cores"]
+
+_DROPPED = 2e-15
+"""Coefficients of functions of order one below this are left out of the sums."""
+
+_UNROLLED = 4
+"""The sums take four terms at a time."""
+
+_NODES = (8, 12, 18, 27, 40)
+"""Chebyshev nodes in a cell that are tried, until the last coefficients are negligible."""
+
+Counts = NDArray[np.int64]
+
+
+class Cores(NamedTuple):
+    """The arrays of `Cells` as the machine code takes them.
+
+    Attributes
+    ----------
+    edges
+        Ends of the panels in θ.
+    numbers
+        The number of the core for two cells and a panel, -1 where the table has none.
+    cores, lengths
+        For every function that depends on the angle: cores[f, n, p, q, m], and how many m each q of a core needs.
+    flats
+        For every function that does not: flats[f, cell, cell, p, q].
+    """
+
+    edges: Array
+    numbers: Counts
+    cores: Array
+    lengths: Counts
+    flats: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CellSide:
+    """Points in their cells.
+
+    Attributes
+    ----------
+    cells
+        The cell of every point.
+    by_point, vectors
+        Chebyshev polynomials of the place in the cell, one row a point, and one row a polynomial.
+    """
+
+    cells: Counts
+    by_point: Array
+    vectors: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of equal width in log c over a part of the range of a table.
+
+    Attributes
+    ----------
+    part
+        The part of the range.
+    count
+        The number of cells.
+    cores
+        The arrays of the machine code.
+    """
+
+    part: Range
+    count: int
+    cores: Cores
+
+    @classmethod
+    def of(cls, table: Table, part: Range, count: int) -> Cells:
+        """Cut a table; a part that is a single deviation has one cell."""
+        count = 1 if part.is_point else count
+        edges = np.linspace(part.low, part.high, count + 1)
+        cells = [Range(float(a), float(b)) for a, b in pairwise(edges)]
+        moved: dict[int, Array] = {}
+        index = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
+        bent: list[list[Array]] = []
+        flat: list[Array] = []
+        for t, tensors in enumerate(table.panels):
+            if tensors is None:
+                continue
+            cut = [_cut(tensor, table.range, cells, moved) for tensor in tensors]
+            index[:, :, t] = len(bent) * count**2 + np.arange(count**2).reshape(count, count)
+            bent.append([core for core, tensor in zip(cut, tensors, strict=True) if tensor.core.shape[2] > 1])
+            flat = [core[..., 0] for core, tensor in zip(cut, tensors, strict=True) if tensor.core.shape[2] == 1]
+        return cls(part, count, _packed(table.edges, index, bent, flat, count))
+
+    @property
+    def functions(self) -> int:
+        """How many polynomials of the place in a cell are used."""
+        return int(self.cores.cores.shape[2])
+
+    def side(self, logs: Array) -> CellSide:
+        """Place points by the logarithms of their deviations."""
+        place = self.part.place(logs)
+        cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
+        local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
+        by_point = np.ascontiguousarray(chebyshev_basis(local, self.functions))
+        return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
+
+
+def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array]) -> Array:
+    """Coefficients for all pairs of cells, of shape (cells, cells, p, q, m)."""
+    moved = known.get(id(tensor.functions))
+    if moved is None:
+        moved = known.setdefault(id(tensor.functions), _moved(tensor.functions, span, cells))
+    count, terms, functions = moved.shape
+    half = (moved.reshape(-1, functions) @ tensor.core.reshape(functions, -1)).reshape(count, terms, functions, -1)
+    # A cell is narrow, so few polynomials of its place count.
+    sizes = np.max(np.abs(half), axis=(0, 2, 3))
+    kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED)[0], initial=0))
+    half, other = half[:, :kept], moved[:, :kept].reshape(-1, functions)
+    rows = np.moveaxis(half, 2, -1).reshape(-1, functions) @ other.T
+    return np.asarray(np.moveaxis(rows.reshape(count, kept, -1, count, kept), (3, 4, 2), (1, 3, 4)))
+
+
+def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
+    """Chebyshev coefficients of the functions in each cell, of shape (cells, terms, functions)."""
+    size = np.max(np.abs(functions))
+    for count in (1,) if cells[0].is_point else _NODES:
+        at = np.stack([cell.nodes(count) for cell in cells])
+        values = chebyshev_basis(span.place(at), len(functions)) @ functions
+        moved = chebyshev_matrix(count) @ values
+        if count == 1 or np.max(np.abs(moved[:, -2:])) <= _DROPPED * size:
+            break
+    return np.asarray(moved)
+
+
+def _packed(edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], count: int) -> Cores:
+    """All cores in one array without what is negligible, and the lengths of their rows in fours."""
+    everything = [core for cores in bent for core in cores] + [core[..., None] for core in flat]
+    rank = degree = 1
+    for core in everything:
+        sizes = np.max(np.abs(core), axis=(0, 1))
+        for axis in range(3):
+            along = np.max(sizes, axis=tuple(a for a in range(3) if a != axis))
+            last = 1 + int(np.max(np.nonzero(along >= _DROPPED)[0], initial=0))
+            rank, degree = (max(rank, last), degree) if axis < 2 else (rank, max(degree, last))
+    degree = -(-degree // _UNROLLED) * _UNROLLED
+    functions = max((len(cores) for cores in bent), default=0)
+    cores = np.zeros((functions, len(bent) * count**2, rank, rank, degree))
+    for number, panel in enumerate(bent):
+        for f, core in enumerate(panel):
+            p, q, m = (min(a, b) for a, b in zip(core.shape[2:], (rank, rank, degree), strict=True))
+            some = core[:, :, :p, :q, :m].reshape(count**2, p, q, m)
+            cores[f, number * count**2 : (number + 1) * count**2, :p, :q, :m] = some
+    used = np.max(np.abs(cores), axis=2, initial=0.0) >= _DROPPED
+    # The last term that counts, found from the end.
+    needed = np.where(np.any(used, axis=3), degree - np.argmax(used[..., ::-1], axis=3), 0)
+    lengths = -(-needed // _UNROLLED) * _UNROLLED
+    flats = np.zeros((len(flat), count, count, rank, rank))
+    for f, core in enumerate(flat):
+        p, q = min(core.shape[2], rank), min(core.shape[3], rank)
+        flats[f, :, :, :p, :q] = core[:, :, :p, :q]
+    return Cores(np.ascontiguousarray(edges), index, cores, np.ascontiguousarray(lengths, dtype=np.int64), flats)

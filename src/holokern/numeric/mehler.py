@@ -1,0 +1,90 @@
+"""Correlations of functions by Mehler's formula: E[f(x) g(y)] = Σ f_n g_n cosⁿθ with Hermite coefficients f_n, g_n.
+
+The coefficients f_n = E[f(x) h_n(x)] belong to the normalised Hermite polynomials h_n [Mehler1866]. For angles away
+from 0 and π few of them count, whatever the breaks of the functions, and a matrix product gives all pairs of functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holokern.numeric.mesh import Mesh
+from holokern.numeric.panels import Array
+
+__all__ = ["HermiteRows", "coefficients_on_mesh", "hermite_sums", "terms_needed"]
+
+_LOST = 36.7
+"""Terms below exp(-36.7) = 1e-16 are left out."""
+
+_PHASE = 6.0
+"""Radians of a Hermite function on a panel: together with a polynomial of degree 15 they are one of degree 31."""
+
+_AT_ONCE = 256
+"""Hermite functions that are made at a time: a few megabytes."""
+
+
+def terms_needed(theta: float) -> int:
+    """How many Hermite coefficients correlations at θ need; an even number.
+
+    Examples
+    --------
+    >>> terms_needed(0.4), terms_needed(0.1)
+    (448, 7328)
+    """
+    return 2 * int(np.ceil(_LOST / -np.log(np.cos(theta)) / 2))
+
+
+def hermite_sums(values: Array, x: Array, weights: Array, count: int) -> Array:
+    """Σ values[a, x] weights[x] φ(x) h_n(x) over points x, for n < count: shape (rows, count).
+
+    ``weights`` are those of dx. The square root of the density stays with the Hermite functions, which do not overflow.
+    """
+    root = np.exp(-x * x / 4) / (2 * np.pi) ** 0.25
+    heavy = values * (weights * root)
+    result = np.empty((len(values), count))
+    before, now = np.zeros_like(x), root
+    some = np.empty((_AT_ONCE, len(x)))
+    for start in range(0, count, _AT_ONCE):
+        stop = min(start + _AT_ONCE, count)
+        for n in range(start, stop):
+            some[n - start] = now
+            before, now = now, x * (now / np.sqrt(n + 1)) - before * np.sqrt(n / (n + 1))
+        result[:, start:stop] = heavy @ some[: stop - start].T
+    return result
+
+
+def coefficients_on_mesh(mesh: Mesh, values: Array, count: int) -> Array:
+    """Hermite coefficients of functions that are given by rows of values on a mesh.
+
+    Examples
+    --------
+    >>> mesh = Mesh(np.linspace(0.0, 9.0, 19))
+    >>> coefficients_on_mesh(mesh, mesh.nodes[None] ** 2, 4).round(12).tolist()
+    [[1.0, 0.0, 1.414213562373, 0.0]]
+    """
+    fine = mesh.split(_PHASE / np.sqrt(count))
+    x, w = fine.right
+    everywhere = values if fine.edges.shape == mesh.edges.shape else mesh.values_at(values, fine.nodes)
+    right, left = everywhere[:, len(x) :], everywhere[:, len(x) - 1 :: -1]
+    # Hermite polynomials are even or odd: half of the line is enough.
+    both = hermite_sums(np.concatenate([right + left, right - left]), x, w, count)
+    both[: len(values), 1::2] = both[len(values) :, 1::2]
+    return both[: len(values)]
+
+
+@dataclass(frozen=True, eq=False)
+class HermiteRows:
+    """Hermite coefficients of groups of functions, of shape (groups, functions, terms)."""
+
+    coefficients: Array
+
+    def at(self, theta: float) -> tuple[Array, Array]:
+        """E[f_a(x) f_b(y)] at the angles θ and π - θ, for θ ≤ π/2, of shape (groups, functions, functions)."""
+        r = max(float(np.cos(theta)), 1e-300)
+        count = min(2 * int(_LOST / -np.log(r) / 2 + 1), self.coefficients.shape[2])
+        some = self.coefficients[..., :count]
+        heavy = some * r ** np.arange(float(count))
+        even, odd = (heavy[..., k::2] @ np.swapaxes(some[..., k::2], 1, 2) for k in range(2))
+        return even + odd, even - odd

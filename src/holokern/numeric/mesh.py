@@ -1,0 +1,177 @@
+"""Panels on the line, symmetric about zero, on which functions are polynomials to rounding.
+
+A function is known by its values at Gauss–Legendre nodes. Values anywhere else follow from them by a matrix that does
+not depend on the function, so many functions cost one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from holokern.errors import PrecisionLost
+from holokern.numeric.gauss import legendre_rule
+from holokern.numeric.panels import Array, Index
+
+__all__ = ["NODES", "Mesh", "lagrange"]
+
+NODES = 16
+"""Nodes of a panel. A polynomial of degree 15 to rounding needs panels that are neither many nor long."""
+
+_DEEPEST = 24
+"""A panel is halved at most this often: beyond it, rounding errors of the function are all that is left."""
+
+_FIRST = 0.5
+"""Width of the panels to begin with: the normal density itself is a polynomial of degree 15 to rounding there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Panels between ``edges`` ≥ 0 and their mirror images; the first edge is 0.
+
+    Values of functions are arrays with one column a node, in increasing order of the nodes of the whole line.
+    """
+
+    edges: Array
+
+    @cached_property
+    def right(self) -> tuple[Array, Array]:
+        """Nodes x > 0 and weights of dx."""
+        t, w = legendre_rule(NODES)
+        width = np.diff(self.edges)[:, None]
+        return (self.edges[:-1, None] + width * t).ravel(), (width * w).ravel()
+
+    @cached_property
+    def nodes(self) -> Array:
+        """All nodes, increasing."""
+        x = self.right[0]
+        return np.concatenate([-x[::-1], x])
+
+    @cached_property
+    def masses(self) -> Array:
+        """Weights of the standard normal law at all nodes."""
+        x, w = self.right
+        mass = w * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+        return np.concatenate([mass[::-1], mass])
+
+    @cached_property
+    def all_edges(self) -> Array:
+        """The edges of all panels, increasing."""
+        return np.concatenate([-self.edges[:0:-1], self.edges])
+
+    def split(self, width: float) -> Mesh:
+        """The mesh with panels no wider than this.
+
+        Examples
+        --------
+        >>> Mesh(np.array([0.0, 0.1, 1.0])).split(0.5).edges.round(3).tolist()
+        [0.0, 0.1, 0.55, 1.0]
+        """
+        parts = np.maximum(1, np.ceil(np.diff(self.edges) / width - 1e-9)).astype(int)
+        pieces = [
+            np.linspace(a, b, n, endpoint=False) for a, b, n in zip(self.edges, self.edges[1:], parts, strict=False)
+        ]
+        return Mesh(np.concatenate([*pieces, self.edges[-1:]]))
+
+    def panel_of(self, x: Array) -> Index:
+        """The panel of `all_edges` that holds each point; points beyond the ends belong to the last ones."""
+        edges = self.all_edges
+        return np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+
+    def values_at(self, values: Array, x: Array) -> Array:
+        """Functions, given by their values, at increasing points."""
+        panel, edges = self.panel_of(x), self.all_edges
+        weights = lagrange((x - edges[panel]) / (edges[panel + 1] - edges[panel]))
+        result = np.empty((len(values), len(x)))
+        bounds = np.searchsorted(panel, np.arange(len(edges)))
+        for index in np.unique(panel):
+            some = slice(bounds[index], bounds[index + 1])
+            result[:, some] = values[:, index * NODES : (index + 1) * NODES] @ weights[some].T
+        return result
+
+    @classmethod
+    def resolving(
+        cls, functions: list[Callable[[Array], Array]], reach: float, tolerance: float, most: int, label: str
+    ) -> Mesh:
+        """Panels on which functions of x, one row each, are resolved where the normal law has mass.
+
+        Parameters
+        ----------
+        functions
+            Each takes an array of points and gives an array with one more axis in front, of rows of unit norm.
+        reach
+            Where the mesh ends.
+        tolerance
+            What may be left unresolved, relative to the norm.
+        most
+            The largest number of nodes.
+        label
+            What error messages call the functions.
+
+        Raises
+        ------
+        PrecisionLost
+            If more nodes are needed.
+        """
+        edges = np.linspace(0.0, reach, 1 + int(np.ceil(reach / _FIRST)))
+        todo = np.stack([edges[:-1], edges[1:]], axis=1)
+        done: list[Array] = []
+        for _ in range(_DEEPEST):
+            rough = np.zeros(len(todo), dtype=bool)
+            for function in functions:
+                for sign in (1.0, -1.0):
+                    rough |= _is_rough(function, todo, sign, tolerance)
+            done.append(todo[~rough])
+            todo = todo[rough]
+            if not len(todo):
+                break
+            if 2 * NODES * (sum(map(len, done)) + 2 * len(todo)) > most:
+                raise PrecisionLost(
+                    f"{label} is too rough for {most} nodes on [-{reach:.3g}, {reach:.3g}] deviations; rescale the "
+                    "data, or use method='quadrature'"
+                )
+            middle = todo.mean(axis=1)
+            todo = np.concatenate([np.stack([todo[:, 0], middle], 1), np.stack([middle, todo[:, 1]], 1)])
+        ends = np.concatenate([*done, todo])[:, 1]
+        return cls(np.concatenate([[0.0], np.sort(ends)]))
+
+
+def _is_rough(function: Callable[[Array], Array], panels: Array, sign: float, tolerance: float) -> Array:
+    t, _ = legendre_rule(NODES)
+    width = np.diff(panels)
+    x = sign * (panels[:, :1] + width * t)
+    with np.errstate(all="ignore"):
+        values = function(x) * np.exp(-x * x / 4)
+    sizes = np.abs(np.nan_to_num(values) @ _to_legendre().T)
+    tail = np.max(sizes[..., -2:], axis=-1)
+    earlier = np.max(sizes[..., -6:-2], axis=-1)
+    # A flat tail far below the norm is rounding of the function itself, which narrower panels do not remove.
+    noise = (tail > 0.1 * earlier) & (tail * np.sqrt(width[:, 0]) < 1e3 * tolerance)
+    return np.asarray(np.any((tail * np.sqrt(width[:, 0]) > tolerance) & ~noise, axis=0))
+
+
+def _to_legendre() -> Array:
+    """From values at the nodes to coefficients of Legendre polynomials."""
+    t, w = legendre_rule(NODES)
+    return np.asarray((legendre.legvander(2 * t - 1, NODES - 1) * w[:, None]).T * (2 * np.arange(NODES)[:, None] + 1))
+
+
+_MATRIX: list[Array] = []
+
+
+def lagrange(place: Array) -> Array:
+    """The weights of the nodes in the interpolating polynomial at places in [0, 1] of a panel, in a new last axis.
+
+    Examples
+    --------
+    >>> t, _ = legendre_rule(NODES)
+    >>> bool(abs(lagrange(np.array([0.3])) @ t**3 - 0.027)[0] < 1e-15)
+    True
+    """
+    if not _MATRIX:
+        _MATRIX.append(_to_legendre())
+    return np.asarray(legendre.legvander(2 * place - 1, NODES - 1) @ _MATRIX[0])

@@ -1,0 +1,292 @@
+"""`Table`: functions of two deviations and an angle as Chebyshev series, panel by panel in the angle.
+
+With ℓ = log c the functions are smooth in (ℓ1, ℓ2, θ), but they may change fast next to θ = 0 and θ = π. So [0, π] is
+cut into panels that are graded towards both ends. On each panel a function is
+
+    Σ core[p, q, m] b_p(ℓ1) b_q(ℓ2) T_m(θ)
+
+with few functions b of one deviation, themselves Chebyshev series. The same tables serve one layer and whole networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.panels import Array
+
+__all__ = ["Jet", "Range", "Series", "Table", "Tensor", "fit_angles", "graded_edges"]
+
+_AT_ONCE = 4096
+"""Points that are evaluated at a time, to bound the memory."""
+
+_NEGLIGIBLE = 2e-16
+"""Coefficients below this, relative to values of order one, are rounding errors."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of logarithms ℓ = log c of deviations."""
+
+    low: float
+    high: float
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the range is a single deviation."""
+        return self.high <= self.low
+
+    def nodes(self, count: int) -> Array:
+        """The logarithms of Chebyshev nodes."""
+        return (self.low + self.high + (self.high - self.low) * chebyshev_nodes(count)) / 2
+
+    def place(self, logs: Array) -> Array:
+        """ℓ mapped to [-1, 1]."""
+        if self.is_point:
+            return np.zeros_like(logs)
+        return np.clip((2 * logs - self.low - self.high) / (self.high - self.low), -1.0, 1.0)
+
+    @property
+    def rate(self) -> float:
+        """The derivative of `place`."""
+        return 0.0 if self.is_point else 2 / (self.high - self.low)
+
+    def covers(self, other: Range) -> bool:
+        """Whether another range lies inside, but for rounding."""
+        slack = 1e-12 * (1 + abs(self.low) + abs(self.high))
+        return self.low - slack <= other.low and other.high <= self.high + slack
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A function of one deviation as a Chebyshev series in ℓ."""
+
+    range: Range
+    coefficients: Array
+
+    def __call__(self, logs: Array) -> Array:
+        """The values at logarithms of deviations."""
+        return np.asarray(chebyshev.chebval(self.range.place(logs), self.coefficients))
+
+    def derivative(self, logs: Array) -> Array:
+        """The derivative in ℓ."""
+        inner = chebyshev.chebval(self.range.place(logs), chebyshev.chebder(self.coefficients))
+        return np.asarray(self.range.rate * inner)
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """One function on one panel.
+
+    Attributes
+    ----------
+    functions
+        Chebyshev coefficients in ℓ of the functions b, one column each.
+    core
+        Coefficients, of shape (b, b, terms in the angle).
+    """
+
+    functions: Array
+    core: Array
+
+    def trimmed(self) -> Tensor:
+        """Without terms in the angle that are rounding errors."""
+        sizes = np.max(np.abs(self.core), axis=(0, 1))
+        keep = 1 + int(np.max(np.nonzero(sizes > _NEGLIGIBLE * max(1.0, float(np.max(sizes))))[0], initial=0))
+        return Tensor(self.functions, np.ascontiguousarray(self.core[:, :, :keep]))
+
+    def coefficients(self) -> Array:
+        """The plain Chebyshev tensor in ℓ1, ℓ2 and θ."""
+        return np.asarray(np.einsum("pa,qb,abm->pqm", self.functions, self.functions, self.core, optimize=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Jet:
+    """A function with its derivatives in ℓ1, ℓ2 and θ."""
+
+    value: Array
+    first: Array
+    second: Array
+    angle: Array
+
+    def along(self, logs: Array, angle: Array) -> Array:
+        """The derivative when the ℓ of the points and the angles of the pairs move at these rates."""
+        return np.asarray(self.first * logs[:, None] + self.second * logs + self.angle * angle)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Functions on panels.
+
+    Attributes
+    ----------
+    range
+        The range of ℓ.
+    edges
+        Ends of the panels in θ.
+    panels
+        For each panel the tensors of all functions, or None where the functions are not smooth or were not asked for.
+    """
+
+    range: Range
+    edges: Array
+    panels: tuple[tuple[Tensor, ...] | None, ...]
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything as named arrays, for a file."""
+        found = {"range": np.array([self.range.low, self.range.high]), "edges": self.edges}
+        bases: dict[int, int] = {}
+        layout = []
+        for index, tensors in enumerate(self.panels):
+            for number, tensor in enumerate(tensors or ()):
+                basis = bases.setdefault(id(tensor.functions), len(bases))
+                found[f"functions{basis}"] = tensor.functions
+                found[f"core{index}_{number}"] = tensor.core
+                layout.append([index, number, basis])
+        found["layout"] = np.array(layout, dtype=float).reshape(-1, 3)
+        return found
+
+    @classmethod
+    def from_arrays(cls, found: dict[str, Array]) -> Table:
+        """The table of `arrays`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If the arrays are not those of a table.
+        """
+        span, edges = Range(*(float(v) for v in found["range"])), found["edges"]
+        panels: list[list[Tensor]] = [[] for _ in range(len(edges) - 1)]
+        for index, number, basis in found["layout"].astype(int).tolist():
+            functions, core = found[f"functions{basis}"], found[f"core{index}_{number}"]
+            if core.ndim != 3 or functions.ndim != 2 or core.shape[:2] != (functions.shape[1],) * 2:
+                raise ValueError("a core does not go with its functions")
+            if not 0 <= index < len(panels) or not np.all(np.isfinite(core)) or not np.all(np.isfinite(functions)):
+                raise ValueError("a core is in no panel, or not finite")
+            panels[index].append(Tensor(functions, core))
+        sizes = {len(panel) for panel in panels if panel}
+        if len(sizes) != 1 or not np.all(np.diff(edges) > 0):
+            raise ValueError("panels of different sizes")
+        return cls(span, edges, tuple(tuple(panel) or None for panel in panels))
+
+    @cached_property
+    def count(self) -> int:
+        """The number of functions."""
+        return next((len(panel) for panel in self.panels if panel is not None), 0)
+
+    def panel_of(self, theta: Array) -> NDArray[np.intp]:
+        """The panel of each angle."""
+        return np.clip(np.searchsorted(self.edges, theta, side="right") - 1, 0, len(self.edges) - 2)
+
+    def unit(self, theta: Array, panel: int) -> Array:
+        """Angles mapped from a panel to [-1, 1]."""
+        low, high = self.edges[panel], self.edges[panel + 1]
+        return np.asarray(np.clip((2 * theta - low - high) / (high - low), -1.0, 1.0))
+
+    def __call__(self, first: Array, second: Array, theta: Array) -> Array:
+        """All functions, one row each, at flat arrays of ℓ1, ℓ2 and θ; NaN where a panel is missing."""
+        result = np.full((self.count, len(theta)), np.nan)
+        owner = self.panel_of(theta)
+        for index, tensors in enumerate(self.panels):
+            some = np.nonzero(owner == index)[0]
+            if tensors is None or not len(some):
+                continue
+            places = self.range.place(first[some]), self.range.place(second[some]), self.unit(theta[some], index)
+            for row, tensor in zip(result, tensors, strict=True):
+                row[some] = _contracted(tensor, *places)
+        return result
+
+    def jets(self, first: Array, second: Array, theta: Array) -> list[Jet]:
+        """All functions with their derivatives for all pairs of ℓ1 and ℓ2, at a matrix of angles."""
+        owner = self.panel_of(theta)
+        parts = np.full((self.count, 4, *theta.shape), np.nan)
+        for index, tensors in enumerate(self.panels):
+            here = owner == index
+            if tensors is None or not np.any(here):
+                continue
+            x = self.unit(theta, index)
+            rates = (1.0, self.range.rate, self.range.rate, 2 / (self.edges[index + 1] - self.edges[index]))
+            for function, tensor in zip(parts, tensors, strict=True):
+                for target, rate, order in zip(function, rates, _ORDERS, strict=True):
+                    np.copyto(target, rate * self._summed(tensor, first, second, x, order), where=here)
+        return [Jet(*function) for function in parts]
+
+    def _summed(self, tensor: Tensor, first: Array, second: Array, x: Array, order: tuple[int, int, int]) -> Array:
+        sides = [_derived(tensor.functions, 0, times) for times in order[:2]]
+        left, right = (
+            chebyshev_basis(self.range.place(logs), len(side)) @ side
+            for logs, side in zip((first, second), sides, strict=True)
+        )
+        core = _derived(tensor.core, 2, order[2])
+        total, now, before = np.zeros_like(x), np.ones_like(x), x
+        for m in range(core.shape[2]):
+            total += (left @ core[:, :, m] @ right.T) * now
+            # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
+            now, before = 2 * x * now - before, now
+        return total
+
+
+_ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+"""A function, and its derivatives in ℓ1, ℓ2 and θ."""
+
+
+def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
+    result = np.empty(len(x))
+    for start in range(0, len(x), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        left, right = (chebyshev_basis(at[some], len(tensor.functions)) @ tensor.functions for at in (first, second))
+        rows = np.tensordot(left, tensor.core, axes=1)
+        angles = chebyshev_basis(x[some], tensor.core.shape[2])
+        result[some] = np.einsum("iqm,iq,im->i", rows, right, angles, optimize=True)
+    return result
+
+
+def _derived(coefficients: Array, axis: int, times: int) -> Array:
+    if not times:
+        return coefficients
+    if coefficients.shape[axis] == 1:
+        return np.zeros_like(coefficients)
+    return np.asarray(chebyshev.chebder(coefficients, axis=axis))
+
+
+def graded_edges(first: float, folded: bool) -> Array:
+    """Ends of panels on [0, π], or on [0, π/2] if folded, that double in width from ``first`` at the ends.
+
+    Examples
+    --------
+    >>> graded_edges(0.1, True).round(3).tolist()
+    [0.0, 0.1, 0.2, 0.4, 0.942, 1.571]
+    """
+    ends = [0.0]
+    while first < 0.45:
+        ends.append(first)
+        first *= 2
+    if not ends[1:]:
+        ends.append(0.4)
+    # Two or three panels of about equal worth in the middle: the functions are smoothest there.
+    half = [*ends, ends[-1] + 0.463 * (np.pi / 2 - ends[-1])]
+    if folded:
+        return np.array([*half, np.pi / 2])
+    return np.concatenate([half, np.pi - np.array(half)[::-1]])
+
+
+def fit_angles(
+    sample: Callable[[Array], Array], low: float, high: float, counts: tuple[int, ...], negligible: Array | float
+) -> tuple[Array, bool]:
+    """Chebyshev coefficients in θ on [low, high], along the last axis, and whether the last ones are negligible.
+
+    ``sample`` gives values with the angles in the last axis. The first of the ``counts`` that suffices is taken.
+    ``negligible`` is what the last coefficients may be, broadcast over the values.
+    """
+    for count in counts:
+        theta = (low + high + (high - low) * chebyshev_nodes(count)) / 2
+        coefficients = sample(theta) @ chebyshev_matrix(count).T
+        if np.all(np.abs(coefficients[..., -2:]) <= negligible):
+            return coefficients, True
+    return coefficients, False
