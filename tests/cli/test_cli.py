@@ -1,15 +1,20 @@
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import textwrap
+import warnings
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from holokern import pfaffian
 from holokern.cli import main
+from holokern.errors import BadInput
 from holokern.pfaffian.archive import from_json
 
 
@@ -109,7 +114,6 @@ def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["EXPR", "--operator"]),
         (["rellu"], ["rellu"]),
         (["tanh"], ["tanh", "quadrature"]),
         (["u +* 2"], []),
@@ -117,17 +121,12 @@ def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
         (["x + 1"], []),
         (["("], []),
         (["u" * 50_000], []),
-        (["elu", "-p", "alpha"], ["NAME=VALUE"]),
         (["elu", "-p", "alpha=nan"], ["alpha"]),
         (["elu", "-p", "beta=1"], ["beta"]),
-        (["elu", "-p", "alpha=1", "-p", "alpha=2"], ["twice"]),
-        (["relu", "--operator", "u*D"], ["not both"]),
         (["--operator", "u*Dx"], ["Dx"]),
         (["--operator", "0"], []),
-        (["--operator", "u*D", "-p", "alpha=1"], ["parameters"]),
         (["relu", "--basis", "1, q"], ["q"]),
         (["relu", "--basis", "1, a"], ["odd"]),
-        (["relu", "--no-cache", "--cache-dir", "x"], ["not both"]),
         (["relu", "--cache-dir", "/dev/null/below"], ["/dev/null/below"]),
     ],
     ids=lambda value: " ".join(value)[:40],
@@ -137,20 +136,98 @@ def test_bad_input_is_one_line_and_exit_code_1(run, arguments, words):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("derive", ["EXPR", "--operator"]),
+        ("derive relu --coordinates theta", ["--coordinates"]),
+        ("derive relu --nonsense", ["--nonsense"]),
+        ("derive relu extra", ["extra"]),
+        ("derive elu -p alpha", ["NAME=VALUE"]),
+        ("derive elu -p alpha=1 -p alpha=2", ["twice"]),
+        ("derive relu --operator u*D", ["not both"]),
+        ("derive --operator u*D -p alpha=1", ["parameters"]),
+        ("derive relu --no-cache --cache-dir x", ["not both"]),
+        ("dual relu --c1 1 --r 0", ["--c2"]),
+        ("dual relu --c1 1 --c2 1", ["--r", "--theta"]),
+        ("dual relu --c1 -1 --c2 1 --r 0", ["--c1", "standard deviation"]),
+        ("dual relu --c1 1 --c2 1 --r 2", ["--r", "correlation"]),
+        ("dual relu --c1 1 --c2 1 --theta 4", ["--theta", "angle"]),
+        ("dual relu --c1 1 --c2 1 --r 0 --method nothing", ["--method", "quadrature"]),
+        ("dual relu --c1 1 --c2 1 --r 0 --tolerance 2", ["--tolerance"]),
+        ("kernel pyproject.toml -a relu", ["--output"]),
+        ("kernel pyproject.toml -a relu -o k.txt", ["--output", ".npy"]),
+        ("kernel pyproject.toml -a relu -o k.npy -d 0", ["--depth"]),
+        ("kernel pyproject.toml -a relu -o k.npy --bias -1", ["--bias", "standard deviation"]),
+        ("kernel pyproject.toml -a relu -o k.npy --bias nan", ["--bias"]),
+        ("kernel pyproject.toml -a relu -o k.npy --weight-variance 0", ["--weight-variance", "positive"]),
+        ("kernel missing.npy -a relu -o k.npy", ["DATA", "does not exist"]),
+        ("report", ["EXPR"]),
+        ("report relu -o .", ["--output"]),
+        ("report relu -o ''", ["--output", "empty"]),
+        ("paper --only nothing", ["--only", "derivations"]),
+        ("deriv", ["deriv"]),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(run, monkeypatch, arguments, words):
+    monkeypatch.chdir(Path(__file__).parents[2])  # any file will do as data
+    _one_line_of_error(run(*shlex.split(arguments)), *words, code=2)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
-        ["derive", "relu", "--coordinates", "theta"],
-        ["derive", "relu", "--nonsense"],
-        ["derive", "relu", "extra"],
-        ["dual", "relu", "--c1", "1", "--r", "0"],
-        ["report"],
-        ["report", "relu", "-o", "."],
-        ["deriv"],
+        "derive tanh",
+        "derive 'sin(sqrt(2)*u) + sin(u)'",
+        "derive polynomial",
+        "derive relu --cache-dir ''",
+        "derive relux",
+        "derive 'D*u'",
+        "dual tanh --c1 1 --c2 1 --r 0 --method closed",
+        "dual tanh --c1 1 --c2 1 --r 0 --method hgm",
+        "dual tanh --c1 1 --c2 1 --r 0 --closed-form",
+        "dual relu --c1 1e300 --c2 1e300 --r 1/2",
+        "dual relu --c1 1 --c2 1",
+        "report relu_k -p k=x -o x.html",
+        "report 'u + w' -o x.html",
     ],
-    ids=" ".join,
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(run, arguments):
-    _one_line_of_error(run(*arguments), code=2)
+def test_messages_speak_of_options_and_commands_not_of_python(run, arguments):
+    result = run(*shlex.split(arguments))
+    assert result.exit_code in (1, 2)
+    assert not re.search(r"\bhk\.|\b(method|cache|operator|r|theta|check)=|\w\(\)|None|Traceback", result.stderr), (
+        result.stderr
+    )
+
+
+def test_warnings_of_libraries_stay_inside(run, monkeypatch):
+    def warned(*_, **__):
+        warnings.warn("overflow encountered in multiply", RuntimeWarning, stacklevel=1)
+        raise BadInput("that is all")
+
+    monkeypatch.setattr(sys.modules["holokern.pfaffian"], "pfaffian", warned)
+    _one_line_of_error(run("derive", "--operator", "u*D"), "that is all")
+
+
+def test_too_little_memory_is_one_line(run, monkeypatch):
+    def hungry(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules["holokern.pfaffian"], "pfaffian", hungry)
+    _one_line_of_error(run("derive", "--operator", "u*D"), "memory")
+
+
+@pytest.mark.parametrize(("arguments", "word"), [(["--version"], "holokern, version "), (["activations"], "gelu")])
+def test_the_module_is_the_command(arguments, word):
+    done = subprocess.run(
+        [sys.executable, "-m", "holokern", *arguments], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert word in done.stdout
+    assert done.stderr == ""
+    usage = subprocess.run(
+        [sys.executable, "-m", "holokern", "nothing"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert usage.returncode == 2
+    assert usage.stderr.startswith("holokern: error: ")
 
 
 def test_activations_are_listed(run):

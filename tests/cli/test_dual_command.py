@@ -55,24 +55,24 @@ def test_plain_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "code"),
     [
-        ["relu", "--c1", "1", "--c2", "1"],
-        ["relu", "--c1", "1", "--c2", "1", "--r", "0", "--theta", "1"],
-        ["relu", "--c1", "1", "--c2", "1", "--r", "1.5"],
-        ["relu", "--c1", "-1", "--c2", "1", "--r", "0"],
-        ["relu", "--c1", "nan", "--c2", "1", "--r", "0"],
-        ["relu", "--c1", "inf", "--c2", "1", "--r", "0"],
-        ["relu", "--c1", "1/0", "--c2", "1", "--r", "0"],
-        ["relu", "--c1", "1", "--c2", "1", "--r", "0", "--method", "nothing"],
-        ["tanh", "--c1", "1", "--c2", "1", "--r", "0", "--method", "closed"],
-        ["nothing(u)", "--c1", "1", "--c2", "1", "--r", "0"],
-        ["relu", "--c1", "1", "--c2", "1", "--theta", "0", "--digits", "20"],
-        ["relu", "--c1", "1", "--c2", "1", "--r", "0", "--tolerance", "2"],
+        (["relu", "--c1", "1", "--c2", "1"], 2),
+        (["relu", "--c1", "1", "--c2", "1", "--r", "0", "--theta", "1"], 2),
+        (["relu", "--c1", "1", "--c2", "1", "--r", "1.5"], 2),
+        (["relu", "--c1", "-1", "--c2", "1", "--r", "0"], 2),
+        (["relu", "--c1", "nan", "--c2", "1", "--r", "0"], 2),
+        (["relu", "--c1", "inf", "--c2", "1", "--r", "0"], 2),
+        (["relu", "--c1", "1/0", "--c2", "1", "--r", "0"], 2),
+        (["relu", "--c1", "1", "--c2", "1", "--r", "0", "--method", "nothing"], 2),
+        (["tanh", "--c1", "1", "--c2", "1", "--r", "0", "--method", "closed"], 1),
+        (["nothing(u)", "--c1", "1", "--c2", "1", "--r", "0"], 1),
+        (["relu", "--c1", "1", "--c2", "1", "--theta", "0", "--digits", "20"], 2),
+        (["relu", "--c1", "1", "--c2", "1", "--r", "0", "--tolerance", "2"], 2),
     ],
 )
-def test_bad_input_is_one_line(arguments: list[str]) -> None:
+def test_bad_input_is_one_line(arguments: list[str], code: int) -> None:
     result = CliRunner().invoke(main, ["dual", *arguments])
-    assert result.exit_code == 1
+    assert result.exit_code == code
     assert result.stdout == ""
     assert len(result.stderr.strip().splitlines()) == 1

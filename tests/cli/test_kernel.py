@@ -65,12 +65,11 @@ def test_kernel_of_text_against_other_points(data):
         (["missing.npy", "-a", "relu", "-o", "k.npy"], "does not exist"),
         (["x.npy", "-a", "rleu", "-o", "k.npy"], "rleu"),
         (["missing.npy", "-a", "relu", "-o", "nowhere/k.npy"], "does not exist"),
-        (["x.npy", "-a", "relu", "-o", "nowhere/k.npy"], "cannot write"),
     ],
 )
 def test_bad_input_is_one_line(data, arguments, word):
     folder, _ = data
-    (folder / "bad.csv").write_text("a,b\n1,2\n")
+    (folder / "bad.csv").write_text("1,b\n1,2\n")
     (folder / "empty.npy").touch()
     np.savez(folder / "two.npz", a=np.ones((2, 2)), b=np.ones((2, 2)))
     full = [folder / a if a.endswith((".npy", ".npz", ".csv", ".txt")) else a for a in arguments]

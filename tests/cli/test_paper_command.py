@@ -114,7 +114,13 @@ def test_depth_and_bias_reach_the_experiments(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [(["--only", "nothing"], 1), (["--bias", "-1"], 1), (["--depth", "0"], 1), (["--bias", "x"], 2)],
+    [
+        (["--only", "nothing"], 2),
+        (["--bias", "-1"], 2),
+        (["--depth", "0"], 2),
+        (["--bias", "x"], 2),
+        (["--bias", "nan"], 2),
+    ],
 )
 def test_bad_options_are_refused_before_any_work(
     tmp_path: Path, options: list[str], code: int, monkeypatch: pytest.MonkeyPatch
