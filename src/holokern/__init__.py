@@ -77,3 +77,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, those that are imported later among them, and no other: what ``hk.<TAB>`` shows."""
+    return sorted(__all__)
