@@ -1,11 +1,15 @@
-"""The verb of this folder: a name, an expression, a SymPy expression or an ODE becomes an Activation."""
+"""The verb of this folder: a name, an expression, an ODE or what another library has becomes an Activation."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.expression import Expression
+from holokern.activation.foreign.functions import differs, recognised
+from holokern.activation.foreign.spelling import respelled
+from holokern.activation.foreign.splines import is_spline, spline_tree
 from holokern.activation.function import Activation
 from holokern.activation.named import build, suggestion
 from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
@@ -32,9 +36,11 @@ def activation(
 
     Parameters
     ----------
-    source : str, SymPy expression or Activation
+    source : str, SymPy expression, Activation, or an object of another library
         A name (:func:`activations` lists them), an expression in u such as ``"Heaviside(u)*sin(u)"``, or a SymPy
-        expression in one symbol.  A name takes precedence over an expression.
+        expression in one symbol.  A name takes precedence over an expression.  Modules and functions of PyTorch,
+        functions of JAX, NumPy, SciPy and ``math``, and partial applications of them become the activations that they
+        are; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.
     operator : str, Operator or sequence of them
         Instead of a source, operators in u and D that kill σ.
     values : mapping
@@ -44,6 +50,7 @@ def activation(
         With ``operator``, enlarge the operators to the whole annihilator of σ.
     **parameters
         Parameters of a named activation.  Numbers are read exactly, a float as the decimal that it prints as.
+        PyTorch's names of parameters are understood too: ``negative_slope``, ``approximate``, ``lambd``, ``min_val``.
 
     Raises
     ------
@@ -60,6 +67,11 @@ def activation(
     --------
     >>> activation("elu", alpha=1.5)
     activation('elu', alpha='3/2')
+    >>> activation("gelu", approximate="tanh")
+    activation('gelu_tanh')
+    >>> import numpy as np
+    >>> activation(np.tanh)
+    activation('tanh')
     >>> activation("relu^3")
     activation('relu_k', k=3)
     >>> activation("u/2*(1 + erf(u/sqrt(2)))") == activation("gelu")
@@ -72,6 +84,9 @@ def activation(
         return _from_ode(source, operator, values, whole, parameters)
     if isinstance(source, str):
         return _from_text(source, parameters)
+    called = partial(source, **parameters) if parameters and callable(source) else source
+    if (known := recognised(called)) is not None:
+        return _from_function(called, *known)
     if parameters:
         raise BadInput(f"parameters ({', '.join(parameters)[:80]}) belong to an activation given by name")
     if isinstance(source, Activation):
@@ -80,9 +95,11 @@ def activation(
         return Activation(source)
     if is_sympy(source):
         return Activation(Expression(from_sympy(source)))
+    if is_spline(source):
+        return Activation(Expression(spline_tree(source)))
     raise BadInput(
-        f"expected the name of an activation, an expression in u as text, a SymPy expression or an Activation, "
-        f"got {type(source).__name__}"
+        f"expected the name of an activation, an expression in u as text, a SymPy expression, an Activation, or a "
+        f"function of torch, jax, numpy or scipy, got {type(source).__name__}"
     )
 
 
@@ -111,12 +128,30 @@ def _from_ode(
     return Activation(ode_activation(operator, values, whole=whole))
 
 
+def _from_function(source: object, text: str, parameters: dict[str, object]) -> Activation:
+    """The activation that a function of another library is, compared with it at a few points."""
+    if text == "threshold" and len(parameters) < 2:
+        raise BadInput(
+            "torch's threshold needs its parameters; write hk.activation('threshold', threshold=..., value=...)"
+        )
+    found = _from_text(text, parameters)
+    point = differs(source, found)
+    if point is not None:
+        raise BadInput(
+            f"{source!s:.80} is called like {text!r}, but has another value at u = {point}; give it as an expression "
+            "in u"
+        )
+    return found
+
+
 def _from_text(source: str, parameters: dict[str, object]) -> Activation:
     text = source.strip() if len(source) < 1000 else source
     if found := _RELU_POWER.fullmatch(text.lower()):
         text, parameters = "relu_k", {"k": int(found.group(1)), **parameters}
     entry = REGISTRY.get(text) or REGISTRY.get(text.lower())
     if entry is not None:
+        name, parameters = respelled(entry.name, parameters)
+        entry = REGISTRY[name]
         tree, given = build(entry, parameters)
         return Activation(Expression(tree), entry.name, given)
     if _NAME.fullmatch(text) and text not in FUNCTIONS and text not in ("u", "pi", "E"):

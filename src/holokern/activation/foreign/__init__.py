@@ -1,0 +1,1 @@
+"""Activations as other libraries have them: modules, functions, splines and parameter names."""
