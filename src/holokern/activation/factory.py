@@ -8,6 +8,7 @@ from functools import partial
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.expression import Expression
 from holokern.activation.foreign.functions import differs, recognised
+from holokern.activation.foreign.sampled import sampled
 from holokern.activation.foreign.spelling import respelled
 from holokern.activation.foreign.splines import is_spline, spline_tree
 from holokern.activation.function import Activation
@@ -30,6 +31,8 @@ def activation(
     operator: object = None,
     values: object = None,
     whole: bool = False,
+    breaks: object = None,
+    derivative: object = None,
     **parameters: object,
 ) -> Activation:
     """Make an activation.
@@ -40,7 +43,8 @@ def activation(
         A name (:func:`activations` lists them), an expression in u such as ``"Heaviside(u)*sin(u)"``, or a SymPy
         expression in one symbol.  A name takes precedence over an expression.  Modules and functions of PyTorch,
         functions of JAX, NumPy, SciPy and ``math``, and partial applications of them become the activations that they
-        are; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.
+        are; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.  Any other callable on
+        arrays is served numerically.
     operator : str, Operator or sequence of them
         Instead of a source, operators in u and D that kill σ.
     values : mapping
@@ -48,6 +52,10 @@ def activation(
         ``{(None, 0): 0, (0, None): {0: [0, 1]}}`` gives such data on each interval of a piecewise solution.
     whole : bool
         With ``operator``, enlarge the operators to the whole annihilator of σ.
+    breaks : iterable of numbers
+        With a callable, all points where it has a kink or a jump.
+    derivative : callable
+        With a callable, its derivative, where PyTorch, JAX or a complex step cannot find it.
     **parameters
         Parameters of a named activation.  Numbers are read exactly, a float as the decimal that it prints as.
         PyTorch's names of parameters are understood too: ``negative_slope``, ``approximate``, ``lambd``, ``min_val``.
@@ -84,6 +92,10 @@ def activation(
         return _from_ode(source, operator, values, whole, parameters)
     if isinstance(source, str):
         return _from_text(source, parameters)
+    if breaks is not None or derivative is not None:
+        if not callable(source) or isinstance(source, Activation) or parameters:
+            raise BadInput("'breaks' and 'derivative' belong to an activation given by a callable, without parameters")
+        return Activation(sampled(source, () if breaks is None else breaks, derivative))
     called = partial(source, **parameters) if parameters and callable(source) else source
     if (known := recognised(called)) is not None:
         return _from_function(called, *known)
@@ -97,9 +109,11 @@ def activation(
         return Activation(Expression(from_sympy(source)))
     if is_spline(source):
         return Activation(Expression(spline_tree(source)))
+    if callable(source):
+        return Activation(sampled(source))
     raise BadInput(
-        f"expected the name of an activation, an expression in u as text, a SymPy expression, an Activation, or a "
-        f"function of torch, jax, numpy or scipy, got {type(source).__name__}"
+        f"expected the name of an activation, an expression in u as text, a SymPy expression, an Activation, a spline "
+        f"of SciPy or a callable, got {type(source).__name__}"
     )
 
 

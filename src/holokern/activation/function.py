@@ -8,6 +8,7 @@ from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
 from holokern.activation.expression import Expression
+from holokern.activation.foreign.sampled import SampledFunction
 from holokern.activation.named import Parameters, Value, read_rational
 from holokern.activation.ode.ode_activation import OdeActivation
 from holokern.activation.ring.breaks import Break
@@ -42,7 +43,7 @@ class Activation:
 
     Attributes
     ----------
-    function : Expression or OdeActivation
+    function : Expression, OdeActivation or SampledFunction
         What the activation is made of.
     name : str or None
         Its name, if it was made by name.
@@ -57,7 +58,7 @@ class Activation:
     (activation('Heaviside(u)'), (Fraction(0, 1),), 1, (u*D - 1,))
     """
 
-    function: Expression | OdeActivation
+    function: Expression | OdeActivation | SampledFunction
     name: str | None = field(default=None, compare=False)
     _parameters: Parameters = field(default=(), compare=False)
 
@@ -91,10 +92,12 @@ class Activation:
         Raises
         ------
         Unsupported
-            For an activation given by its ODE.
+            For an activation given by its ODE or by a callable.
         """
         if isinstance(self.function, Expression):
             return self.function.tree
+        if isinstance(self.function, SampledFunction):
+            raise Unsupported(f"{self} is known by its values alone, so it has no expression; give one in u")
         raise Unsupported(
             "an activation given by its ODE has no expression; use its operators (annihilator) or its values, or give "
             "the activation as an expression"
@@ -209,11 +212,15 @@ class Activation:
             return f"activation({self.name!r}{given})"
         if isinstance(self.function, OdeActivation):
             return f"activation({_ode_text(self.function)})"
+        if isinstance(self.function, SampledFunction):
+            return f"activation(<{self.function.label}>)"
         return f"activation({self.expression!r})"
 
     def __str__(self) -> str:
         if isinstance(self.function, OdeActivation):
             return repr(self)
+        if isinstance(self.function, SampledFunction):
+            return self.function.label
         return self.name if self.name is not None and not self._parameters else self.expression
 
     def latex(self) -> str:
@@ -242,6 +249,9 @@ class Activation:
 
     def _combine(self, other: object, operation: Callable[[Any, Any], Any]) -> Activation:
         operand = other.function if isinstance(other, Activation) else read_rational(other, "the other operand")
+        if isinstance(operand, SampledFunction):
+            # sums and products commute, and this operand knows how to combine itself with every other
+            return Activation(operation(operand, self.function))
         return Activation(operation(self.function, operand))
 
 

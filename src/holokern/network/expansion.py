@@ -18,6 +18,7 @@ from holokern.dual import table_file
 from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layered import LayeredRows
+from holokern.network.node_samples import NodeSamples
 from holokern.numeric.cells import Cells
 from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
 from holokern.numeric.panels import Array
@@ -163,43 +164,6 @@ def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansi
 
 
 @dataclass(frozen=True, eq=False)
-class _Samples:
-    """A network at deviations: its kernels for angles, divided by the roots of the diagonals."""
-
-    layers: tuple[HiddenLayer, ...]
-    c: Array
-    rows: LayeredRows
-    roots: Array
-
-    @classmethod
-    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range) -> _Samples:
-        low, high = float(np.exp(scope.low)), float(np.exp(scope.high))
-        rows = LayeredRows.of(layers, c, c, low, high, False)
-        return cls(layers, c, rows, np.sqrt(rows.diagonals(c)))
-
-    @property
-    def kernels(self) -> int:
-        return 1 if any(layer.dual.jumps for layer in self.layers) else 2
-
-    def at(self, theta: Array) -> Array:
-        """Of shape (kernels, c, c, angles)."""
-        count = len(self.c)
-        found = np.empty((self.kernels, count, count, len(theta)))
-        square = np.multiply.outer(self.c, self.c)
-        everything = slice(0, count)
-        for j, angle in enumerate(theta):
-            sigma = square * np.cos(angle)
-            tile = np.full((count, count), angle), sigma, sigma.copy()
-            self.rows.through(tile, everything, everything, self.kernels == 2)
-            for kernel in range(self.kernels):
-                root = self.roots[kernel]
-                found[kernel, :, :, j] = (tile[1 + kernel] + tile[1 + kernel].T) / 2 / root[:, None] / root
-        if not np.all(np.isfinite(found)):
-            raise PrecisionLost("a network has entries that are not finite; rescale the data")
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class _Builder:
     layers: tuple[HiddenLayer, ...]
     scope: Range
@@ -212,7 +176,7 @@ class _Builder:
         panels: dict[int, tuple[Tensor, ...]] = {}
         count = 1 if self.scope.is_point else _FIRST + int(_EACH * (self.scope.high - self.scope.low))
         while wanted and count <= _MOST:
-            samples = _Samples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+            samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)))
             for done, t in enumerate(list(wanted)):
                 progress.report("table of the network", done, len(wanted))
                 coefficients, settled = fit_angles(samples.at, edges[t], edges[t + 1], _COUNTS, _TAIL)
@@ -257,13 +221,13 @@ class _Builder:
     def made(self, edges: Array, panels: dict[int, tuple[Tensor, ...]], fold: int) -> Expansion:
         free = scale_free(self.layers)
         count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
-        samples = _Samples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+        samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)))
         roots = tuple(
             Series(self.scope, chebyshev_matrix(count) @ np.log(samples.roots[k])) for k in range(samples.kernels)
         )
         powers = (0.0, 0.0)
         if free:
-            doubled = _Samples.of(self.layers, 2 * samples.c, Range(np.log(2.0), np.log(2.0)))
+            doubled = NodeSamples.of(self.layers, 2 * samples.c)
             ratios = np.log2(doubled.roots[:, 0] / samples.roots[:, 0])
             powers = (float(ratios[0]), float(ratios[1]))
         table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
@@ -273,7 +237,7 @@ class _Builder:
         """The largest error at points on which the table was not built."""
         random = np.random.default_rng(20261)
         c = np.exp(self.scope.low + (self.scope.high - self.scope.low) * random.random(1 if self.scope.is_point else 4))
-        samples = _Samples.of(self.layers, c, self.scope)
+        samples = NodeSamples.of(self.layers, c)
         worst = 0.0
         first, second = (np.log(c)[index] for index in np.indices((len(c), len(c))).reshape(2, -1))
         for t, tensors in enumerate(made.table.panels):

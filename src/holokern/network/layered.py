@@ -21,7 +21,7 @@ from holokern.numeric.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
-__all__ = ["LayeredRows", "Matrix", "Tile", "first_tile", "spans_of"]
+__all__ = ["LayerSpan", "LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "spans_of"]
 
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
@@ -35,7 +35,7 @@ _WIDE_CELL = 0.8
 _FEW = 400
 """Points that count as few."""
 
-_SAMPLES = 17
+_SAMPLES = 33
 """Deviations that are followed to find the range of each layer."""
 
 Tile = tuple[Array, Array, Array]
@@ -71,14 +71,14 @@ class LayerStep:
     sides
         Rows and columns.
     span
-        The range of the deviations that its table serves.
+        The ranges of deviations that its tables serve.
     by_pairs
         Whether every pair is computed by itself, because there are few.
     """
 
     layer: HiddenLayer
     sides: tuple[LayerSide, LayerSide]
-    span: Range
+    span: LayerSpan
     by_pairs: bool
     _tables: dict[float, _TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -122,13 +122,13 @@ class LayerStep:
         """The table from an angle on, cut into cells, made when first needed; None if the activation is too rough."""
         with self._lock:
             if smallest not in self._tables:
-                low, high = float(np.exp(self.span.low)), float(np.exp(self.span.high))
+                span = self.span.shared if smallest else self.span.own
                 try:
-                    table = self.layer.dual.table(low, high, smallest)
+                    table = self.layer.dual.table(*span.ends, smallest)
                 except PrecisionLost:
                     self._tables[smallest] = None
                 else:
-                    part = table.table.range if table.homogeneity is not None else self.span
+                    part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if len(self.sides[1].safe) <= _FEW else _CELL
                     cells = cells_of(table, part, width)
                     sides = [cells.side(side.numbers[0]) for side in dict.fromkeys(self.sides)]
@@ -227,10 +227,11 @@ class LayeredRows:
     ) -> LayeredRows:
         """The layers for points with deviations c and d, which are parts of data with deviations in [low, high]."""
         steps = []
-        spans = spans_of(layers, low, high)
+        # Pairs by themselves need no tables, and no ranges.
+        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, low, high)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
-            functions = _functions(layer, span, by_pairs, sum(map(len, sides)))
+            functions = functions_of(layer, span.shared, by_pairs, sum(map(len, sides)))
             first = LayerSide.of(layer, sides[0], *functions)
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
             steps.append(LayerStep(layer, (first, second), span, by_pairs))
@@ -274,12 +275,12 @@ class LayeredRows:
             np.copyto(panels[kernel][:, others], tile[1 + kernel], where=where)
 
 
-def _functions(layer: HiddenLayer, span: Range, by_pairs: bool, count: int) -> tuple[Function, Function, Function]:
+def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool, count: int) -> tuple[Function, Function, Function]:
     """Norms, slopes and means of a layer: from its table if there are many points, else by integrals."""
     dual = layer.dual
     if not by_pairs and count > _SAMPLES and not dual.breaks_away:
         try:
-            table = dual.table(float(np.exp(span.low)), float(np.exp(span.high)), dual.smallest_angles[0])
+            table = dual.table(*span.ends, dual.smallest_angles[0])
         except PrecisionLost:
             pass
         else:
@@ -297,15 +298,27 @@ def _of_hinges(dual: DualActivation) -> tuple[Function, Function, Function]:
     return partial(numbers, row=0), partial(numbers, row=1), partial(numbers, row=2)
 
 
-def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> list[Range]:
-    """For every layer the range of its deviations: one for all layers of an activation if that is not much wider."""
-    return list(_spans(layers, low, high))
+@dataclass(frozen=True)
+class LayerSpan:
+    """The deviations that a layer meets, and a range for all layers with its activation if that is not much wider.
+
+    Tables for angles away from 0 and π are cheap, so layers share them; those for small angles cost more on wide
+    ranges.
+    """
+
+    own: Range
+    shared: Range
+
+
+_NOWHERE = LayerSpan(Range(0.0, 0.0), Range(0.0, 0.0))
+"""The ranges where there are no deviations."""
 
 
 @lru_cache(maxsize=256)
-def _spans(layers: tuple[HiddenLayer, ...], low: float, high: float) -> tuple[Range, ...]:
+def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> tuple[LayerSpan, ...]:
+    """For every layer the range of its deviations."""
     if not 0 < low <= high < np.inf:
-        return (Range(0.0, 0.0),) * len(layers)
+        return (_NOWHERE,) * len(layers)
     c = np.geomspace(low, high, _SAMPLES) if high > low else np.array([low])
     found = deviations_through(layers, c)[:-1]
     own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
@@ -313,9 +326,14 @@ def _spans(layers: tuple[HiddenLayer, ...], low: float, high: float) -> tuple[Ra
     for layer, span in zip(layers, own, strict=True):
         alike = [other for twin, other in zip(layers, own, strict=True) if twin.dual == layer.dual]
         union = Range(min(one.low for one in alike), max(one.high for one in alike))
-        widest = max(one.high - one.low for one in alike)
-        # A little more than what was followed, as norms need not be monotonic between the samples.
-        chosen = union if union.high - union.low <= 1.5 * widest + 0.5 else span
-        room = 0.0 if chosen.is_point else 0.02
-        result.append(Range(chosen.low - room, chosen.high + room))
+        width, widest = span.high - span.low, max(one.high - one.low for one in alike)
+        shared = union if union.high - union.low <= 1.5 * widest + 0.5 else span
+        chosen = union if union.high - union.low <= 1.2 * width + 0.3 else span
+        result.append(LayerSpan(_widened(chosen), _widened(shared)))
     return tuple(result)
+
+
+def _widened(span: Range) -> Range:
+    """A little more than what was followed, as norms need not be monotonic between the samples."""
+    room = 0.0 if span.is_point else 0.02
+    return Range(span.low - room, span.high + room)

@@ -13,7 +13,6 @@ import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.network.layered import spans_of
 from holokern.network.points import DataRange
 
 __all__ = ["ENGINES", "Engine", "Plan", "plan_for"]
@@ -82,8 +81,7 @@ def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = 
     # One half of a symmetric matrix is computed.
     pairs, depth = data.pairs / 2, len(layers)
     width = float(np.log(data.high / data.low)) if 0 < data.low < data.high else 0.0
-    spans = {(layer.dual, span) for layer, span in zip(layers, spans_of(layers, data.low, data.high), strict=True)}
-    tables = sum(_TABLE + _WIDER * (span.high - span.low) for _, span in spans)
+    tables = len({layer.dual for layer in layers}) * (_TABLE + _WIDER * width)
     seconds = {
         "pairs": _CALLS * depth * (_PAIRS + _PAIR * pairs),
         "layers": tables + _CALLS * depth * _LOOK_UP * pairs,

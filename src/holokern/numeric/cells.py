@@ -13,7 +13,7 @@ from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Table, Tensor
 
-__all__ = ["CellSide", "Cells", "Cores"]
+__all__ = ["CellSide", "Cells", "Cores", "cores_at_points"]
 
 _DROPPED = 2e-15
 """Coefficients of functions of order one below this are left out of the sums."""
@@ -171,3 +171,37 @@ def _packed(edges: Array, index: Counts, bent: list[list[Array]], flat: list[Arr
         p, q = min(core.shape[2], rank), min(core.shape[3], rank)
         flats[f, :, :, :p, :q] = core[:, :, :p, :q]
     return Cores(np.ascontiguousarray(edges), index, cores, np.ascontiguousarray(lengths, dtype=np.int64), flats)
+
+
+def cores_at_points(table: Table, logs: Array) -> Cores:
+    """Every point a cell of its own: one more axis before all of ``cores``, ``lengths`` and ``flats`` for the columns.
+
+    Taken at one column, the arrays are the `Cores` of all points as rows and of that point as the only cell of columns.
+    """
+    count = len(logs)
+    place = table.range.place(logs)
+    numbers = np.full((count, 1, len(table.panels)), -1, dtype=np.int64)
+    made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
+    bent: list[list[Array]] = []
+    flat: list[Array] = []
+    for index, t in enumerate(made):
+        lines = [_lines(tensor, place) for tensor in table.panels[t] or ()]
+        numbers[:, 0, t] = np.arange(count) * len(made) + index
+        bent.append([line for line in lines if line.shape[2] > 1])
+        flat = [line[..., 0] for line in lines if line.shape[2] == 1]
+    degree = -(-max(line.shape[2] for lines in bent for line in lines) // _UNROLLED) * _UNROLLED
+    cores = np.zeros((count, len(bent[0]), count * len(made), 1, 1, degree))
+    lengths = np.zeros((count, len(bent[0]), count * len(made), 1), dtype=np.int64)
+    for index, lines in enumerate(bent):
+        for f, line in enumerate(lines):
+            cores[:, f, index :: len(made), 0, 0, : line.shape[2]] = line
+            lengths[:, f, index :: len(made)] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
+    flats = np.stack(flat, axis=1)[..., None, None, None] if flat else np.zeros((count, 0, count, 1, 1, 1))
+    return Cores(np.ascontiguousarray(table.edges), numbers, cores, lengths, np.ascontiguousarray(flats))
+
+
+def _lines(tensor: Tensor, place: Array) -> Array:
+    """Coefficients in the angle for all pairs of points."""
+    basis = chebyshev_basis(place, len(tensor.functions)) @ tensor.functions
+    half = np.tensordot(basis, tensor.core, axes=1)
+    return np.asarray(np.matmul(basis, half))

@@ -26,6 +26,9 @@ __all__ = ["Jet", "Range", "Series", "Table", "Tensor", "fit_angles", "graded_ed
 _AT_ONCE = 4096
 """Points that are evaluated at a time, to bound the memory."""
 
+_SAME = 1e-12
+"""Angles so near to the end of a panel are on it; the polynomials do not change that fast."""
+
 _NEGLIGIBLE = 2e-16
 """Coefficients below this, relative to values of order one, are rounding errors."""
 
@@ -41,6 +44,11 @@ class Range:
     def is_point(self) -> bool:
         """Whether the range is a single deviation."""
         return self.high <= self.low
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest deviation."""
+        return float(np.exp(self.low)), float(np.exp(self.high))
 
     def nodes(self, count: int) -> Array:
         """The logarithms of Chebyshev nodes."""
@@ -181,8 +189,16 @@ class Table:
         return next((len(panel) for panel in self.panels if panel is not None), 0)
 
     def panel_of(self, theta: Array) -> NDArray[np.intp]:
-        """The panel of each angle."""
-        return np.clip(np.searchsorted(self.edges, theta, side="right") - 1, 0, len(self.edges) - 2)
+        """The panel of each angle; one at the end of a panel that is missing belongs to its neighbour."""
+        last = len(self.edges) - 2
+        owner = np.clip(np.searchsorted(self.edges, theta, side="right") - 1, 0, last)
+        missing = np.array([panel is None for panel in self.panels])
+        if np.any(missing[owner]):
+            for way, end in ((-1, self.edges[owner]), (1, self.edges[owner + 1])):
+                neighbour = np.clip(owner + way, 0, last)
+                moved = missing[owner] & ~missing[neighbour] & (np.abs(theta - end) <= _SAME)
+                owner = np.where(moved, neighbour, owner)
+        return owner
 
     def unit(self, theta: Array, panel: int) -> Array:
         """Angles mapped from a panel to [-1, 1]."""

@@ -146,17 +146,16 @@ def checking_rows(sigma: Activation, c: Array) -> Correlation | HermiteRows:
 
 def rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
     """Hermite coefficients of σ(cx) and, unless σ jumps, of σ̇(cx), for single deviations: (functions, c, terms)."""
-    count = terms_needed(smallest)
-    result = np.empty((len(_functions(sigma)), len(c), count))
+    count, functions = terms_needed(smallest), _functions(sigma)
+    result = np.empty((len(functions), len(c), count))
     away = any(b != 0 for b in sigma.breaks)
     for row, deviation in enumerate(c):
-        one = np.array([deviation])
-        mesh = None if away else _mesh_for(sigma, Range(*np.log([deviation, deviation])))
-        for group, function in zip(result, _functions(sigma), strict=True):
-            found = (
-                _between_breaks(count, sigma, function, one) if mesh is None else _on_mesh(count, mesh, function, one)
-            )
-            group[row] = found[0][0]
+        if away:
+            found = [_between_breaks(count, sigma, f, np.array([deviation]))[0][0] for f in functions]
+        else:
+            mesh = _mesh_for(sigma, Range(*np.log([deviation, deviation])))
+            found = list(coefficients_on_mesh(mesh, np.stack([f(deviation * mesh.nodes) for f in functions]), count))
+        result[:, row] = found
     return result
 
 

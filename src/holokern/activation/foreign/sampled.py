@@ -1,0 +1,331 @@
+"""A function that is known by its values alone: any callable on arrays, as an activation.
+
+Exact algebra has nothing to work with here; the numerical methods do, as long as σ is a smooth function of one number
+between known breaks and σ̇ is known to rounding.  Both are probed when the activation is made.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from holokern.activation.foreign.line import Line, Rough
+from holokern.activation.named import read_rational
+from holokern.errors import BadInput, Unsupported
+
+if TYPE_CHECKING:
+    from holokern.activation.ring.breaks import Break
+
+__all__ = ["SampledFunction", "sampled"]
+
+Values = Callable[[Any], Any]
+
+# where smoothness is probed: a normal variable of deviation 1 stays well inside
+_REACH = 16.0
+# how far σ̇ may be from the derivative of an interpolation of σ, which carries this much noise itself
+_AGREEMENT = 1e-8
+# the step of the complex derivative: its square is below every rounding
+_STEP = 1e-30
+# the step of difference quotients: a third of the digits for the rounding, two for the value
+_DIFFERENCE = 1e-5
+# a jump of σ or σ̇ smaller than this, relative to the values around, is rounding
+_JUMP = 1e-9
+# points without a pattern, between which a function that mixes them would show it
+_PROBES = np.array([-3.217, 2.843, -0.5113, 0.3371, 1.229, -1.771, 5.113])
+
+
+@dataclass(frozen=True, eq=False)
+class SampledFunction:
+    """The verbs of an activation for a callable; two of them are equal only when they are the same object."""
+
+    label: str
+    values: Values
+    slope: Values | None
+    given_breaks: tuple[Fraction, ...] = ()
+    is_derivative: bool = False
+
+    def __call__(self, x: Any) -> Any:
+        """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
+        points = np.asarray(x)
+        if points.dtype.kind not in "fiu":
+            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.values(points.astype(float).ravel()), dtype=float).reshape(points.shape)
+        if points.dtype in (np.float32, np.float16):
+            found = found.astype(points.dtype)
+        return float(found) if points.ndim == 0 else found
+
+    @cached_property
+    def derivative(self) -> SampledFunction:
+        """The derivative between the breaks; a second one is a difference quotient of about ten digits."""
+        slope = _quotient(self.values) if self.slope is None else self.slope
+        return SampledFunction(f"the derivative of {self.label}", slope, None, self.given_breaks, is_derivative=True)
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The breaks that were given."""
+        return self.given_breaks
+
+    @cached_property
+    def jump_order(self) -> int | None:
+        """0 or 1 where σ or σ̇ jumps at a break, 2 for breaks with neither, None without breaks."""
+        if self.is_derivative:
+            # its own derivative has ten digits, which no error estimate of a kernel would show
+            raise Unsupported(
+                f"{self.label} is no activation by itself, since its own derivative is not known to all digits; make one "
+                "by hk.activation(..., derivative=...)"
+            )
+        if not self.given_breaks:
+            return None
+        for order, function in enumerate((self, self.derivative)):
+            for b in map(float, self.given_breaks):
+                step = max(abs(b), 1.0) * 1e-13
+                left, right = function(np.array([b - step, b + step]))
+                if abs(right - left) > _JUMP * (1 + abs(left) + abs(right)):
+                    return order
+        return 2
+
+    @property
+    def parity(self) -> None:
+        """Unknown: values at some points prove no symmetry."""
+        return
+
+    @property
+    def is_holonomic(self) -> bool:
+        """Always False: no equation is known."""
+        return False
+
+    @property
+    def annihilator(self) -> NoReturn:
+        """Not known."""
+        raise self._unsupported("so no differential equation of it is known")
+
+    @property
+    def annihilator_scale(self) -> None:
+        """Not known."""
+        return
+
+    def ball(self, x: object, precision: int = 128) -> NoReturn:
+        """Not known."""
+        raise self._unsupported("so no ball of it can be proved")
+
+    def _unsupported(self, reason: str) -> Unsupported:
+        return Unsupported(
+            f"{self.label} is known by its values alone, {reason}; numerical methods serve it: hk.dual(activation, ..., "
+            'method="quadrature"); for more, give it as an expression in u'
+        )
+
+    def shift(self, c: object) -> SampledFunction:
+        """The function at u + c."""
+        step = read_rational(c, "the shift")
+        return self._moved(f"({self.label} at u + {step})", 1.0, float(step), [b - step for b in self.given_breaks])
+
+    def scale(self, c: object) -> SampledFunction:
+        """The function at c·u."""
+        factor = read_rational(c, "the scale")
+        if not factor:
+            raise BadInput("the scale of an activation must not be zero")
+        return self._moved(f"({self.label} at {factor}*u)", float(factor), 0.0, [b / factor for b in self.given_breaks])
+
+    def _moved(self, label: str, a: float, b: float, breaks: list[Fraction]) -> SampledFunction:
+        def slope(u: Any) -> Any:
+            return a * self.derivative(a * u + b)
+
+        return SampledFunction(label, lambda u: self(a * u + b), slope, tuple(sorted(breaks)))
+
+    def __add__(self, other: Any) -> SampledFunction:
+        return self._combined(other, operator.add, "+", lambda u, f, g: f.derivative(u) + g.derivative(u))
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> SampledFunction:
+        return self._combined(other, operator.mul, "*", lambda u, f, g: f.derivative(u) * g(u) + f(u) * g.derivative(u))
+
+    __rmul__ = __mul__
+
+    def _combined(self, other: Any, join: Callable[[Any, Any], Any], sign: str, slope: Any) -> SampledFunction:
+        if isinstance(other, Fraction):
+            constant = float(other)
+            other = SampledFunction(str(other), lambda u: np.full_like(u, constant), np.zeros_like)
+        if any(not isinstance(b, Fraction) for b in other.breaks):
+            raise Unsupported(f"{self.label} cannot be combined with a function whose breaks are irrational")
+        return SampledFunction(
+            f"({self.label} {sign} {getattr(other, 'label', 'an activation')})",
+            lambda u: join(self(u), other(u)),
+            lambda u: slope(u, self, other),
+            tuple(sorted({*self.given_breaks, *other.breaks})),
+        )
+
+    def latex(self) -> str:
+        """The name."""
+        return f"\\sigma(u) = \\text{{{self.label}}}(u)"
+
+
+def sampled(source: Any, breaks: object = (), derivative: object = None) -> SampledFunction:
+    """An activation from a callable on arrays.
+
+    Parameters
+    ----------
+    source : callable
+        A function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
+    breaks : iterable of numbers
+        Where it is not smooth, such as kinks and jumps.
+    derivative : callable, optional
+        Its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, and a function
+        of NumPy that takes complex numbers is differentiated by a complex step.
+
+    Raises
+    ------
+    BadInput
+        For a callable that is no function of one number, has fewer than 15 digits or is not smooth between the breaks.
+    Unsupported
+        When no derivative is known to rounding; the message shows what to write.
+
+    Examples
+    --------
+    >>> bump = sampled(lambda u: np.exp(-(u**4)))
+    >>> bump.derivative(1.0) == -4 * np.exp(-1.0)
+    True
+    """
+    label = str(getattr(source, "__name__", type(source).__name__))
+    label = "the function given" if label == "<lambda>" else label
+    places = _breaks(breaks)
+    values, slopes = _values(source, label)
+    line = _line(values, places, label)
+    if derivative is not None:
+        if not callable(derivative):
+            raise BadInput(f"the derivative of {label} must be a callable, got {type(derivative).__name__}")
+        slopes = [("the derivative given", _values(derivative, f"the derivative of {label}")[0])]
+    for name, slope in slopes:
+        if _agree(slope, line):
+            return SampledFunction(label, values, slope, places)
+        if derivative is not None:
+            raise BadInput(f"{name} is not that of {label}; they differ by more than {_AGREEMENT:.0e}")
+    raise Unsupported(
+        f"no derivative of {label} is known to all digits; write hk.activation({label.split()[-1]}, derivative=...) with a "
+        "callable for its derivative, or give the activation as an expression in u"
+    )
+
+
+def _breaks(breaks: object) -> tuple[Fraction, ...]:
+    if isinstance(breaks, str) or not isinstance(breaks, Iterable):
+        raise BadInput(f"breaks must be a sequence of numbers such as [0, 1], got {type(breaks).__name__}")
+    return tuple(sorted({read_rational(b, "a break") for b in breaks}))
+
+
+def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
+    """The function on float64 arrays, checked, and the ways to differentiate it."""
+    problem: Exception | None = None
+    tensors_first = any(str(kind.__module__).startswith("torch.") for kind in type(source).__mro__)
+    for adapt in (_torch, _numpy) if tensors_first else (_numpy, _torch):
+        try:
+            values, slopes = adapt(source)
+            with np.errstate(all="ignore"):
+                found, again, part = values(_PROBES), values(_PROBES), values(_PROBES[:2])
+        except BadInput:
+            raise
+        except Exception as error:
+            problem = problem or error
+            continue
+        if np.shape(found) != _PROBES.shape:
+            raise BadInput(f"{label} turns {len(_PROBES)} numbers into shape {np.shape(found)}; it must be elementwise")
+        if not np.array_equal(found, again, equal_nan=True):
+            raise BadInput(f"{label} gives another value each time; an activation is a fixed function")
+        if not np.allclose(found[:2], part, rtol=1e-12, atol=0, equal_nan=True):
+            raise BadInput(f"{label} mixes the entries of an array; an activation is a function of one number")
+        return values, slopes
+    raise BadInput(
+        f"{label} cannot be called on an array of numbers ({problem!s:.120}); give a vectorised function such as "
+        "np.tanh, or an expression in u"
+    )
+
+
+def _numpy(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
+    given = source(_PROBES.copy())
+    home = type(given).__module__.partition(".")[0]
+    kind = np.asarray(given).dtype
+    if kind.kind not in "fiub":
+        raise BadInput(f"{source!s:.60} returns {kind}, not real numbers")
+    if kind.kind == "f" and kind.itemsize < 8:
+        hint = "jax.config.update('jax_enable_x64', True)" if home.startswith("jax") else "float64 throughout"
+        raise BadInput(
+            f"{source!s:.60} computes in {kind}, which has too few digits; use {hint}, or give an expression"
+        )
+
+    def values(u: Any) -> Any:
+        return np.asarray(source(u), dtype=float)
+
+    def complex_step(u: Any) -> Any:
+        return np.imag(source(u + 1j * _STEP)) / _STEP
+
+    if home.startswith("jax"):
+        jax = sys.modules["jax"]
+        return values, [("automatic differentiation", lambda u: np.asarray(jax.vmap(jax.grad(source))(u), dtype=float))]
+    return values, [("a complex step", complex_step)]
+
+
+def _torch(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise TypeError("it takes no arrays of NumPy")
+    if any(weight.dtype != torch.float64 for weight in getattr(source, "parameters", list)()):
+        raise BadInput(f"{source!s:.60} has weights of fewer digits than float64; convert it by .double()")
+
+    def slope(u: Any) -> Any:
+        tensor = torch.tensor(u, dtype=torch.float64, requires_grad=True)
+        with torch.enable_grad():
+            (found,) = torch.autograd.grad(source(tensor).sum(), tensor)
+        return found.numpy()
+
+    def values(u: Any) -> Any:
+        with torch.no_grad():
+            found = source(torch.tensor(u, dtype=torch.float64))
+        if found.dtype != torch.float64:
+            raise BadInput(f"{source!s:.60} computes in {found.dtype}, which has too few digits; use float64")
+        return found.numpy()
+
+    return values, [("automatic differentiation", slope)]
+
+
+def _line(values: Values, places: tuple[Fraction, ...], label: str) -> Line:
+    try:
+        with np.errstate(all="ignore"):
+            return Line(values, [float(b) for b in places], _REACH)
+    except Rough as rough:
+        raise BadInput(
+            f"{label} is not smooth near u = {rough.point:.8g}; if it has a kink or a jump there, write hk.activation("
+            f"{label.rsplit(maxsplit=1)[-1]}, breaks=[{rough.point:.6g}]) with all such points"
+        ) from None
+
+
+def _agree(slope: Values, line: Line) -> bool:
+    """Whether it is the derivative of the interpolation, at points inside every panel that are no nodes."""
+    shares = np.array([0.11, 0.37, 0.5, 0.71, 0.93])
+    u = (line.lows[:, None] + (line.highs - line.lows)[:, None] * shares).ravel()
+    expected = line.derivative(u)
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(slope(u), dtype=float)
+    except Exception:
+        return False
+    # the noise of the interpolation is that of the values over the width of the panel
+    width = np.repeat(line.highs - line.lows, len(shares))
+    scale = 1 + np.abs(expected) + np.abs(line.function(u)) / width
+    return bool(found.shape == u.shape and np.all(np.abs(found - expected) <= _AGREEMENT * scale))
+
+
+def _quotient(values: Values) -> Values:
+    """A difference quotient, for the second derivative of σ: the methods use it only to weigh rounding errors."""
+
+    def slope(u: Any) -> Any:
+        step = _DIFFERENCE * np.maximum(1.0, np.abs(u))
+        return (values(u + step) - values(u - step)) / (2 * step)
+
+    return slope

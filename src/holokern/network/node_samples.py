@@ -1,0 +1,156 @@
+"""A network at few deviations and many angles: what its table is made from.
+
+For one deviation after the other, the tables of the layers are reduced to sums in the angle alone. So all angles and
+all other deviations make one tile, which goes through the layers by the same machine code as data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from holokern.dual import HingeSide
+from holokern.errors import PrecisionLost
+from holokern.network.hidden_layer import HiddenLayer, LayerSide
+from holokern.network.layered import functions_of, spans_of
+from holokern.numeric.cells import Cores, cores_at_points
+from holokern.numeric.panels import Array
+
+__all__ = ["NodeSamples"]
+
+_FEW = 500
+"""Pairs that may be integrated by themselves where no table serves."""
+
+
+@dataclass(frozen=True, eq=False)
+class _NodeLayer:
+    """A layer, the deviations when they enter it, and the sums of its tables for each of them."""
+
+    layer: HiddenLayer
+    side: LayerSide
+    low: float
+    high: float
+    near: tuple[float, float]
+    _cores: dict[float, tuple[Cores, int]] = field(default_factory=dict)
+
+    def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
+        """1 - |k|/(n₁n₂) and k̇ of the first deviations with one of them, one row each, at columns of angles."""
+        dual = self.layer.dual
+        if dual.hinges is not None:
+            rows, columns = self._hinges
+            return dual.hinge_tile(theta, rows.part(slice(0, len(theta))), columns.part(np.full(theta.shape[1], node)))
+        lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
+        for smallest in dual.smallest_angles:
+            left = self._by_table(smallest, node, theta, lost, slope, with_tangent)
+            if not left:
+                return lost, slope
+        missing = np.nonzero(np.isnan(lost))
+        if len(missing[0]) > _FEW:
+            raise PrecisionLost(f"{dual.activation} has no table for small angles; its pairs go layer by layer")
+        c = self.side.safe
+        lost[missing], slope[missing] = dual.losses(c[missing[0]], np.full(len(missing[0]), c[node]), theta[missing])
+        return lost, slope
+
+    @cached_property
+    def _hinges(self) -> tuple[HingeSide, HingeSide]:
+        return self.layer.dual.hinge_sides(self.side.safe, self.side.safe)
+
+    def _by_table(self, smallest: float, node: int, theta: Array, lost: Array, slope: Array, with_tangent: bool) -> int:
+        from holokern.network.advance import Step, TileSide, table_losses
+        from holokern.numeric.look_up import room_for
+
+        layer = self.layer
+        if smallest not in self._cores:
+            ends = (self.low, self.high) if smallest else self.near
+            table = layer.dual.table(*ends, smallest)
+            logs = self.side.numbers[0] * (table.homogeneity is None)
+            self._cores[smallest] = cores_at_points(table.table, logs), table.power
+        whole, power = self._cores[smallest]
+        count, angles = theta.shape
+        cores = whole._replace(cores=whole.cores[node], lengths=whole.lengths[node], flats=whole.flats[node])
+        step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, power)
+        wanted = np.arange(2 if with_tangent and power == 2 else 1)
+        here = TileSide(np.arange(count), np.ones((count, 1)), np.ascontiguousarray(self.side.numbers[:, :count]))
+        numbers = np.repeat(self.side.numbers[:, node : node + 1], angles, axis=1)
+        there = TileSide(np.zeros(angles, dtype=np.int64), np.ones((1, angles)), numbers)
+        found = np.full_like(theta, np.nan), np.zeros_like(theta)
+        left = int(table_losses(step, cores, room_for(cores), wanted, here, there, theta, *found))
+        # Only what is missing is written: the first table that serves an angle decides.
+        missing = np.isnan(lost)
+        np.copyto(slope, found[1], where=missing)
+        np.copyto(lost, found[0], where=missing)
+        return left
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSamples:
+    """A network at deviations c.
+
+    Attributes
+    ----------
+    c
+        The deviations.
+    steps
+        The layers.
+    roots
+        The roots of the diagonals of NNGP and NTK, one row each; those of the NTK are infinite where σ jumps.
+    """
+
+    c: Array
+    steps: list[_NodeLayer]
+    roots: Array
+
+    @classmethod
+    def of(cls, layers: tuple[HiddenLayer, ...], c: Array) -> NodeSamples:
+        """Follow the deviations through the layers."""
+        low, high = float(np.min(c)), float(np.max(c))
+        steps: list[_NodeLayer] = []
+        square, tangent = c**2, c**2
+        for layer, span in zip(layers, spans_of(layers, low, high), strict=True):
+            deviations = np.sqrt(square)
+            side = LayerSide.of(layer, deviations, *functions_of(layer, span.shared, False, len(c)))
+            steps.append(_NodeLayer(layer, side, *span.shared.ends, span.own.ends))
+            new = side.numbers[1] ** 2 + layer.bias**2
+            moved = tangent * side.numbers[2] ** 2 + new
+            square, tangent = (square + new, tangent + moved) if layer.residual else (new, moved)
+        if any(layer.dual.jumps for layer in layers):
+            tangent = np.full_like(tangent, np.inf)
+        return cls(c, steps, np.sqrt([square, tangent]))
+
+    @property
+    def kernels(self) -> int:
+        """1 if there is no NTK, else 2."""
+        return 2 if np.all(np.isfinite(self.roots[1])) else 1
+
+    def at(self, theta: Array) -> Array:
+        """The kernels divided by the roots of the diagonals, of shape (kernels, c, c, angles).
+
+        Raises
+        ------
+        PrecisionLost
+            If a layer has no table for the angles that it meets, or an entry is not finite.
+        """
+        from holokern.network.advance import Step, advance
+
+        count = len(self.c)
+        found = np.empty((self.kernels, count, count, len(theta)))
+        for node in range(count):
+            # The deviations up to this one; the others follow by symmetry.
+            rows = slice(0, node + 1)
+            sigma = self.c[rows, None] * (self.c[node] * np.cos(theta))
+            tile = np.repeat(theta[None, :], node + 1, axis=0), sigma, sigma.copy()
+            for one in self.steps:
+                layer = one.layer
+                lost, slope = one.losses(node, tile[0], self.kernels == 2)
+                step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, 2)
+                columns = np.repeat(one.side.numbers[:, node : node + 1], len(theta), axis=1)
+                advance(step, np.ascontiguousarray(one.side.numbers[:, rows]), columns, lost, slope, *tile)
+            for kernel in range(self.kernels):
+                root = self.roots[kernel]
+                found[kernel, node, rows] = tile[1 + kernel] / root[rows, None] / root[node]
+                found[kernel, rows, node] = found[kernel, node, rows]
+        if not np.all(np.isfinite(found)):
+            raise PrecisionLost("a network has entries that are not finite; rescale the data")
+        return found
