@@ -1,0 +1,238 @@
+"""Tables of functions of two deviations and an angle: sums, derivatives, files, and the form for machine code."""
+
+import numpy as np
+import pytest
+from numpy.polynomial import chebyshev
+
+from holokern.numeric.cells import Cells
+from holokern.numeric.look_up import CHUNK, look_up, room_for
+from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+
+SPAN = Range(-0.4, 0.9)
+EDGES = np.array([0.0, 0.5, 1.5, 2.5, np.pi])
+
+
+def tensor(random, terms, functions=3, degree=6):
+    """Coefficients that decay as those of smooth functions do."""
+    decay = 0.3 ** np.arange(degree)[:, None]
+    core = random.standard_normal((functions, functions, terms)) * 0.4 ** np.arange(terms)
+    return Tensor(random.standard_normal((degree, functions)) * decay, core + core.swapaxes(0, 1))
+
+
+@pytest.fixture(scope="module")
+def table():
+    """One function that does not depend on the angle and two that do, on all panels but the second."""
+    random = np.random.default_rng(0)
+    flat = tensor(random, 1)
+    panels = [(flat, tensor(random, 9), tensor(random, 14)) for _ in range(4)]
+    return Table(SPAN, EDGES, (panels[0], None, panels[2], panels[3]))
+
+
+def points(count, seed=1):
+    random = np.random.default_rng(seed)
+    logs = random.uniform(SPAN.low, SPAN.high, (2, count))
+    return logs[0], logs[1], np.pi * random.random(count)
+
+
+def test_values_are_those_of_the_plain_sums(table):
+    first, second, theta = points(50)
+    found = table(first, second, theta)
+    for i in range(50):
+        panel = int(table.panel_of(theta[i : i + 1])[0])
+        if table.panels[panel] is None:
+            assert np.all(np.isnan(found[:, i]))
+            continue
+        at = SPAN.place(first[i]), SPAN.place(second[i]), table.unit(theta[i], panel)
+        exact = [chebyshev.chebval3d(*at, one.coefficients()) for one in table.panels[panel]]
+        assert np.allclose(found[:, i], exact, rtol=0, atol=1e-13)
+
+
+def test_jets_against_differences(table):
+    random = np.random.default_rng(3)
+    first, second = random.uniform(SPAN.low + 0.01, SPAN.high - 0.01, (2, 4))
+    theta = random.uniform(1.6, 2.4, (4, 4))
+    step = 1e-5
+
+    def values(a, b, t):
+        pairs = np.broadcast_arrays(a[:, None], b, t)
+        return table(*(x.ravel() for x in pairs)).reshape(-1, 4, 4)
+
+    jets = table.jets(first, second, theta)
+    exact = values(first, second, theta)
+    moved = [
+        (values(first + step, second, theta) - values(first - step, second, theta)) / (2 * step),
+        (values(first, second + step, theta) - values(first, second - step, theta)) / (2 * step),
+        (values(first, second, theta + step) - values(first, second, theta - step)) / (2 * step),
+    ]
+    for number, jet in enumerate(jets):
+        assert np.allclose(jet.value, exact[number], rtol=0, atol=1e-13)
+        for part, difference in zip((jet.first, jet.second, jet.angle), moved, strict=True):
+            assert np.allclose(part, difference[number], rtol=0, atol=1e-7)
+        rates, turning = random.standard_normal(4), random.standard_normal((4, 4))
+        along = jet.first * rates[:, None] + jet.second * rates + jet.angle * turning
+        assert np.allclose(jet.along(rates, turning), along, rtol=0, atol=1e-13)
+
+
+def test_jets_where_a_panel_is_missing(table):
+    (jet, *_) = table.jets(np.zeros(1), np.zeros(1), np.array([[1.0]]))
+    assert np.isnan(jet.value).all()
+    assert np.isnan(jet.angle).all()
+
+
+def test_arrays_make_the_same_table(table):
+    again = Table.from_arrays(table.arrays())
+    assert again.range == table.range
+    assert again.count == table.count == 3
+    assert np.array_equal(again(*points(40)), table(*points(40)), equal_nan=True)
+
+
+def spoiled(found, how):
+    found = {name: array.copy() for name, array in found.items()}
+    if how == "missing core":
+        del found["core0_1"]
+    elif how == "missing edges":
+        del found["edges"]
+    elif how == "shape":
+        found["core0_1"] = found["core0_1"][:2]
+    elif how == "dimensions":
+        found["core0_1"] = found["core0_1"][0]
+    elif how == "functions":
+        found["functions0"] = found["functions0"].ravel()
+    elif how == "nan":
+        found["core2_2"][0, 0, 0] = np.nan
+    elif how == "infinite":
+        found["functions0"][0, 0] = np.inf
+    elif how == "panel":
+        found["layout"][0, 0] = 17
+    elif how == "negative panel":
+        found["layout"][0, 0] = -1
+    elif how == "panels of different sizes":
+        found["layout"] = found["layout"][1:]
+    elif how == "edges":
+        found["edges"] = found["edges"][::-1].copy()
+    elif how == "nothing":
+        found["layout"] = np.empty((0, 3))
+    elif how == "range":
+        found["range"] = np.zeros(3)
+    return found
+
+
+DAMAGES = [
+    "missing core", "missing edges", "shape", "dimensions", "functions", "nan", "infinite", "panel", "negative panel",
+    "panels of different sizes", "edges", "nothing", "range",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_arrays_are_rejected(table, how):
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        Table.from_arrays(spoiled(table.arrays(), how))
+
+
+def test_terms_that_are_rounding_errors_are_dropped():
+    core = np.zeros((1, 1, 9))
+    core[0, 0, :5] = 1.0, 0.1, 1e-3, 1e-8, 1e-18
+    assert Tensor(np.ones((1, 1)), core).trimmed().core.shape == (1, 1, 4)
+    assert Tensor(np.ones((1, 1)), 0 * core).trimmed().core.shape == (1, 1, 1)
+
+
+def test_a_range():
+    assert SPAN.place(np.array([SPAN.low, 0.25, SPAN.high + 1])).tolist() == pytest.approx([-1.0, 0.0, 1.0])
+    assert SPAN.covers(Range(-0.4, 0.5))
+    assert not SPAN.covers(Range(-0.5, 0.5))
+    point = Range(0.3, 0.3)
+    assert point.is_point
+    assert point.rate == 0.0
+    assert point.place(np.array([0.3])).tolist() == [0.0]
+    assert point.nodes(1).tolist() == [0.3]
+    assert np.all((SPAN.nodes(9) > SPAN.low) & (SPAN.nodes(9) < SPAN.high))
+
+
+def test_a_series_and_its_derivative():
+    logs = np.linspace(SPAN.low, SPAN.high, 7)
+    from holokern.numeric.chebyshev import chebyshev_matrix
+
+    series = Series(SPAN, chebyshev_matrix(24) @ np.sin(3 * SPAN.nodes(24)))
+    assert np.allclose(series(logs), np.sin(3 * logs), rtol=0, atol=1e-14)
+    assert np.allclose(series.derivative(logs), 3 * np.cos(3 * logs), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("first", [0.4, 0.1, 1e-3])
+def test_panels_are_graded_towards_the_ends(first):
+    edges = graded_edges(first, False)
+    assert (edges[0], edges[1], edges[-1]) == (0.0, first, np.pi)
+    assert np.allclose(edges + edges[::-1], np.pi, rtol=0, atol=1e-15)
+    widths = np.diff(edges)[edges[1:] < 0.45]
+    assert np.allclose(widths[2:], 2 * widths[1:-1], rtol=1e-14)
+    folded = graded_edges(first, True)
+    assert folded[-1] == np.pi / 2
+    assert np.array_equal(folded[:-1], edges[: len(folded) - 1])
+
+
+def test_series_in_the_angle_are_as_long_as_they_need_to_be():
+    coefficients, settled = fit_angles(lambda t: np.stack([np.cos(t), np.exp(t)]), 0.5, 1.5, (8, 16, 32), 1e-14)
+    assert settled
+    assert coefficients.shape == (2, 16)
+    assert chebyshev.chebval(-0.2, coefficients[1]) == pytest.approx(np.exp(0.9), rel=1e-14)
+    coefficients, settled = fit_angles(lambda t: np.abs(t - 0.77)[None], 0.5, 1.5, (8, 16), 1e-14)
+    assert not settled
+    assert coefficients.shape == (1, 16)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_cells_and_machine_code_agree_with_the_table(table, count):
+    """The machine code takes one row, and the columns of one cell at a time."""
+    part = Range(-0.3, 0.8)
+    cells = Cells.of(table, part, count)
+    random = np.random.default_rng(4)
+    rows, columns = random.uniform(part.low, part.high, 3), np.sort(random.uniform(part.low, part.high, 300))
+    theta = np.pi * random.random((3, 300))
+    own, other = cells.side(rows), cells.side(columns)
+    room, wanted = room_for(cells.cores), np.arange(2)
+    for i in range(3):
+        exact = table(np.full(300, rows[i]), columns, theta[i])
+        for cell in range(count):
+            members = np.nonzero(other.cells == cell)[0]
+            flat = own.by_point[i] @ cells.cores.flats[0, own.cells[i], cell] @ other.vectors[:, members]
+            served = ~np.isnan(exact[0, members])
+            assert np.allclose(flat[served], exact[0, members][served], rtol=0, atol=2e-13)
+            room.known[:] = 0
+            for start in range(members[0], members[-1] + 1, CHUNK):
+                angles = theta[i, start : min(start + CHUNK, members[-1] + 1)].copy()
+                out = np.empty((2, CHUNK))
+                arguments = (cells.cores, own.cells[i], own.by_point[i], cell, other.vectors, start, angles)
+                left_out = look_up(*arguments, wanted, room, out)
+                want = exact[1:, start : start + len(angles)]
+                assert left_out == np.isnan(want[0]).sum()
+                assert np.allclose(out[:, : len(angles)], want, rtol=0, atol=2e-13, equal_nan=True)
+
+
+def test_values_do_not_depend_on_their_neighbours(table):
+    """One column alone has the bits that it has among others, also in other panels."""
+    cells = Cells.of(table, Range(-0.3, 0.8), 1)
+    random = np.random.default_rng(5)
+    columns, theta = random.uniform(-0.3, 0.8, 60), np.pi * random.random(60)
+    side, row = cells.side(columns), cells.side(np.array([0.2]))
+
+    def values(some):
+        room, out = room_for(cells.cores), np.empty((2, CHUNK))
+        vectors = np.ascontiguousarray(side.vectors[:, some])
+        look_up(cells.cores, 0, row.by_point[0], 0, vectors, 0, theta[some], np.arange(2), room, out)
+        return out[:, : len(some)]
+
+    whole = values(np.arange(60))
+    for some in ([3], [59, 0], list(range(7, 40))):
+        assert np.array_equal(values(np.array(some)), whole[:, some], equal_nan=True)
+
+
+def test_a_single_deviation_has_one_cell():
+    point = Range(0.5, 0.5)
+    one = Tensor(np.ones((1, 1)), np.array([[[1.0, 0.5, 0.25, 0.1, 0.01]]]))
+    table = Table(point, np.array([0.0, np.pi]), ((Tensor(np.ones((1, 1)), np.ones((1, 1, 1))), one),))
+    cells = Cells.of(table, point, 7)
+    assert cells.count == 1
+    out = np.empty((1, CHUNK))
+    side, theta = cells.side(np.full(3, 0.5)), np.array([0.1, 1.0, 3.0])
+    room = room_for(cells.cores)
+    assert look_up(cells.cores, 0, side.by_point[0], 0, side.vectors, 0, theta, np.arange(1), room, out) == 0
+    assert np.allclose(out[0, :3], table(np.full(3, 0.5), np.full(3, 0.5), theta)[1], rtol=0, atol=1e-14)
