@@ -88,12 +88,13 @@ def activation(
     >>> resin.jump_order, resin(-1.0)
     (1, 0.0)
     """
-    if operator is not None or values is not None or whole:
+    numerical = breaks is not None or derivative is not None
+    if (operator is not None or values is not None or whole) and not numerical:
         return _from_ode(source, operator, values, whole, parameters)
-    if isinstance(source, str):
+    if isinstance(source, str) and not numerical:
         return _from_text(source, parameters)
-    if breaks is not None or derivative is not None:
-        if not callable(source) or isinstance(source, Activation) or parameters:
+    if numerical:
+        if not callable(source) or isinstance(source, Activation) or parameters or operator is not None:
             raise BadInput("'breaks' and 'derivative' belong to an activation given by a callable, without parameters")
         return Activation(sampled(source, () if breaks is None else breaks, derivative))
     called = partial(source, **parameters) if parameters and callable(source) else source

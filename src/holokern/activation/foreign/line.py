@@ -22,6 +22,9 @@ _NARROWEST = 2.0**-24
 # panels of one interval; a function that needs more oscillates too fast
 _MOST_PANELS = 4000
 
+# no simple number, so that no kink of somebody's function falls on an end of a panel and hides there
+_SPLIT = 2027 / 4099
+
 _ANGLES = np.pi * (np.arange(_SIZE) + 0.5) / _SIZE
 _NODES = np.cos(_ANGLES)
 _TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))
@@ -90,5 +93,5 @@ class Line:
             elif b - a < _NARROWEST or count > _MOST_PANELS or not np.isfinite(scale):
                 raise Rough((a + b) / 2)
             else:
-                middle = (a + b) / 2
+                middle = a + _SPLIT * (b - a)
                 stack += [(middle, b), (a, middle)]
