@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+from holokern.activation import activation
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.named import build, find, read_rational
 from holokern.activation.tree.printing import to_text
@@ -196,3 +197,11 @@ def test_parameters_stay_exact():
     tree, values = build(REGISTRY["leaky_relu"], {"slope": 0.1})
     assert values == (("slope", Fraction(1, 10)),)
     assert to_text(tree) == "Max(u, 0) + Min(u, 0)/10"
+
+
+def test_a_name_with_its_default_parameters_prints_as_the_name():
+    assert str(activation("elu")) == "elu"
+    assert str(activation("elu", alpha=1)) == "elu"
+    assert str(activation("elu", alpha=2)) == activation("elu", alpha=2).expression
+    for name in ("silu", "relu_k", "hardtanh", "relu"):
+        assert activation(str(activation(name))) == activation(name)

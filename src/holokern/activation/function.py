@@ -221,7 +221,13 @@ class Activation:
             return repr(self)
         if isinstance(self.function, SampledFunction):
             return self.function.label
-        return self.name if self.name is not None and not self._parameters else self.expression
+        return self.name if self.name is not None and self._is_plain() else self.expression
+
+    def _is_plain(self) -> bool:
+        """Whether the name alone gives this activation: all its parameters have their defaults."""
+        from holokern.activation.catalogue import REGISTRY
+
+        return all(p.default == self.parameters.get(p.name) for p in REGISTRY[str(self.name)].parameters)
 
     def latex(self) -> str:
         r"""The equation σ(u) = …, or the ODEs, in LaTeX.
