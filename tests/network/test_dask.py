@@ -50,7 +50,7 @@ def test_two_sets_diagonals_and_types():
 
 
 def test_only_blocks_above_the_diagonal_are_computed(monkeypatch):
-    import holokern.network.dask_kernel as module
+    import holokern.network.arrays.dask as module
 
     seen = []
     original = module._block

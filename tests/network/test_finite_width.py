@@ -25,7 +25,7 @@ def empirical_ntk(sigma, slope, x, width, weight, random):
 def test_finite_networks_converge_at_the_expected_rate(name):
     sigma = activation(name)
     net = Network(name, 2)
-    weight = net.layers_spec[0].weight
+    weight = net.hidden_layers[0].weight
     random = np.random.default_rng(7)
     x = random.standard_normal((5, 4)) / 2
     exact = net.ntk(x)

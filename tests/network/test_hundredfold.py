@@ -1,4 +1,4 @@
-"""Compiled kernels on norms over a factor of 100, against a recursion by quadrature that keeps the digits of angles.
+"""Every engine on norms over a factor of 100, against a recursion by quadrature that keeps the digits of angles.
 
 The reference carries both gaps 1 - s cos θ, s = ±1, through the layers. Small ones are never taken as differences:
 with e = 1 for θ < π/2 and e = -1 else, f = σ(c1 z), g = σ(e c2 z), n1 = |f|, n2 = |g| in the Gaussian space,
@@ -34,29 +34,10 @@ PARAMETERS = {
 NAMES = [name for name in REGISTRY if name not in ALIASES]
 # exp squared at a deviation of 10 is e^200; a second layer would exceed the range of floats.
 ONE_LAYER = {"exp"}
-SHORT = {
-    "step",
-    "relu",
-    "abs",
-    "elu",
-    "selu",
-    "silu",
-    "sigmoid",
-    "mish",
-    "hardtanh",
-    "relu6",
-    "hardswish",
-    "softshrink",
-}
-"""A few of every kind, quick to compile for this range; the others are slow."""
-SHORT_WHOLE = (SHORT - {"softshrink", "mish"}) | {"erf", "sin", "tanh", "gaussian", "polynomial", "softplus"}
+ENGINES = ("pairs", "layers", "network")
+SHORT = {"step", "relu", "abs", "elu", "gelu", "silu", "tanh", "resin", "hardtanh", "hardswish"}
+"""A few of every kind; the others are slow."""
 QUICK = (5,)
-
-
-@pytest.fixture(autouse=True)
-def compiled(monkeypatch):
-    """Few points of very different norms would go through quadrature otherwise."""
-    monkeypatch.setattr("holokern.network.plan._FEW", 0)
 
 
 def named(name):
@@ -75,7 +56,7 @@ class Recursion:
     """Σ and Θ of all pairs i ≤ j, layer by layer."""
 
     def __init__(self, net, x):
-        (self.spec,) = set(net.layers_spec)
+        (self.spec,) = set(net.hidden_layers)
         self.sigma = self.spec.activation
         self.pairs = np.triu_indices(len(x))
         full = np.column_stack([x, np.full(len(x), self.spec.bias)]).astype(np.longdouble)
@@ -184,27 +165,32 @@ def error(found, exact):
     return float(np.max(np.abs(found - exact) / np.where(scale > 0, scale, 1.0)))
 
 
-def check(sigma, x, bias, depths):
-    """Every kernel of every depth against the reference, and the laws of kernel matrices."""
+def check(sigma, x, bias, depths, engines=ENGINES):
+    """Every kernel of every depth by every engine against the reference, and the laws of kernel matrices."""
     nets = {depth: Network(sigma, depth, bias=bias) for depth in depths}
     recursion = Recursion(nets[depths[0]], x)
     for depth in range(1, depths[-1] + 1):
         exact = recursion.layer()
         if depth not in nets:
             continue
-        net = nets[depth]
-        if has_jumps(sigma):
-            found = {"nngp": net.nngp(x)}
-        else:
-            found = dict(zip(("nngp", "ntk"), net.both(x), strict=True))
-            if depth == depths[0]:
-                for kind, matrix in found.items():
-                    assert error(getattr(net, kind)(x), matrix) < 1e-14
-        for (kind, matrix), true in zip(found.items(), exact, strict=False):
-            assert error(matrix, true) < TOLERANCE, (kind, depth)
-            assert np.array_equal(matrix, matrix.T), (kind, depth)
-            values = np.linalg.eigvalsh(matrix)
-            assert values[0] > -1e-13 * len(x) * values[-1], (kind, depth)
+        for engine in engines:
+            check_one(nets[depth], x, exact, engine, depth == depths[0])
+
+
+def check_one(net, x, exact, engine, alone):
+    """One network by one engine; ``alone`` asks for one kernel at a time too."""
+    if any(map(has_jumps, net.activations)):
+        found = {"nngp": net.nngp(x, engine=engine)}
+    else:
+        found = dict(zip(("nngp", "ntk"), net.both(x, engine=engine), strict=True))
+        if alone:
+            for kind, matrix in found.items():
+                assert error(getattr(net, kind)(x, engine=engine), matrix) < 1e-14
+    for (kind, matrix), true in zip(found.items(), exact, strict=False):
+        assert error(matrix, true) < TOLERANCE, (kind, net.depth, engine)
+        assert np.array_equal(matrix, matrix.T), (kind, net.depth, engine)
+        values = np.linalg.eigvalsh(matrix)
+        assert values[0] > -1e-13 * len(x) * values[-1], (kind, net.depth, engine)
 
 
 def case(source, bias, slow=False):
@@ -258,12 +244,6 @@ def test_named_activations_with_more_points(name, bias):
     check(named(name), x, bias, (1,) if name in ONE_LAYER else (1, 2, 3))
 
 
-@pytest.fixture
-def whole(monkeypatch):
-    """Few points are computed layer by layer otherwise."""
-    monkeypatch.setattr("holokern.network.recursion._FEW", 0)
-
-
 def similar():
     """Points of similar norms, one longer in the direction of another, then 1e-9 away, a copy, an antipode and zero."""
     x = np.random.default_rng(3).standard_normal((4, 4))
@@ -273,25 +253,25 @@ def similar():
 
 @pytest.mark.parametrize(
     ("name", "bias"),
-    [case(name, 0.0 if place % 2 else BIAS, name not in SHORT_WHOLE) for place, name in enumerate(NAMES)],
+    [case(name, 0.0 if place % 2 else BIAS, name not in SHORT) for place, name in enumerate(NAMES)],
 )
-def test_whole_networks(name, bias, whole):
+def test_similar_norms(name, bias):
     check(named(name), similar(), bias, (1,) if name in ONE_LAYER else (1, 2))
 
 
 @pytest.mark.parametrize("name", ["elu", "tanh"])
-def test_whole_networks_without_differences_in_length(name, whole):
+def test_points_on_a_sphere(name):
     x = similar()[[0, 1, 2, 3, 5, 6, 7]]
     check(activation(name), x / np.linalg.norm(x, axis=1)[:, None], 0.0, (1, 2, 3))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_whole_networks_a_hundredfold(name, whole):
-    check(named(name), delicate(), BIAS if NAMES.index(name) % 2 else 0.0, (1,) if name in ONE_LAYER else (1, 2))
+@pytest.mark.parametrize("seed", (1, 5, 12))
+def test_random_expressions_without_bias(seed):
+    check(activation(random_expression(seed)), delicate(seed), 0.0, (1, 2))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", (1, 5, 12))
-def test_whole_networks_of_random_expressions(seed, whole):
-    check(activation(random_expression(seed)), delicate(seed), 0.0, (1, 2))
+@pytest.mark.parametrize("name", ["elu", "erf", "gelu", "hardtanh", "relu", "resin", "silu", "softplus", "tanh"])
+def test_norms_from_a_thousandth_to_a_thousand(name):
+    check(named(name), delicate(13, (1 / 1024, 0.05, 1.0, 1000.0)), BIAS, (1, 2))

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from holokern.activation import activation
+from holokern.dual import dual_activation
 from holokern.dual.dual import dual
 from holokern.dual.enclosure.enclose import enclose
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import Network
-from holokern.network.angles import unit_vectors
-from holokern.network.plan import LayerSpec, plan_layers
+from holokern.numeric.unit_vectors import unit_vectors
 
 
 def points(count=30, dimension=6, seed=0):
@@ -100,7 +99,7 @@ def test_the_usual_parametrisation():
 def test_one_layer_on_hard_points_against_quadrature(name):
     x = hard_points()
     net = Network(name, 1, weight_variance=None)
-    weight = net.layers_spec[0].weight
+    weight = net.hidden_layers[0].weight
     unit, length = unit_vectors(x)
     i, j = (
         index.ravel() for index in np.meshgrid([0, 4, 9, 14, 15, 16, 17, 18, 19, 20], [3, 4, 12, 20], indexing="ij")
@@ -148,16 +147,16 @@ def test_near_duplicates_keep_their_digits_through_layers(name):
 @pytest.mark.parametrize("name", ["hardtanh", "softshrink", "hardswish", "hardshrink"])
 def test_hinges_keep_the_digits_of_small_angles(name):
     """The root of 1 - k/(n1 n2), which is half the next chord, against balls of 30 digits."""
-    spec = LayerSpec(activation(name), 1.0, 0.0, False)
+    owner = dual_activation(name)
     deviations = ["1.3", "1.3001"]
     c = np.array([float(Fraction(d)) for d in deviations])
-    norms = [enclose(spec.activation, d, d, 1, 30).k for d in deviations]
-    plan = plan_layers((spec,), (c, c))[0]
+    norms = [enclose(owner.activation, d, d, 1, 30).k for d in deviations]
+    sides = owner.hinge_sides(c, c)
     for cosine in (1 - Fraction(1, 10**8), 1 - Fraction(1, 10**12)):
         theta = np.full((2, 2), 2 * np.arcsin(np.sqrt(float(1 - cosine) / 2)))
-        lost, _ = plan.tile(theta, slice(None), slice(None))
+        lost, _ = owner.hinge_tile(theta, *sides)
         for i, j in ((0, 0), (0, 1)):
-            ball = enclose(spec.activation, deviations[i], deviations[j], cosine, 30).k
+            ball = enclose(owner.activation, deviations[i], deviations[j], cosine, 30).k
             with ctx.workprec(128):
                 exact = float(1 - ball / (norms[i] * norms[j]).sqrt())
             assert abs(np.sqrt(lost[i, j]) - np.sqrt(exact)) < 4e-12

@@ -38,7 +38,7 @@ def test_gradient_at_a_zero_vector():
     net = Network("erf", 2)
     zero = torch.zeros((1, 2), dtype=torch.float64, requires_grad=True)
     y = np.array([[0.6, 0.8]])
-    weight, (first, _) = net.layers_spec[0].weight, net.layers(y)
+    weight, (first, _) = net.hidden_layers[0].weight, net.layers(y)
     factors = [weight * 4 / np.pi / np.sqrt(1 + 2 * q) for q in (1.0, first[0][0, 0])]
     net.ntk(zero, torch.tensor(y)).sum().backward()
     want = (2 * factors[0] * factors[1] + factors[0] * factors[1]) * y

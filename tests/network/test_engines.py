@@ -1,0 +1,206 @@
+"""Pairs, layers and whole networks: three engines with one answer, whose parts have the bits of the whole."""
+
+import numpy as np
+import pytest
+
+from holokern.errors import BadInput, PrecisionLost
+from holokern.network import Network
+
+ENGINES = ("pairs", "layers", "network")
+X = np.random.default_rng(0).standard_normal((300, 24)) / 5
+
+
+def varied(count=24, low=0.3, high=3.0, seed=1):
+    """Points with norms over a factor of ten."""
+    x = np.random.default_rng(seed).standard_normal((count, 5))
+    return x * (np.geomspace(low, high, count) / np.linalg.norm(x, axis=1))[:, None]
+
+
+def disagreement(matrix, other):
+    """Relative to the roots of the diagonals, which is how errors are promised."""
+    root = np.sqrt(np.diag(other))
+    scale = np.outer(root, root)
+    return float(np.max(np.abs(matrix - other) / np.where(scale > 0, scale, 1.0)))
+
+
+def agree(net, x, tolerance=1e-12):
+    if any(layer.dual.jumps for layer in net.hidden_layers):
+        found = {engine: (net.nngp(x, engine=engine),) for engine in ENGINES}
+    else:
+        found = {engine: net.both(x, engine=engine) for engine in ENGINES}
+    for engine in ENGINES[1:]:
+        for matrix, other in zip(found[engine], found["pairs"], strict=True):
+            assert disagreement(matrix, other) < tolerance, engine
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        Network("relu", 3),
+        Network("relu", 3, bias=0.2),
+        Network("gelu", 3, bias=0.1),
+        Network("gelu", 2, residual=True, weight_variance=0.8),
+        Network("tanh", 3),
+        Network("erf", 2, bias=0.3, weight_variance=1.5),
+        Network("elu", 2, bias=0.2),
+        Network("elu", 1),
+        Network("cos", 2),
+        Network("sin", 2),
+        Network("resin", 2),
+        Network("hardtanh", 2),
+        Network("relu6", 2, bias=0.2),
+        Network("step", 2, bias=0.2),
+        Network("sign", 2),
+        Network("identity", 2, bias=0.2),
+        Network("squared_relu", 2),
+        Network("exp(-u^2)", 2),
+        Network(["gelu", "relu", "erf"], bias=0.2),
+        Network("Heaviside(u - 1/2)*sin(u - 1/2)", 1, weight_variance=2.0),
+    ],
+    ids=repr,
+)
+def test_the_engines_agree(net):
+    agree(net, varied())
+
+
+@pytest.mark.parametrize("name", ["elu", "gelu", "identity", "relu", "sigmoid", "sign", "step", "tanh"])
+def test_the_engines_agree_on_delicate_points(name, delicate_points):
+    agree(Network(name, 3), delicate_points)
+    agree(Network(name, 2, bias=0.2), delicate_points)
+
+
+@pytest.mark.parametrize("engine", ["auto", *ENGINES])
+@pytest.mark.parametrize("name", ["relu", "gelu", "tanh", "elu", "hardtanh"])
+def test_parts_have_the_bits_of_the_whole(name, engine):
+    net = Network(name, 3, bias=0.0 if name == "relu" else 0.2)
+    x = X[:40] if engine == "pairs" else X
+    whole = net.both(x, engine=engine)
+    data = net.data_range(x)
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 37) if engine == "pairs" else (1, 2, 37, 130):
+        rows, columns = (rng.choice(len(x), size, replace=False) for _ in range(2))
+        part = net.part(x[rows], x[columns], data, (True, True), engine=engine)
+        own = net.part(x[rows], None, data, (False, True), engine=engine)
+        for matrix, one in zip(whole, part, strict=True):
+            apart = rows[:, None] != columns
+            assert np.array_equal(one[apart], matrix[np.ix_(rows, columns)][apart])
+        assert np.array_equal(own[1], whole[1][np.ix_(rows, rows)])
+
+
+def test_parts_with_small_angles_and_zero_vectors(delicate_points):
+    """Near and far tables meet in one strip, and so do zero vectors."""
+    x = np.concatenate([X[:100, :3], delicate_points])
+    for name in ("elu", "silu", "tanh"):
+        net = Network(name, 2)
+        whole = net.ntk(x, engine="network")
+        some = np.array([5, 100, 104, 106, 107, 108, 109, 110])
+        part = net.part(x[some], None, net.data_range(x), (False, True), engine="network")[1]
+        assert np.array_equal(part, whole[np.ix_(some, some)])
+
+
+def test_kernels_of_two_sets_are_transposed_when_they_change_places():
+    net = Network("gelu", 2)
+    for engine in ENGINES[1:]:
+        a, b = X[:160], X[150:]
+        assert np.array_equal(net.ntk(a, b, engine=engine), net.ntk(b, a, engine=engine).T)
+
+
+def test_one_kernel_or_both_are_the_same():
+    net = Network("silu", 3)
+    for engine, x in (("network", X), ("layers", X), ("pairs", X[:20])):
+        nngp, ntk = net.both(x, engine=engine)
+        assert np.array_equal(net.nngp(x, engine=engine), nngp)
+        assert np.array_equal(net.ntk(x, engine=engine), ntk)
+        assert np.array_equal(net.last_layer(x, engine=engine), nngp)
+
+
+def test_threads_do_not_change_bits():
+    net = Network("erf", 2, bias=0.1)
+    for engine in ENGINES[1:]:
+        assert np.array_equal(net.ntk(X, threads=1, engine=engine), net.ntk(X, threads=3, engine=engine))
+
+
+def test_diagonals_are_those_of_the_matrices():
+    x = varied(12)
+    for net in (Network("gelu", 3, bias=0.2), Network("relu6", 2), Network("tanh", 2, residual=True)):
+        found = net.diagonals(x)
+        for engine in ENGINES:
+            nngp, ntk = net.both(x, engine=engine)
+            assert np.allclose(np.diag(nngp), found.nngp, rtol=1e-12)
+            assert np.allclose(np.diag(ntk), found.ntk, rtol=1e-12)
+
+
+def test_deep_networks_need_no_more_than_shallow_ones():
+    deep = Network("relu", 50)
+    angles = np.linspace(0.0, np.pi, 200)
+    x = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rho, slope = np.cos(angles), np.cos(angles)
+    for _ in range(50):
+        theta = np.arccos(np.clip(rho, -1, 1))
+        rho = (np.sqrt(np.maximum(1 - rho**2, 0)) + (np.pi - theta) * rho) / np.pi
+        slope = slope * (np.pi - theta) / np.pi + rho
+    for engine in ENGINES[1:]:
+        nngp, ntk = deep.both(x, engine=engine)
+        assert np.max(np.abs(nngp[0] - rho)) < 1e-12
+        # The recursion itself loses half the digits of small angles in arccos.
+        assert np.max(np.abs(ntk[0, 5:] - slope[5:])) < 1e-10 * 51
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_negligible_sums_are_zero(engine):
+    """Points of very different norms under a sine: E[sin u sin v] is at most exp(-(c1 - c2)²/2)."""
+    directions = np.linspace(0.1, 1.5, 150)
+    points = np.stack([np.cos(directions), np.sin(directions)], axis=1)
+    net = Network("sin", 1, weight_variance=2.0)
+    found = net.nngp(points * 1.5, points * 12.0, engine=engine)
+    u, v = (scale * points for scale in (1.5, 12.0))
+    norms = [np.sum(x * x, axis=1) for x in (u, v)]
+    exact = 2.0 * np.exp(-(norms[0][:, None] + norms[1]) / 2) * np.sinh(u @ v.T)
+    assert np.max(np.abs(found - exact)) < 1e-13
+
+
+@pytest.mark.parametrize("name", ["cos", "sigmoid", "softplus"])
+def test_zero_vectors_where_the_activation_is_not_zero_at_zero(name):
+    """They have a deviation of their own after the first layer, which no other point need have."""
+    x = np.concatenate([np.zeros((1, 4)), np.ones((1, 4)), varied(3, 1.9, 2.0)[:, :4]])
+    agree(Network(name, 3), x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_but_zero_vectors(engine):
+    for name, value in (("relu", 0.0), ("sigmoid", None)):
+        net = Network(name, 2)
+        nngp, ntk = net.both(np.zeros((3, 2)), engine=engine)
+        assert np.ptp(nngp) == np.ptp(ntk) == 0.0
+        assert value is None or nngp[0, 0] == value
+        assert np.all(np.isfinite(ntk))
+
+
+def test_an_activation_too_rough_for_tables_goes_pair_by_pair(monkeypatch):
+    from holokern.numeric.mesh import Mesh
+
+    def refuse(*_):
+        raise PrecisionLost("too rough")
+
+    monkeypatch.setattr(Mesh, "resolving", refuse)
+    net, x = Network("tanh(2*u)/3", 1, weight_variance=1.0), varied(6)
+    for engine in ENGINES[1:]:
+        assert disagreement(net.nngp(x, engine=engine), net.nngp(x, engine="pairs")) < 1e-12
+
+
+@pytest.mark.parametrize("ask", ["nngp", "ntk", "both", "last_layer", "plan"])
+def test_bad_engines(ask):
+    with pytest.raises(BadInput, match="engine = 'tables'; choose one of 'auto', 'pairs', 'layers', 'network'"):
+        getattr(Network("relu", 1), ask)(np.eye(2), engine="tables")
+
+
+def test_machine_code_is_compiled_once():
+    """Other memory layouts would compile it again, which takes seconds."""
+    from holokern.network.advance import advance, table_losses
+    from holokern.network.expanded_tiles import expanded_rows
+
+    for name, bias, y in (("relu", 0.0, None), ("gelu", 0.0, X[:100]), ("tanh", 0.1, None), ("silu", 0.0, None)):
+        for engine in ENGINES[1:]:
+            Network(name, 2, bias=bias).nngp(X, y, engine=engine)
+    for code in (advance, table_losses, expanded_rows):
+        assert len(code.nopython_signatures) == 1, code
