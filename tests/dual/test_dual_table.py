@@ -183,7 +183,7 @@ def test_tables_are_kept_and_serve_narrower_ranges():
 
 def test_points_outside_the_range_are_refused():
     made = dual_activation("silu").table(0.8, 1.25)
-    with pytest.raises(BadInput, match="is for deviations in .* ask for a table of the wider range"):
+    with pytest.raises(BadInput, match=r"is for deviations in .* ask for a table of the wider range"):
         made(np.array([5.0]), np.array([1.0]), np.array([1.0]))
     with pytest.raises(BadInput, match="is for deviations in"):
         made.norms(np.array([0.1]))
@@ -202,7 +202,7 @@ def test_bad_ranges(bad):
 
 
 def test_bad_angles():
-    with pytest.raises(BadInput, match="smallest = 0.2; choose one of"):
+    with pytest.raises(BadInput, match=r"smallest = 0\.2; choose one of"):
         dual_activation("gelu").table(0.5, 2.0, 0.2)
 
 
