@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -24,6 +25,7 @@ from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
+from holokern.dual.tables.rows import PointRow, norms_on_mesh
 from holokern.dual.tables.store import stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
@@ -37,6 +39,9 @@ _KEPT = 32
 
 _GRID = 4
 """Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
+
+_ROWS_KEPT = 64
+"""Deviations whose values on a mesh are kept: those of a few points in a few layers."""
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
@@ -144,15 +149,52 @@ class DualActivation:
 
     def norms(self, c: Array) -> Array:
         """n(c) = E[σ(cz)²]^(1/2) for deviations c > 0."""
-        return norms(self.activation, c)
+        rows = self.rows(c)
+        return norms(self.activation, c) if rows is None else np.array([row.norm() for row in rows])
 
     def slope_norms(self, c: Array) -> Array:
         """d(c) = E[σ̇(cz)²]^(1/2); 1 where σ jumps."""
-        return np.ones(len(c)) if self.jumps else norms(self.activation.derivative, c)
+        if self.jumps:
+            return np.ones(len(c))
+        rows = self.rows(c)
+        return norms(self.activation.derivative, c) if rows is None else np.array([row.norm(1) for row in rows])
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
-        return mean(Side.of(profile_of(self.activation), c))
+        rows = self.rows(c)
+        if rows is None:
+            return mean(Side.of(profile_of(self.activation), c))
+        return np.array([row.mean for row in rows])
+
+    def norms_in_range(self, c: Array) -> Array:
+        """Norms again, quicker for many deviations; the last bits depend on all of them."""
+        if not self.breaks_away:
+            with suppress(PrecisionLost):
+                return norms_on_mesh(self.activation, c)[0]
+        return norms(self.activation, c)
+
+    def rows(self, c: Array) -> list[PointRow] | None:
+        """The activation on a mesh for each deviation; None if it breaks away from zero or is too rough for one."""
+        if self.breaks_away:
+            return None
+        try:
+            return [self._row(float(one)) for one in c]
+        except PrecisionLost:
+            return None
+
+    def _row(self, c: float) -> PointRow:
+        with _rows_lock:
+            known = self._known_rows
+            if c not in known:
+                while len(known) >= _ROWS_KEPT:
+                    known.popitem(last=False)
+                known[c] = PointRow.of(self.activation, c)
+            known.move_to_end(c)
+            return known[c]
+
+    @cached_property
+    def _known_rows(self) -> OrderedDict[float, PointRow]:
+        return OrderedDict()
 
     def mean_slopes(self, c: Array) -> Array:
         """E[σ̇(cz)]."""
@@ -174,14 +216,14 @@ class DualActivation:
         >>> k[:, :, 0].round(6).tolist(), kdot[0, 0].round(12).tolist()
         ([[0.304499, 0.608998], [0.608998, 1.217996]], [0.333333333333])
         """
-        return grid_values(self.activation, c1, c2, theta)
+        return grid_values(self.activation, self.rows, c1, c2, theta)
 
     def losses(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         """1 - |k|/(n1 n2) and k̇ pair by pair; the first keeps its digits for points that nearly coincide.
 
         For an even or odd σ the angle counts from the nearer of 0 and π, and k̇ is that of the folded angle.
         """
-        return losses(self.activation, c1, c2, theta, self.fold)
+        return losses(self.activation, self.rows, (self.norms(c1), self.norms(c2)), c1, c2, theta)
 
     def hinge_sides(self, first: Array, second: Array) -> tuple[HingeSide, HingeSide]:
         """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
@@ -248,6 +290,9 @@ class DualActivation:
         step = np.log(2) / _GRID
         ends = np.floor(np.log(low) / step - 0.05) * step, np.ceil(np.log(high) / step + 0.05) * step
         return Range(float(max(ends[0], _LOWEST)), float(min(ends[1], _HIGHEST)))
+
+
+_rows_lock = threading.Lock()
 
 
 @lru_cache(maxsize=256)

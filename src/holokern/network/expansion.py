@@ -198,9 +198,8 @@ class _Builder:
     def edges(self, folded: bool) -> Array:
         first = FAR
         if self.near:
-            for step in LayeredRows.of(
-                self.layers, *(np.exp([self.scope.low, self.scope.high]),) * 2, *self.ends, False
-            ).steps:
+            ends = np.array(self.ends)
+            for step in LayeredRows.of(self.layers, ends, ends, DataRange(*self.ends, 1), False).steps:
                 table = step.table_edges()
                 first = first if table is None else min(first, float(table[1]))
         return graded_edges(first, folded)
@@ -228,8 +227,8 @@ class _Builder:
         powers = (0.0, 0.0)
         if free:
             doubled = NodeSamples.of(self.layers, 2 * samples.c)
-            ratios = np.log2(doubled.roots[:, 0] / samples.roots[:, 0])
-            powers = (float(ratios[0]), float(ratios[1]))
+            ratios = [float(np.log2(doubled.roots[k, 0] / samples.roots[k, 0])) for k in range(samples.kernels)]
+            powers = (ratios[0], ratios[-1])
         table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
         return Expansion(table, roots, powers, fold)
 

@@ -65,7 +65,7 @@ def fill(
     if columns is None:
         _fill_part(_Part(way, rows, other, _AFTER), outs, threads)
         _mirror(outs, rows, threads)
-    elif way.far is None or scale_free(layers):
+    elif scale_free(layers):
         _fill_part(_Part(way, rows, other, _ALL), outs, threads)
     else:
         # Every pair is computed with the shorter point as its row, so that its bits do not depend on the side.
@@ -147,7 +147,7 @@ class _Part:
                 data, way = self.way.data, self.way
                 deviations = self.rows.length, self.columns.length
                 by_pairs = way.engine == "pairs"
-                self._layered = LayeredRows.of(way.layers, *deviations, data.low, data.high, by_pairs)
+                self._layered = LayeredRows.of(way.layers, *deviations, data, by_pairs)
             return self._layered
 
 
@@ -224,7 +224,7 @@ def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
     """The diagonals without the matrices, in the original order; Θ is infinite where an activation jumps."""
     data = DataRange.of(points.length)
     by_pairs = plan_for(layers, DataRange(data.low, data.high, len(points.length))).engine == "pairs"
-    rows = LayeredRows.of(layers, points.length, points.length, data.low, data.high, by_pairs)
+    rows = LayeredRows.of(layers, points.length, points.length, data, by_pairs)
     nngp, ntk = rows.diagonals(points.length)
     return Diagonals(nngp[points.rank], ntk[points.rank])
 
@@ -233,7 +233,7 @@ def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tupl
     """(Σʰ, Σ̇ʰ) for h = 1, 2, …; the second matrix is empty where σ jumps."""
     data = DataRange.of(points.length)
     by_pairs = plan_for(layers, data).engine == "pairs"
-    rows = LayeredRows.of(layers, points.length, points.length, data.low, data.high, by_pairs)
+    rows = LayeredRows.of(layers, points.length, points.length, data, by_pairs)
     everything = slice(0, len(points.length))
     theta, sigma, _ = first_tile(points, points, everything, everything)
     result = []

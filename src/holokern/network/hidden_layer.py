@@ -79,7 +79,7 @@ def deviations_through(layers: tuple[HiddenLayer, ...], c: Array) -> list[Array]
     """Positive deviations when they enter each layer, and after the last one."""
     found = [c]
     for layer in layers:
-        found.append(np.sqrt(layer.variances(found[-1], layer.dual.norms(found[-1]))))
+        found.append(np.sqrt(layer.variances(found[-1], layer.dual.norms_in_range(found[-1]))))
     return found
 
 

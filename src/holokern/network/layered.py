@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
-from holokern.network.points import Points
+from holokern.network.points import DataRange, Points
 from holokern.numeric.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
@@ -32,8 +32,8 @@ _CELL, _MOST_CELLS = 0.2, 16
 _WIDE_CELL = 0.8
 """The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
 
-_FEW = 400
-"""Points that count as few."""
+_FEW = 160_000
+"""Entries that count as few: those of 400 points."""
 
 _SAMPLES = 33
 """Deviations that are followed to find the range of each layer."""
@@ -47,7 +47,10 @@ def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Til
     from holokern.numeric.angles import first_angles
 
     units = rows.unit[some], columns.unit[others]
-    theta = units[0] @ units[1].T
+    # Padded to multiples of 8, so that the bits of a cosine do not depend on its place.
+    height, width = (-(-len(unit) // 8) * 8 for unit in units)
+    cosines = rows.padded[some.start : some.start + height] @ columns.padded[others.start : others.start + width].T
+    theta = np.ascontiguousarray(cosines[: len(units[0]), : len(units[1])])
     sigma, tangent = np.empty_like(theta), np.empty_like(theta)
     first_angles(theta, sigma, tangent, *units, rows.length[some], columns.length[others])
     return theta, sigma, tangent
@@ -73,13 +76,16 @@ class LayerStep:
     span
         The ranges of deviations that its tables serve.
     by_pairs
-        Whether every pair is computed by itself, because there are few.
+        Whether every pair is computed by itself, because there are very few.
+    few
+        Whether there are few entries in all.
     """
 
     layer: HiddenLayer
     sides: tuple[LayerSide, LayerSide]
     span: LayerSpan
     by_pairs: bool
+    few: bool
     _tables: dict[float, _TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -129,7 +135,7 @@ class LayerStep:
                     self._tables[smallest] = None
                 else:
                     part = table.table.range if table.homogeneity is not None else span
-                    width = _WIDE_CELL if len(self.sides[1].safe) <= _FEW else _CELL
+                    width = _WIDE_CELL if self.few else _CELL
                     cells = cells_of(table, part, width)
                     sides = [cells.side(side.numbers[0]) for side in dict.fromkeys(self.sides)]
                     self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
@@ -222,19 +228,17 @@ class LayeredRows:
     steps: list[LayerStep]
 
     @classmethod
-    def of(
-        cls, layers: tuple[HiddenLayer, ...], c: Array, d: Array, low: float, high: float, by_pairs: bool
-    ) -> LayeredRows:
-        """The layers for points with deviations c and d, which are parts of data with deviations in [low, high]."""
+    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, d: Array, data: DataRange, by_pairs: bool) -> LayeredRows:
+        """The layers for points with deviations c and d, which are parts of the data."""
         steps = []
         # Pairs by themselves need no tables, and no ranges.
-        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, low, high)
+        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, data.low, data.high)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
-            functions = functions_of(layer, span.shared, by_pairs, sum(map(len, sides)))
+            functions = functions_of(layer, span.shared, by_pairs)
             first = LayerSide.of(layer, sides[0], *functions)
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
-            steps.append(LayerStep(layer, (first, second), span, by_pairs))
+            steps.append(LayerStep(layer, (first, second), span, by_pairs, data.pairs <= _FEW))
             after = np.sqrt(first.after(layer))
             sides = (after, after if second is first else np.sqrt(second.after(layer)))
         return cls(steps)
@@ -275,10 +279,10 @@ class LayeredRows:
             np.copyto(panels[kernel][:, others], tile[1 + kernel], where=where)
 
 
-def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool, count: int) -> tuple[Function, Function, Function]:
-    """Norms, slopes and means of a layer: from its table if there are many points, else by integrals."""
+def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool) -> tuple[Function, Function, Function]:
+    """Norms, slopes and means of a layer: from its table, or by integrals."""
     dual = layer.dual
-    if not by_pairs and count > _SAMPLES and not dual.breaks_away:
+    if not by_pairs and not dual.breaks_away:
         try:
             table = dual.table(*span.ends, dual.smallest_angles[0])
         except PrecisionLost:

@@ -225,8 +225,9 @@ class Network:
         Examples
         --------
         >>> net = Network("gelu", depth=3)
-        >>> net.plan(np.ones((5, 2))).engine, net.plan(np.ones((3000, 2))).engine
-        ('pairs', 'network')
+        >>> x = np.geomspace(0.001, 1000.0, 3000)[:, None]
+        >>> net.plan(x[::600]).engine, net.plan(x[::30]).engine, net.plan(x).engine
+        ('pairs', 'layers', 'network')
         """
         return plan_for(self.hidden_layers, self.data_range(*([X] if Y is None else [X, Y])), engine)
 

@@ -110,7 +110,7 @@ class NodeSamples:
         square, tangent = c**2, c**2
         for layer, span in zip(layers, spans_of(layers, low, high), strict=True):
             deviations = np.sqrt(square)
-            side = LayerSide.of(layer, deviations, *functions_of(layer, span.shared, False, len(c)))
+            side = LayerSide.of(layer, deviations, *functions_of(layer, span.shared, False))
             steps.append(_NodeLayer(layer, side, *span.shared.ends, span.own.ends))
             new = side.numbers[1] ** 2 + layer.bias**2
             moved = tangent * side.numbers[2] ** 2 + new

@@ -99,8 +99,8 @@ class Cells:
                 continue
             cut = [_cut(tensor, table.range, cells, moved) for tensor in tensors]
             index[:, :, t] = len(bent) * count**2 + np.arange(count**2).reshape(count, count)
-            bent.append([core for core, tensor in zip(cut, tensors, strict=True) if tensor.core.shape[2] > 1])
-            flat = [core[..., 0] for core, tensor in zip(cut, tensors, strict=True) if tensor.core.shape[2] == 1]
+            bent.append(cut[table.flat :])
+            flat = [core[..., 0] for core in cut[: table.flat]]
         return cls(part, count, _packed(table.edges, index, bent, flat, count))
 
     @property
@@ -187,8 +187,8 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
     for index, t in enumerate(made):
         lines = [_lines(tensor, place) for tensor in table.panels[t] or ()]
         numbers[:, 0, t] = np.arange(count) * len(made) + index
-        bent.append([line for line in lines if line.shape[2] > 1])
-        flat = [line[..., 0] for line in lines if line.shape[2] == 1]
+        bent.append(lines[table.flat :])
+        flat = [line[..., 0] for line in lines[: table.flat]]
     degree = -(-max(line.shape[2] for lines in bent for line in lines) // _UNROLLED) * _UNROLLED
     cores = np.zeros((count, len(bent[0]), count * len(made), 1, 1, degree))
     lengths = np.zeros((count, len(bent[0]), count * len(made), 1), dtype=np.int64)

@@ -140,11 +140,14 @@ class Table:
         Ends of the panels in θ.
     panels
         For each panel the tensors of all functions, or None where the functions are not smooth or were not asked for.
+    flat
+        How many functions, the first ones, do not depend on the angle.
     """
 
     range: Range
     edges: Array
     panels: tuple[tuple[Tensor, ...] | None, ...]
+    flat: int = 0
 
     def arrays(self) -> dict[str, Array]:
         """Everything as named arrays, for a file."""
@@ -158,6 +161,7 @@ class Table:
                 found[f"core{index}_{number}"] = tensor.core
                 layout.append([index, number, basis])
         found["layout"] = np.array(layout, dtype=float).reshape(-1, 3)
+        found["flat"] = np.array([float(self.flat)])
         return found
 
     @classmethod
@@ -179,9 +183,12 @@ class Table:
                 raise ValueError("a core is in no panel, or not finite")
             panels[index].append(Tensor(functions, core))
         sizes = {len(panel) for panel in panels if panel}
-        if len(sizes) != 1 or not np.all(np.diff(edges) > 0):
+        flat = int(found["flat"][0])
+        if len(sizes) != 1 or not np.all(np.diff(edges) > 0) or not 0 <= flat < min(sizes):
             raise ValueError("panels of different sizes")
-        return cls(span, edges, tuple(tuple(panel) or None for panel in panels))
+        if any(tensor.core.shape[2] != 1 for panel in panels for tensor in panel[:flat]):
+            raise ValueError("a flat function depends on the angle")
+        return cls(span, edges, tuple(tuple(panel) or None for panel in panels), flat)
 
     @cached_property
     def count(self) -> int:

@@ -14,7 +14,7 @@ from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 
-__all__ = ["ClosedTerms", "Term", "closed_terms"]
+__all__ = ["ClosedTerms", "Term", "closed_terms", "has_quick_formulas"]
 
 # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
 _MOST_DEGREE = 60
@@ -83,6 +83,19 @@ def closed_terms(activation: Activation) -> ClosedTerms | str:
     except Unsupported:
         return f"it is given by its ODE, and closed forms start from an expression; {_INSTEAD}"
     return _closed_terms(tree)
+
+
+def has_quick_formulas(activation: Activation) -> bool:
+    """Whether closed forms cost less than sums: those with exponentials on half-lines do not.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> has_quick_formulas(activation("sin")), has_quick_formulas(activation("elu"))
+    (True, False)
+    """
+    terms = closed_terms(activation)
+    return not isinstance(terms, str) and not (terms.family == "halves" and any(term.rate for term in terms.value))
 
 
 @lru_cache(maxsize=256)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.closed.terms import has_quick_formulas
 from holokern.dual.dual import dual
-from holokern.dual.quadrature.method import norms, quadrature
+from holokern.dual.quadrature.method import norms as line_norms
+from holokern.dual.quadrature.method import quadrature
 from holokern.dual.quadrature.pairing import Side, distance
 from holokern.dual.quadrature.profile import profile_of
-from holokern.dual.tables.rows import rows_at
-from holokern.errors import PrecisionLost
+from holokern.dual.tables.rows import PointRow, hermite_rows_at
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array
 
@@ -29,49 +32,66 @@ _NODES, _HALVINGS = 10, 8
 """Gauss–Legendre nodes on a panel of the integral of k̇; breaks away from zero make it rough, so panels are halved."""
 
 
-def grid_values(sigma: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+def grid_values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
     """Both k and k̇ for all pairs of deviations and all angles."""
     shape = (len(c1), len(c2), len(theta))
     first, second, angle = (a.ravel() for a in np.broadcast_arrays(c1[:, None, None], c2[None, :, None], theta))
-    k, kdot = _values(sigma, first, second, angle)
+    k, kdot = _values(sigma, rows, first, second, angle)
     return k.reshape(shape), kdot.reshape(shape)
 
 
-def _values(sigma: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-    """K and k̇ for flat arrays: by Hermite coefficients of the different deviations where they do, else by `dual`."""
+Rows = Callable[[Array], list[PointRow] | None]
+"""The activation at single deviations, or None where there is no mesh for one of them."""
+
+
+def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+    """K and k̇ for flat arrays: by formulas if they are quick, by rows on a mesh, or by `dual`."""
     k, kdot = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
-    inside = (theta >= _FROM) & (theta <= np.pi - _FROM)
-    if np.any(inside):
-        try:
-            k[inside], kdot[inside] = _by_rows(sigma, c1[inside], c2[inside], theta[inside])
-        except PrecisionLost:
-            inside[:] = False
-    rest = ~inside
-    if np.any(rest):
-        found = dual(sigma, c1[rest], c2[rest], theta=theta[rest])
-        k[rest], kdot[rest] = found.k, found.kdot
+    todo = np.ones(len(theta), dtype=bool)
+    if not has_quick_formulas(sigma):
+        away = any(b != 0 for b in sigma.breaks)
+        inside = (theta >= _FROM) & (theta <= np.pi - _FROM) if away else (theta > 0) & (theta < np.pi)
+        some = c1[inside], c2[inside], theta[inside]
+        found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
+        if found is not None and len(some[0]):
+            k[inside], kdot[inside] = found[0], found[-1]
+            todo &= ~inside
+    if np.any(todo):
+        value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
+        k[todo], kdot[todo] = value.k, value.kdot
     return k, kdot if sigma.jump_order != 0 else np.full_like(k, np.nan)
 
 
-def _by_rows(sigma: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array | None:
+    first, second = rows(c1), rows(c2)
+    if first is None or second is None or not len(theta):
+        return None
+    pairs = zip(first, second, theta, strict=True)
+    return np.stack([one.paired(other, float(angle)) for one, other, angle in pairs], axis=1)
+
+
+def _by_series(sigma: Activation, c1: Array, c2: Array, theta: Array) -> Array | None:
+    if not len(theta):
+        return None
     different, back = np.unique(np.concatenate([c1, c2]), return_inverse=True)
-    coefficients = rows_at(sigma, different, _FROM)
+    coefficients = hermite_rows_at(sigma, different, _FROM)
     first, second = back[: len(c1)], back[len(c1) :]
     powers = np.cos(theta)[:, None] ** np.arange(coefficients.shape[2])
-    found = [np.einsum("in,in,in->i", group[first], group[second], powers, optimize=True) for group in coefficients]
-    return found[0], found[-1]
+    return np.stack([np.einsum("in,in->i", group[first] * group[second], powers) for group in coefficients])
 
 
-def losses(sigma: Activation, c1: Array, c2: Array, theta: Array, fold: int) -> tuple[Array, Array]:
+def losses(
+    sigma: Activation, rows: Rows, norms: tuple[Array, Array], c1: Array, c2: Array, theta: Array
+) -> tuple[Array, Array]:
     """Both 1 - |k|/(n1 n2) and k̇ for flat arrays with c1, c2 > 0; see `DualActivation.losses`."""
-    angle = np.minimum(theta, np.pi - theta) if fold else theta
-    n1, n2 = norms(sigma, c1), norms(sigma, c2)
+    angle = np.minimum(theta, np.pi - theta) if sigma.parity else theta
+    n1, n2 = norms
     scale = np.where(n1 * n2 > 0, n1 * n2, 1.0)
     lost, kdot = np.zeros(len(angle)), np.zeros(len(angle))
     apart = (c1 != c2) | (angle > 0)
     if not np.all(apart) and sigma.jump_order != 0:
-        kdot[~apart] = norms(sigma.derivative, c1[~apart]) ** 2
-    k, kdot[apart] = _values(sigma, c1[apart], c2[apart], np.clip(angle[apart], 1e-12, np.pi - 1e-12))
+        kdot[~apart] = line_norms(sigma.derivative, c1[~apart]) ** 2
+    k, kdot[apart] = _values(sigma, rows, c1[apart], c2[apart], angle[apart])
     lost[apart] = np.maximum(1.0 - k / scale[apart], 0.0)
     near = apart & (lost < _NEAR) & (n1 * n2 > 0)
     if np.any(near):

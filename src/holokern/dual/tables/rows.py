@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from holokern.numeric.mesh import Mesh
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
-__all__ = ["Rows", "checking_rows", "hermite_rows", "mesh_rows", "rows_at"]
+__all__ = ["PointRow", "Rows", "checking_rows", "hermite_rows", "hermite_rows_at", "mesh_rows", "norms_on_mesh"]
 
 _RESOLVED = 4e-15
 """What the mesh may leave out of σ(cx), relative to its norm."""
@@ -39,11 +39,14 @@ _DROPPED = 3e-16
 _FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 1200
 """Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
 
-_MOST_NODES = 60_000
+_MOST_NODES = 150_000
 """Nodes of a mesh, beyond which a table takes longer than integrals pair by pair."""
 
 _TESTS = 9
 """Deviations at which the mesh is made; those between them oscillate no faster."""
+
+_BY_SERIES = 0.4
+"""From this angle to its supplement pairs of single deviations are sums over Hermite coefficients."""
 
 _NODES, _PHASE = 24, 9.0
 """Nodes of a panel that ends at breaks, and radians of a Hermite function there: degree 47 in all."""
@@ -144,19 +147,83 @@ def checking_rows(sigma: Activation, c: Array) -> Correlation | HermiteRows:
     return Correlation(mesh, values, bool(sigma.breaks))
 
 
-def rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
-    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ̇(cx), for single deviations: (functions, c, terms)."""
-    count, functions = terms_needed(smallest), _functions(sigma)
-    result = np.empty((len(functions), len(c), count))
-    away = any(b != 0 for b in sigma.breaks)
-    for row, deviation in enumerate(c):
-        if away:
-            found = [_between_breaks(count, sigma, f, np.array([deviation]))[0][0] for f in functions]
-        else:
-            mesh = _mesh_for(sigma, Range(*np.log([deviation, deviation])))
-            found = list(coefficients_on_mesh(mesh, np.stack([f(deviation * mesh.nodes) for f in functions]), count))
-        result[:, row] = found
-    return result
+@dataclass(frozen=True, eq=False)
+class PointRow:
+    """σ(cx) and, unless σ jumps, σ̇(cx) on a mesh for one deviation, of an activation whose only break may be zero.
+
+    Whatever is computed from two of these depends on the two deviations alone, to the last bit.
+
+    Attributes
+    ----------
+    sigma, c
+        The activation and the deviation.
+    mesh
+        A mesh that resolves it.
+    values
+        Of shape (functions, nodes).
+    """
+
+    sigma: Activation
+    c: float
+    mesh: Mesh
+    values: Array
+
+    @classmethod
+    def of(cls, sigma: Activation, c: float) -> PointRow:
+        """Sample at a deviation.
+
+        Raises
+        ------
+        PrecisionLost
+            If σ(cx) is too rough for a mesh of bearable size, or its mass overflows.
+        """
+        mesh = _mesh_for(sigma, Range(*np.log([c, c])))
+        return cls(sigma, c, mesh, np.stack([f(c * mesh.nodes) for f in _functions(sigma)]))
+
+    def norm(self, function: int = 0) -> float:
+        """E[f(cz)²]^(1/2) of σ or σ̇."""
+        return float(scaled_norms(self.values[function : function + 1], self.mesh)[0])
+
+    @property
+    def mean(self) -> float:
+        """E[σ(cz)]."""
+        return float(np.sum(self.values[0] * self.mesh.masses))
+
+    @cached_property
+    def _terms(self) -> Array:
+        return coefficients_on_mesh(self.mesh, self.values, terms_needed(_BY_SERIES))
+
+    def paired(self, other: PointRow, theta: float) -> Array:
+        """E[f(u) f(v)] for f = σ and σ̇, with the other deviation and 0 < θ < π."""
+        small = min(theta, float(np.pi) - theta)
+        if small >= _BY_SERIES:
+            powers = np.cos(theta) ** np.arange(self._terms.shape[1])
+            return np.asarray(np.sum(self._terms * other._terms * powers, axis=1))
+        edges = np.unique(np.concatenate([self.mesh.edges, other.mesh.edges]))
+        mesh = Mesh(edges)
+        first, second = (one.mesh.values_at(one.values, mesh.nodes) for one in (self, other))
+        beyond = mesh.nodes[:, None] ** 2 > np.array([self.mesh.edges[-1], other.mesh.edges[-1]]) ** 2
+        first[:, beyond[:, 0]], second[:, beyond[:, 1]] = 0.0, 0.0
+        found = Correlation(mesh, np.stack([first, second], axis=1), bool(self.sigma.breaks)).at(small)
+        return np.asarray(found[int(theta > np.pi / 2)][:, 0, 1])
+
+
+def scaled_norms(values: Array, mesh: Mesh) -> Array:
+    """E[f²]^(1/2) of rows on a mesh; squares neither overflow nor underflow."""
+    size = np.max(np.abs(values), axis=1, keepdims=True)
+    safe = np.where((size > 0) & np.isfinite(size), size, 1.0)
+    return np.asarray(safe[:, 0] * np.sqrt(np.sum((values / safe) ** 2 * mesh.masses, axis=1)))
+
+
+def norms_on_mesh(sigma: Activation, c: Array) -> list[Array]:
+    """E[σ(cz)²]^(1/2) and, unless σ jumps, E[σ̇(cz)²]^(1/2) for many deviations on one mesh."""
+    mesh = _mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
+    return [scaled_norms(f(np.multiply.outer(c, mesh.nodes)), mesh) for f in _functions(sigma)]
+
+
+def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
+    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ̇(cx), whatever the breaks: (functions, c, terms)."""
+    return np.stack([_between_breaks(terms_needed(smallest), sigma, f, c)[0] for f in _functions(sigma)])
 
 
 def _functions(sigma: Activation) -> tuple[Activation, ...]:
@@ -235,8 +302,10 @@ def _compressed(
         with np.errstate(all="ignore"):
             values, roots = sampled(c)
             norms = np.stack([np.linalg.norm(root, axis=1) for root in roots])
-        if not np.all(np.isfinite(norms)):
-            raise PrecisionLost(f"{sigma} overflows at deviation {c[-1]:.4g}; rescale the data")
+        if not np.all(np.isfinite(norms)) or not np.all(norms[0] > 0):
+            raise PrecisionLost(
+                f"{sigma} overflows or vanishes at deviations from {c.min():.4g} to {c.max():.4g}; rescale the data"
+            )
         normalised = values / np.where(norms > 0, norms, 1.0)[:, :, None]
         if damping < 1:
             features = normalised * damping ** np.arange(float(values.shape[2]))
