@@ -19,13 +19,18 @@ def tensor(random, terms, functions=3, degree=6):
     return Tensor(random.standard_normal((degree, functions)) * decay, core + core.swapaxes(0, 1))
 
 
+def plain(one):
+    """The Chebyshev coefficients in ℓ1, ℓ2 and θ."""
+    return np.einsum("pa,qb,abm->pqm", one.functions, one.functions, one.core)
+
+
 @pytest.fixture(scope="module")
 def table():
     """One function that does not depend on the angle and two that do, on all panels but the second."""
     random = np.random.default_rng(0)
     flat = tensor(random, 1)
     panels = [(flat, tensor(random, 9), tensor(random, 14)) for _ in range(4)]
-    return Table(SPAN, EDGES, (panels[0], None, panels[2], panels[3]))
+    return Table(SPAN, EDGES, (panels[0], None, panels[2], panels[3]), 1)
 
 
 def points(count, seed=1):
@@ -43,8 +48,15 @@ def test_values_are_those_of_the_plain_sums(table):
             assert np.all(np.isnan(found[:, i]))
             continue
         at = SPAN.place(first[i]), SPAN.place(second[i]), table.unit(theta[i], panel)
-        exact = [chebyshev.chebval3d(*at, one.coefficients()) for one in table.panels[panel]]
+        exact = [chebyshev.chebval3d(*at, plain(one)) for one in table.panels[panel]]
         assert np.allclose(found[:, i], exact, rtol=0, atol=1e-13)
+
+
+def test_tiles_have_the_values_of_their_pairs(table):
+    first, second, theta = points(8)[0], points(5, 2)[1], np.pi * np.random.default_rng(6).random((8, 5))
+    pairs = np.broadcast_arrays(first[:, None], second, theta)
+    exact = table(*(x.ravel() for x in pairs)).reshape(3, 8, 5)
+    assert np.allclose(table.on_tile(first, second, theta), exact, rtol=0, atol=1e-13, equal_nan=True)
 
 
 def test_jets_against_differences(table):
@@ -112,6 +124,10 @@ def spoiled(found, how):
         found["edges"] = found["edges"][::-1].copy()
     elif how == "nothing":
         found["layout"] = np.empty((0, 3))
+    elif how == "flat":
+        found["flat"] = np.array([2.0])
+    elif how == "all flat":
+        found["flat"] = np.array([3.0])
     elif how == "range":
         found["range"] = np.zeros(3)
     return found
@@ -119,7 +135,8 @@ def spoiled(found, how):
 
 DAMAGES = [
     "missing core", "missing edges", "shape", "dimensions", "functions", "nan", "infinite", "panel", "negative panel",
-    "panels of different sizes", "edges", "nothing", "range",
+    "panels of different sizes", "edges", "nothing", "range", "flat",
+    "all flat",
 ]  # fmt: skip
 
 
@@ -134,6 +151,17 @@ def test_terms_that_are_rounding_errors_are_dropped():
     core[0, 0, :5] = 1.0, 0.1, 1e-3, 1e-8, 1e-18
     assert Tensor(np.ones((1, 1)), core).trimmed().core.shape == (1, 1, 4)
     assert Tensor(np.ones((1, 1)), 0 * core).trimmed().core.shape == (1, 1, 1)
+
+
+def test_compressed_tensors_have_fewer_functions():
+    random = np.random.default_rng(8)
+    small = tensor(random, 5, functions=2)
+    mixed = random.standard_normal((2, 7))
+    core = np.einsum("ap,bq,abm->pqm", mixed, mixed, small.core)
+    functions = random.standard_normal((9, 7))
+    found = Tensor(functions, core).compressed(1e-14)
+    assert found.core.shape[:2] == (2, 2)
+    assert np.allclose(plain(found), plain(Tensor(functions, core))[:, :, : found.core.shape[2]], rtol=0, atol=1e-12)
 
 
 def test_a_range():
@@ -207,6 +235,17 @@ def test_cells_and_machine_code_agree_with_the_table(table, count):
                 assert np.allclose(out[:, : len(angles)], want, rtol=0, atol=2e-13, equal_nan=True)
 
 
+def test_a_function_that_happens_to_be_constant_in_the_angle():
+    """H of a step and K of the identity are: they are looked up all the same."""
+    random = np.random.default_rng(9)
+    constant = tensor(random, 1)
+    table = Table(SPAN, EDGES, ((tensor(random, 1), constant, tensor(random, 6)),) * 4, 1)
+    cells = Cells.of(table, SPAN, 1)
+    side, theta, out = cells.side(np.array([0.1, 0.5])), np.array([0.2, 2.0]), np.empty((2, CHUNK))
+    look_up(cells.cores, 0, side.by_point[0], 0, side.vectors, 0, theta, np.arange(2), room_for(cells.cores), out)
+    assert np.allclose(out[:, :2], table(np.full(2, 0.1), np.array([0.1, 0.5]), theta)[1:], rtol=0, atol=2e-13)
+
+
 def test_values_do_not_depend_on_their_neighbours(table):
     """One column alone has the bits that it has among others, also in other panels."""
     cells = Cells.of(table, Range(-0.3, 0.8), 1)
@@ -228,7 +267,7 @@ def test_values_do_not_depend_on_their_neighbours(table):
 def test_a_single_deviation_has_one_cell():
     point = Range(0.5, 0.5)
     one = Tensor(np.ones((1, 1)), np.array([[[1.0, 0.5, 0.25, 0.1, 0.01]]]))
-    table = Table(point, np.array([0.0, np.pi]), ((Tensor(np.ones((1, 1)), np.ones((1, 1, 1))), one),))
+    table = Table(point, np.array([0.0, np.pi]), ((Tensor(np.ones((1, 1)), np.ones((1, 1, 1))), one),), 1)
     cells = Cells.of(table, point, 7)
     assert cells.count == 1
     out = np.empty((1, CHUNK))
