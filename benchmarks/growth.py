@@ -34,7 +34,7 @@ def one(name: str, size: int) -> dict:
 
     x = np.random.default_rng(0).standard_normal((size, DIMENSION))
     net = Network(name, DEPTH, weight_variance=2.0)
-    net.part(x[:400], None, net.among(x), (False, True))  # compile
+    net.part(x[:400], None, net.data_range(x), (False, True))  # compile
     forget_peak()
     before = peak_memory()
     matrix = net.ntk(x, threads=1)

@@ -93,7 +93,7 @@ def kernels(x: np.ndarray, activation: str, protocol: str) -> Iterator[tuple[int
         yield 0, 0, started[0]
     network = Network(activation, DEPTHS - published)
     # ReLU is homogeneous, so weights of variance one divide the kernels by a power of c_σ.
-    shrink = 1 / network.layers_spec[0].weight if published else 1.0
+    shrink = 1 / network.hidden_layers[0].weight if published else 1.0
     for depth, (sigma, dot) in enumerate(network.layers(x), start=1):
         started = {fixed: theta * dot + sigma for fixed, theta in started.items()}
         ended = started | {depth: sigma} if published else started

@@ -19,8 +19,9 @@ from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layered import LayeredRows
 from holokern.network.node_samples import NodeSamples
+from holokern.network.points import DataRange
 from holokern.numeric.cells import Cells
-from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
+from holokern.numeric.chebyshev import chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
@@ -188,7 +189,7 @@ class _Builder:
                 tensor = np.einsum("pa,qb,kabm->kpqm", matrix, matrix, coefficients, optimize=True)
                 if count == 1 or np.max(np.abs(tensor[:, -2:])) <= _TAIL:
                     wanted.remove(t)
-                    panels[t] = tuple(_compressed(kernel) for kernel in tensor)
+                    panels[t] = tuple(Tensor(np.eye(count), kernel).compressed(_DROPPED) for kernel in tensor)
             count = int(_GROWTH * count) + 1 if count > 1 else _MOST + 1
         if not panels:
             return None
@@ -246,12 +247,3 @@ class _Builder:
                 found = made.table(first, second, np.repeat(angle, len(first)))
                 worst = max(worst, float(np.max(np.abs(found - exact))))
         return worst
-
-
-def _compressed(tensor: Array) -> Tensor:
-    """A tensor, symmetric in its first two indices, in few functions of a deviation."""
-    if len(tensor) == 1:
-        return Tensor(np.ones((1, 1)), tensor)
-    left, sizes = left_singular(tensor.reshape(len(tensor), -1))
-    basis = left[:, : max(1, int(np.sum(sizes > _DROPPED * sizes[0])))]
-    return Tensor(basis, np.einsum("pa,qb,pqm->abm", basis, basis, tensor, optimize=True)).trimmed()

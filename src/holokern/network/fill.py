@@ -35,6 +35,9 @@ _HEIGHT = 64
 _STRIPS_A_REPORT = 8
 """Strips between two reports of progress."""
 
+_GROUP = 4
+"""Octaves of deviations whose diagonals share tables."""
+
 _MIRRORED = 512
 """Rows that are mirrored at a time."""
 
@@ -221,12 +224,20 @@ def _mirrored_rows(mirror: Callable[..., None], out: Array, points: Points, star
 
 
 def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
-    """The diagonals without the matrices, in the original order; Θ is infinite where an activation jumps."""
-    data = DataRange.of(points.length)
-    by_pairs = plan_for(layers, DataRange(data.low, data.high, len(points.length))).engine == "pairs"
-    rows = LayeredRows.of(layers, points.length, points.length, data, by_pairs)
-    nngp, ntk = rows.diagonals(points.length)
-    return Diagonals(nngp[points.rank], ntk[points.rank])
+    """The diagonals without the matrices, in the original order; Θ is infinite where an activation jumps.
+
+    Points are taken in groups by their deviations alone, so that parts of the data have the bits of the whole.
+    """
+    found = np.empty((2, len(points.length)))
+    with np.errstate(divide="ignore"):
+        groups = np.floor(np.log2(points.length) / _GROUP)
+    for group in np.unique(groups):
+        some = np.nonzero(groups == group)[0]
+        ends = (2.0 ** (_GROUP * group), 2.0 ** (_GROUP * (group + 1))) if np.isfinite(group) else (1.0, 1.0)
+        data = DataRange(ends[0], ends[1], 1, not np.isfinite(group))
+        c = points.length[some]
+        found[:, some] = LayeredRows.of(layers, c, c, data, False).diagonals(c)
+    return Diagonals(found[0][points.rank], found[1][points.rank])
 
 
 def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tuple[Array, Array]]:

@@ -75,11 +75,19 @@ class LayerSide:
         return np.asarray(self.numbers[1] ** 2 + layer.bias**2 + kept)
 
 
-def deviations_through(layers: tuple[HiddenLayer, ...], c: Array) -> list[Array]:
-    """Positive deviations when they enter each layer, and after the last one."""
+def deviations_through(layers: tuple[HiddenLayer, ...], c: Array, zeros: bool) -> list[Array]:
+    """Positive deviations when they enter each layer, and after the last one.
+
+    With ``zeros`` those of zero vectors are among them from the layer on where they are not zero any more.
+    """
     found = [c]
+    waiting = zeros and not layers[0].bias
     for layer in layers:
-        found.append(np.sqrt(layer.variances(found[-1], layer.dual.norms_in_range(found[-1]))))
+        after = np.sqrt(layer.variances(found[-1], layer.dual.norms_in_range(found[-1])))
+        if waiting and layer.dual.limits.norm:
+            after = np.append(after, np.sqrt(layer.weight) * layer.dual.limits.norm)
+            waiting = False
+        found.append(after)
     return found
 
 

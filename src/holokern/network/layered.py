@@ -58,9 +58,11 @@ def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Til
 
 @dataclass(frozen=True, eq=False)
 class _TableCells:
+    """A table, cut into cells unless it is too rough for them."""
+
     table: DualTable
-    cells: Cells
-    sides: tuple[CellSide, CellSide]
+    cells: Cells | None
+    sides: tuple[CellSide | None, CellSide | None]
 
 
 @dataclass(eq=False)
@@ -136,8 +138,8 @@ class LayerStep:
                 else:
                     part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if self.few else _CELL
-                    cells = cells_of(table, part, width)
-                    sides = [cells.side(side.numbers[0]) for side in dict.fromkeys(self.sides)]
+                    cells = None if table.table.is_rough else cells_of(table, part, width)
+                    sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
                     self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
             return self._tables[smallest]
 
@@ -147,7 +149,10 @@ class LayerStep:
         from holokern.network.advance import Step, TileSide, table_losses
         from holokern.numeric.look_up import room_for
 
+        if made.cells is None:
+            return self._by_products(made.table, theta, some, others, lost, slope)
         layer, (rows, columns) = self.layer, made.sides
+        assert rows is not None and columns is not None
         step = Step(layer.residual, layer.bias, layer.weight, made.table.fold, made.table.power)
         wanted = np.arange(2 if with_tangent and made.table.has_slope else 1)
         here = TileSide(rows.cells[some], rows.by_point[some], np.ascontiguousarray(self.sides[0].numbers[:, some]))
@@ -158,6 +163,17 @@ class LayerStep:
         )
         cores = made.cells.cores
         return int(table_losses(step, cores, room_for(cores), wanted, here, there, theta, lost, slope))
+
+    def _by_products(self, made: DualTable, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> int:
+        """The same from a table that is not cut into cells."""
+        angle = np.minimum(theta, np.pi - theta) if made.fold else theta
+        (rows, columns), parts = self.sides, (some, others)
+        logs = [side.numbers[0][part] for side, part in zip((rows, columns), parts, strict=True)]
+        found = made.table.on_tile(logs[0], logs[1], angle)
+        lost[:] = (logs[0][:, None] - logs[1]) ** 2 * found[0] + angle**made.power * found[1]
+        if made.has_slope:
+            slope[:] = found[2] * (rows.numbers[2][some][:, None] * columns.numbers[2][others] / self.layer.weight)
+        return int(np.sum(np.isnan(lost)))
 
     def _by_hinges(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
         first, second = (side.part(part) for side, part in zip(self._hinges, (some, others), strict=True))
@@ -232,7 +248,7 @@ class LayeredRows:
         """The layers for points with deviations c and d, which are parts of the data."""
         steps = []
         # Pairs by themselves need no tables, and no ranges.
-        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, data.low, data.high)
+        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, data.low, data.high, data.zeros)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
             functions = functions_of(layer, span.shared, by_pairs)
@@ -319,12 +335,12 @@ _NOWHERE = LayerSpan(Range(0.0, 0.0), Range(0.0, 0.0))
 
 
 @lru_cache(maxsize=256)
-def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> tuple[LayerSpan, ...]:
-    """For every layer the range of its deviations."""
+def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float, zeros: bool = False) -> tuple[LayerSpan, ...]:
+    """For every layer the range of its deviations, with those of zero vectors once they are not zero."""
     if not 0 < low <= high < np.inf:
         return (_NOWHERE,) * len(layers)
     c = np.geomspace(low, high, _SAMPLES) if high > low else np.array([low])
-    found = deviations_through(layers, c)[:-1]
+    found = deviations_through(layers, c, zeros)[:-1]
     own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
     result = []
     for layer, span in zip(layers, own, strict=True):

@@ -65,6 +65,8 @@ class _NodeLayer:
         if smallest not in self._cores:
             ends = (self.low, self.high) if smallest else self.near
             table = layer.dual.table(*ends, smallest)
+            if table.table.is_rough:
+                raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
             logs = self.side.numbers[0] * (table.homogeneity is None)
             self._cores[smallest] = cores_at_points(table.table, logs), table.power
         whole, power = self._cores[smallest]

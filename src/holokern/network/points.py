@@ -72,11 +72,14 @@ class DataRange:
         The smallest and the largest positive deviation; infinity and 0 if there is none.
     pairs
         The number of entries.
+    zeros
+        Whether there are zero vectors.
     """
 
     low: float
     high: float
     pairs: int
+    zeros: bool = False
 
     @classmethod
     def of(cls, *lengths: Array) -> DataRange:
@@ -84,9 +87,10 @@ class DataRange:
         positive = [one[one > 0] for one in lengths]
         low = min((float(np.min(one)) for one in positive if len(one)), default=np.inf)
         high = max((float(np.max(one)) for one in positive if len(one)), default=0.0)
-        return cls(low, high, len(lengths[0]) * len(lengths[-1]))
+        return cls(low, high, len(lengths[0]) * len(lengths[-1]), any(bool(np.any(one == 0)) for one in lengths))
 
     @classmethod
     def union(cls, parts: list[DataRange], shape: tuple[int, int]) -> DataRange:
         """The data of a matrix of this shape, from parts of it."""
-        return cls(min(part.low for part in parts), max(part.high for part in parts), shape[0] * shape[1])
+        low, high = min(part.low for part in parts), max(part.high for part in parts)
+        return cls(low, high, shape[0] * shape[1], any(part.zeros for part in parts))

@@ -21,7 +21,7 @@ _DROPPED = 2e-15
 _UNROLLED = 4
 """The sums take four terms at a time."""
 
-_NODES = (8, 12, 18, 27, 40)
+_NODES = (8, 12, 18, 27, 40, 60)
 """Chebyshev nodes in a cell that are tried, until the last coefficients are negligible."""
 
 Counts = NDArray[np.int64]

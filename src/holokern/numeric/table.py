@@ -18,7 +18,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.panels import Array
 
 __all__ = ["Jet", "Range", "Series", "Table", "Tensor", "fit_angles", "graded_edges"]
@@ -28,6 +28,9 @@ _AT_ONCE = 4096
 
 _SAME = 1e-12
 """Angles so near to the end of a panel are on it; the polynomials do not change that fast."""
+
+_ROUGH = 300
+"""Terms in ℓ beyond which a table is not cut into cells."""
 
 _NEGLIGIBLE = 2e-16
 """Coefficients below this, relative to values of order one, are rounding errors."""
@@ -109,9 +112,14 @@ class Tensor:
         keep = 1 + int(np.max(np.nonzero(sizes > _NEGLIGIBLE * max(1.0, float(np.max(sizes))))[0], initial=0))
         return Tensor(self.functions, np.ascontiguousarray(self.core[:, :, :keep]))
 
-    def coefficients(self) -> Array:
-        """The plain Chebyshev tensor in ℓ1, ℓ2 and θ."""
-        return np.asarray(np.einsum("pa,qb,abm->pqm", self.functions, self.functions, self.core, optimize=True))
+    def compressed(self, dropped: float) -> Tensor:
+        """With fewer functions: without singular values below ``dropped``, relative to the largest."""
+        if len(self.core) == 1:
+            return self
+        left, sizes = left_singular(self.core.reshape(len(self.core), -1))
+        basis = left[:, : max(1, int(np.sum(sizes > dropped * sizes[0])))]
+        core = np.einsum("pa,qb,pqm->abm", basis, basis, self.core, optimize=True)
+        return Tensor(self.functions @ basis, core).trimmed()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +197,24 @@ class Table:
         if any(tensor.core.shape[2] != 1 for panel in panels for tensor in panel[:flat]):
             raise ValueError("a flat function depends on the angle")
         return cls(span, edges, tuple(tuple(panel) or None for panel in panels), flat)
+
+    @cached_property
+    def is_rough(self) -> bool:
+        """Whether there are so many terms in ℓ that cells would have to be too many: σ oscillates on a wide range."""
+        return any(len(tensor.functions) > _ROUGH for tensors in self.panels for tensor in tensors or ())
+
+    def on_tile(self, first: Array, second: Array, theta: Array) -> Array:
+        """All functions for all pairs of ℓ1 and ℓ2 at a matrix of angles, by matrix products; NaN without a panel."""
+        owner = self.panel_of(theta)
+        result = np.full((self.count, *theta.shape), np.nan)
+        for index, tensors in enumerate(self.panels):
+            here = owner == index
+            if tensors is None or not np.any(here):
+                continue
+            x = self.unit(theta, index)
+            for target, tensor in zip(result, tensors, strict=True):
+                np.copyto(target, self._summed(tensor, first, second, x, _ORDERS[0]), where=here)
+        return result
 
     @cached_property
     def count(self) -> int:

@@ -43,7 +43,10 @@ _TAIL = 2e-14
 """The size of the last terms in the angle that counts as negligible."""
 
 _NEGLIGIBLE = 1e-16
-"""Eigenvalues of W below this, relative to the largest, are left out."""
+"""Eigenvalues of W and singular values of tensors below this, relative to the largest, are left out."""
+
+_MANY = 200
+"""Terms in log c from which on each panel has functions of its own."""
 
 _OF_SINE = 18
 """Terms that the sine adds to a product."""
@@ -216,6 +219,9 @@ class _Builder:
             found[t] = (gap, *(Tensor(functions, part).trimmed() for part in here))
             if not folded and not middle:
                 found[count - 1 - t] = (gap, *(Tensor(functions, part).trimmed() for part in there))
+        if len(functions) > _MANY:
+            # Larger angles see fewer oscillations.
+            found = {t: (gap, *(one.compressed(_NEGLIGIBLE) for one in panel[1:])) for t, panel in found.items()}
         return tuple(found.get(t) for t in range(count))
 
     def fitted(self, low: float, high: float, middle: bool) -> tuple[list[Array], list[Array]]:
@@ -329,7 +335,7 @@ class _Builder:
         # The ends of the range are where errors are largest.
         inside = [0.0] if span.is_point else [0.0, *random.random(3), 1.0]
         c = np.exp(span.low + (span.high - span.low) * np.array(inside))
-        check = checking_rows(self.sigma, c)
+        check = checking_rows(self.sigma, c, self.smallest)
         angles = []
         for t, tensors in enumerate(made.table.panels):
             if tensors is not None and made.table.edges[t] < np.pi / 2 - 1e-9:

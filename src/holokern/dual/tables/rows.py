@@ -42,6 +42,9 @@ _FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 1200
 _MOST_NODES = 150_000
 """Nodes of a mesh, beyond which a table takes longer than integrals pair by pair."""
 
+_OSCILLATING = 2000
+"""Nodes of a mesh from which on it is taken to resolve oscillations."""
+
 _TESTS = 9
 """Deviations at which the mesh is made; those between them oscillate no faster."""
 
@@ -99,7 +102,7 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
         values = [f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)]
         return np.stack(values), [value * np.sqrt(mesh.masses) for value in values]
 
-    made = _compressed(sigma, span, sampled, 1.0)
+    made = _compressed(sigma, span, sampled, 1.0, len(mesh.nodes))
     means = made.values[0] @ mesh.masses
     rows = np.stack([made.functions.T @ group for group in made.normalised])
     correlation = Correlation(mesh, rows, bool(sigma.breaks))
@@ -117,11 +120,11 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     count = terms_needed(smallest)
     away = any(b != 0 for b in sigma.breaks)
     if away:
-        scale = float(np.exp(-span.high))
+        scale, nodes = float(np.exp(-span.high)), 0
         coefficients: Callable[[Activation, Array], tuple[Array, Array]] = partial(_between_breaks, count, sigma)
     else:
         mesh = _mesh_for(sigma, span)
-        scale = float(np.min(np.diff(mesh.edges)))
+        scale, nodes = float(np.min(np.diff(mesh.edges))), len(mesh.nodes)
         coefficients = partial(_on_mesh, count, mesh)
 
     def sampled(c: Array) -> tuple[Array, list[Array]]:
@@ -130,12 +133,12 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
         return np.stack([terms for terms, _ in found]), squares
 
     # Correlations at θ are products of coefficients that are damped by half a power of cos θ each.
-    made = _compressed(sigma, span, sampled, float(np.sqrt(np.cos(smallest))))
+    made = _compressed(sigma, span, sampled, float(np.sqrt(np.cos(smallest))), nodes)
     rows = np.stack([made.functions.T @ group for group in made.normalised])
     return made.rows(span, HermiteRows(rows), made.values[0][:, 0], scale)
 
 
-def checking_rows(sigma: Activation, c: Array) -> Correlation | HermiteRows:
+def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation | HermiteRows:
     """Rows for single deviations, made in another way than those of tables: a finer mesh, or finer panels."""
     if any(b != 0 for b in sigma.breaks):
         count = 2 * terms_needed(0.4)
@@ -144,6 +147,9 @@ def checking_rows(sigma: Activation, c: Array) -> Correlation | HermiteRows:
     coarse = _mesh_for(sigma, Range(*ends)).edges
     mesh = Mesh(np.sort(np.concatenate([coarse, (coarse[1:] + coarse[:-1]) / 2])))
     values = np.stack([f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)])
+    if smallest and len(mesh.nodes) > 2 * _OSCILLATING:
+        flat = coefficients_on_mesh(mesh, values.reshape(-1, len(mesh.nodes)), terms_needed(smallest))
+        return HermiteRows(flat.reshape(*values.shape[:2], -1))
     return Correlation(mesh, values, bool(sigma.breaks))
 
 
@@ -293,10 +299,13 @@ class _Compressed:
 
 
 def _compressed(
-    sigma: Activation, span: Range, sampled: Callable[[Array], tuple[Array, list[Array]]], damping: float
+    sigma: Activation, span: Range, sampled: Callable[[Array], tuple[Array, list[Array]]], damping: float, nodes: int
 ) -> _Compressed:
-    """Samples at enough Chebyshev nodes, and the few columns U that span them."""
+    """Samples at enough Chebyshev nodes, and the few columns U that span them; the mesh had so many nodes."""
     count = 1 if span.is_point else _FIRST + int(_EACH * (span.high - span.low))
+    if not span.is_point and nodes > _OSCILLATING:
+        # Oscillations show in the mesh: as many as these are seen again in log c.
+        count = max(count, nodes // 24)
     while True:
         c = np.exp(span.nodes(count))
         with np.errstate(all="ignore"):

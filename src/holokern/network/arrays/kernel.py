@@ -139,7 +139,7 @@ def _layers(layers: tuple[HiddenLayer, ...], low: float, high: float, dropped: f
     made = {}
     for layer, ends in ranges.items():
         try:
-            made[layer] = ArrayLayer.of(layer, layer.dual.table(*ends), dropped)
+            made[layer] = ArrayLayer.of(layer, ends, dropped)
         except Unsupported as error:
             raise Unsupported(
                 f"{layer.activation} cannot be traced or differentiated ({error}); pass numpy arrays, or arrays "

@@ -113,6 +113,8 @@ class ArrayLayer:
         The functions W, H and K; K is not used when σ jumps.
     radicals
         Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ̇(cz)]/d, one row each.
+    ends
+        The smallest and the largest deviation that the layer serves.
     """
 
     layer: HiddenLayer
@@ -121,13 +123,15 @@ class ArrayLayer:
     bend: TableFunction
     slope: TableFunction
     radicals: Array
+    ends: tuple[float, float]
 
     @classmethod
-    def of(cls, layer: HiddenLayer, table: DualTable, dropped: float) -> ArrayLayer:
-        """From a table, without the terms below ``dropped``."""
+    def of(cls, layer: HiddenLayer, ends: tuple[float, float], dropped: float) -> ArrayLayer:
+        """For deviations between ``ends``, without the terms below ``dropped``."""
+        table = layer.dual.table(*ends)
         indices = (0, 1, 2 if table.has_slope else 1)
         gap, bend, slope = (TableFunction.of(table.table, index, dropped) for index in indices)
-        return cls(layer, table, gap, bend, slope, _radicals(layer, table))
+        return cls(layer, table, gap, bend, slope, _radicals(layer, table), ends)
 
     def side(self, xp: Any, c: Any) -> Side:
         """What the layer needs to know of points with these deviations; NaN for those outside its range."""
@@ -138,7 +142,8 @@ class ArrayLayer:
         degree = table.homogeneity
         if degree is None and not span.is_point:
             place = (log_c - (span.low + span.high) / 2) * span.rate
-            place = xp.where(xp.abs(place) <= 1 + 1e-6, place, float("nan"))
+            low, high = (float(np.log(end)) for end in self.ends)
+            place = xp.where((log_c >= low - 1e-6) & (log_c <= high + 1e-6), place, float("nan"))
         else:
             place = 0.0 * log_c
         basis = _chebyshev(xp, place, self.radicals.shape[1])

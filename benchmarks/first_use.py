@@ -1,0 +1,146 @@
+"""The first call and the calls after it, on data whose norms vary: ours beside numpy's ReLU closed form.
+
+Every case runs in a new process, one core, CPU time. The machine code is compiled before, unless a case asks for a
+fresh environment; the cache of tables is an empty folder for the first call, and the same folder for the second process.
+
+    python benchmarks/first_use.py --json benchmarks/results/first_use.json
+    python benchmarks/first_use.py --quick          # three activations only
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SMOOTH = (
+    "gelu gelu_paper gelu_tanh erf gaussian rbf sin cos snake sigmoid tanh silu softplus mish logsigmoid exp".split()
+)
+KINKED = "elu celu selu resin softsign".split()
+AWAY = ("Heaviside(u-1)*(u-1)*exp(-u)+tanh(u)", "tanh(u)+Abs(u-1)*exp(-u^2)")
+RANGES = {"norms 2 to 20": (2.0, 20.0), "norms 0.1 to 100": (0.1, 100.0)}
+SIZE, DIMENSION = 3000, 64
+
+
+def points(size: int, low: float, high: float):  # type: ignore[no-untyped-def]
+    """Random directions with norms spread evenly in their logarithm."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    x = random.standard_normal((size, DIMENSION))
+    return x / np.linalg.norm(x, axis=1, keepdims=True) * np.exp(random.uniform(np.log(low), np.log(high), (size, 1)))
+
+
+def closed_form_of_relu(x, depth: int, bias: float):  # type: ignore[no-untyped-def]
+    """NNGP and NTK by numpy, as anybody would write them."""
+    import numpy as np
+
+    sigma = x @ x.T + bias**2
+    theta = sigma.copy()
+    for _ in range(depth):
+        c = np.sqrt(np.diag(sigma))
+        scale = np.multiply.outer(c, c)
+        angle = np.arccos(np.clip(sigma / scale, -1, 1))
+        slope = (np.pi - angle) / np.pi
+        sigma = scale * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi + bias**2
+        theta = theta * slope + sigma
+    return sigma, theta
+
+
+def measure(case: dict[str, object]) -> dict[str, float]:
+    """One case, in this process: seconds of the first and of later calls."""
+    import numpy as np
+
+    low, high = case["range"]  # type: ignore[misc]
+    x = points(int(case["size"]), low, high)  # type: ignore[call-overload]
+    if case["activation"] == "numpy":
+        closed_form_of_relu(x[:100], 3, 0.1)
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            closed_form_of_relu(x, 3, 0.1)
+            times.append(time.process_time() - start)
+        return {"first": min(times), "again": min(times)}
+    import holokern as hk
+    from holokern.network import Network
+
+    # The machine code comes from its own cache on disk; loading it is not what is measured here.
+    for engine in ("layers", "network"):
+        Network("relu", depth=1, bias=0.1).both(np.eye(70), engine=engine, threads=1)
+    if str(case["activation"]) in AWAY:
+        Network("erf(u) + Abs(u-1)*exp(-u)", depth=1).both(np.eye(4), engine="pairs", threads=1)
+    start = time.process_time()
+    net = hk.Network(case["activation"], depth=int(case["depth"]), bias=0.1)  # type: ignore[call-overload]
+    net.both(x, threads=1)
+    first = time.process_time() - start
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        net.both(x, threads=1)
+        times.append(time.process_time() - start)
+    return {"first": first, "again": min(times)}
+
+
+def run(case: dict[str, object], cache: str) -> dict[str, float]:
+    """One case in a new process."""
+    environment = {**os.environ, "HOLOKERN_CACHE_DIR": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--case", json.dumps(case)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        return {"error": done.stderr.strip().splitlines()[-1][:200]}  # type: ignore[dict-item]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(quick: bool, only: list[str]) -> list[dict[str, object]]:
+    """All cases: first call, calls after it, first call of a second process, five points, ten layers."""
+    names = only or (["gelu", "tanh", "elu"] if quick else [*SMOOTH, *KINKED, *AWAY])
+    rows: list[dict[str, object]] = []
+    for label, span in RANGES.items():
+        base = {"range": span, "size": SIZE, "depth": 3}
+        reference = run({**base, "activation": "numpy"}, tempfile.mkdtemp())["first"]
+        print(f"{label}: numpy's ReLU closed form {reference:.2f} s", flush=True)
+        for name in names:
+            with tempfile.TemporaryDirectory() as cache:
+                case = {**base, "activation": name}
+                first, second = run(case, cache), run(case, cache)
+            row = {"data": label, "activation": name, "numpy": reference, **first}
+            if "error" not in first and "error" not in second:
+                row |= {"second process": second["first"]}
+                row |= {"times numpy": first["first"] / reference, "again / numpy": first["again"] / reference}
+            rows.append(row)
+            print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+    for label, case in {
+        "5 points, norms 0.001 to 1000": {"range": (1e-3, 1e3), "size": 5, "depth": 3},
+        "norms 2 to 20, ten layers": {"range": (2.0, 20.0), "size": SIZE, "depth": 10},
+    }.items():
+        for name in names:
+            with tempfile.TemporaryDirectory() as cache:
+                row = {"data": label, "activation": name, **run({**case, "activation": name}, cache)}
+            rows.append(row)
+            print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+    return rows
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--case")
+    arguments = parser.parse_args()
+    if arguments.case:
+        print(json.dumps(measure(json.loads(arguments.case))))
+        return
+    rows = table(arguments.quick, arguments.only)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
