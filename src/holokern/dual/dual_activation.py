@@ -25,7 +25,7 @@ from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
-from holokern.dual.tables.rows import PointRow, norms_on_mesh
+from holokern.dual.tables.rows import PointRow, moments_on_mesh
 from holokern.dual.tables.store import stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
@@ -34,8 +34,8 @@ from holokern.numeric.table import Range
 
 __all__ = ["DualActivation", "Limits", "dual_activation"]
 
-_KEPT = 32
-"""Activations whose tables stay in memory: a table takes a few megabytes at most."""
+_KEPT = 64
+"""Tables that stay in memory: most take less than a megabyte."""
 
 _GRID = 4
 """Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
@@ -166,12 +166,13 @@ class DualActivation:
             return mean(Side.of(profile_of(self.activation), c))
         return np.array([row.mean for row in rows])
 
-    def norms_in_range(self, c: Array) -> Array:
-        """Norms again, quicker for many deviations; the last bits depend on all of them."""
+    def moments_in_range(self, c: Array) -> tuple[Array, Array, Array]:
+        """Norms, norms of the slope and means, quicker for many deviations; the last bits depend on all of them."""
         if not self.breaks_away:
             with suppress(PrecisionLost):
-                return norms_on_mesh(self.activation, c)[0]
-        return norms(self.activation, c)
+                return moments_on_mesh(self.activation, c)
+        slopes = np.ones(len(c)) if self.jumps else norms(self.activation.derivative, c)
+        return norms(self.activation, c), slopes, mean(Side.of(profile_of(self.activation), c))
 
     def rows(self, c: Array) -> list[PointRow] | None:
         """The activation on a mesh for each deviation; None if it breaks away from zero or is too rough for one."""
@@ -312,33 +313,31 @@ def dual_activation(activation: object) -> DualActivation:
 
 
 class _Tables:
-    """Tables in memory; threads that need the same table wait for it."""
+    """Tables in memory, by what was asked alone, so that results do not depend on earlier calls.
+
+    Threads that need the same table wait for it.
+    """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[DualActivation, list[DualTable]] = OrderedDict()
-        self._failed: dict[tuple[DualActivation, Range, float], PrecisionLost] = {}
+        self._known: OrderedDict[tuple[DualActivation, Range, float], DualTable | PrecisionLost] = OrderedDict()
         self._lock = threading.RLock()
 
     def get(self, owner: DualActivation, span: Range, smallest: float) -> DualTable:
+        key = owner, span, smallest
         with self._lock:
-            known = self._known.setdefault(owner, [])
-            self._known.move_to_end(owner)
+            found = self._known.get(key)
+            if found is None:
+                try:
+                    found = stored_table(owner.activation, span, smallest, lambda: self._build(owner, span, smallest))
+                except PrecisionLost as error:
+                    found = error
+                self._known[key] = found
+            self._known.move_to_end(key)
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-            fitting = [t for t in known if t.smallest <= smallest + 1e-12 and t.range.covers(span)]
-            if fitting:
-                # The narrowest one has the shortest sums.
-                return min(fitting, key=lambda t: (t.range.high - t.range.low, -t.smallest))
-            failed = self._failed.get((owner, span, smallest))
-            if failed is not None:
-                raise failed
-            try:
-                made = stored_table(owner.activation, span, smallest, lambda: self._build(owner, span, smallest))
-            except PrecisionLost as error:
-                self._failed[owner, span, smallest] = error
-                raise
-            known.append(made)
-            return made
+        if isinstance(found, PrecisionLost):
+            raise found
+        return found
 
     @staticmethod
     def _build(owner: DualActivation, span: Range, smallest: float) -> DualTable:

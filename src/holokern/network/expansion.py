@@ -19,19 +19,15 @@ from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layered import LayeredRows
 from holokern.network.node_samples import NodeSamples
-from holokern.network.points import DataRange
 from holokern.numeric.cells import Cells
 from holokern.numeric.chebyshev import chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
-__all__ = ["Expansion", "expansion_of", "fold_of", "scope_of"]
+__all__ = ["Expansion", "expansion_of", "fold_of"]
 
 FAR = 0.4
 """Angles between this and its supplement are in the first table, the others in the second, made when it is needed."""
-
-_GRID = np.log(2) / 8
-"""Scopes end at multiples of an eighth of an octave, so that similar data share a table."""
 
 _FIRST, _EACH, _GROWTH, _MOST = 14, 10, 1.5, 330
 """Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
@@ -93,16 +89,6 @@ class Expansion:
 def _cells(expansion: Expansion) -> Cells:
     span = expansion.table.range
     return Cells.of(expansion.table, span, min(_MOST_CELLS, max(1, int(np.ceil((span.high - span.low) / _CELL)))))
-
-
-def scope_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> Range:
-    """A little more than the logarithms of [low, high], so that similar data share a table."""
-    if scale_free(layers):
-        return Range(0.0, 0.0)
-    if high <= low * (1 + 1e-12):
-        return Range(float(np.log(low)), float(np.log(low)))
-    bottom, top = np.floor(np.log(low) / _GRID - 0.05), np.ceil(np.log(high) / _GRID + 0.05)
-    return Range(float(_GRID * bottom), float(_GRID * top))
 
 
 def fold_of(layers: tuple[HiddenLayer, ...]) -> int:
@@ -177,7 +163,7 @@ class _Builder:
         panels: dict[int, tuple[Tensor, ...]] = {}
         count = 1 if self.scope.is_point else _FIRST + int(_EACH * (self.scope.high - self.scope.low))
         while wanted and count <= _MOST:
-            samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)))
+            samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
             for done, t in enumerate(list(wanted)):
                 progress.report("table of the network", done, len(wanted))
                 coefficients, settled = fit_angles(samples.at, edges[t], edges[t + 1], _COUNTS, _TAIL)
@@ -200,7 +186,7 @@ class _Builder:
         first = FAR
         if self.near:
             ends = np.array(self.ends)
-            for step in LayeredRows.of(self.layers, ends, ends, DataRange(*self.ends, 1), False).steps:
+            for step in LayeredRows.of(self.layers, ends, ends, self.scope, False, True).steps:
                 table = step.table_edges()
                 first = first if table is None else min(first, float(table[1]))
         return graded_edges(first, folded)
@@ -221,13 +207,13 @@ class _Builder:
     def made(self, edges: Array, panels: dict[int, tuple[Tensor, ...]], fold: int) -> Expansion:
         free = scale_free(self.layers)
         count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
-        samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)))
+        samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
         roots = tuple(
             Series(self.scope, chebyshev_matrix(count) @ np.log(samples.roots[k])) for k in range(samples.kernels)
         )
         powers = (0.0, 0.0)
         if free:
-            doubled = NodeSamples.of(self.layers, 2 * samples.c)
+            doubled = NodeSamples.of(self.layers, 2 * samples.c, self.scope)
             ratios = [float(np.log2(doubled.roots[k, 0] / samples.roots[k, 0])) for k in range(samples.kernels)]
             powers = (ratios[0], ratios[-1])
         table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
@@ -237,7 +223,7 @@ class _Builder:
         """The largest error at points on which the table was not built."""
         random = np.random.default_rng(20261)
         c = np.exp(self.scope.low + (self.scope.high - self.scope.low) * random.random(1 if self.scope.is_point else 4))
-        samples = NodeSamples.of(self.layers, c)
+        samples = NodeSamples.of(self.layers, c, self.scope)
         worst = 0.0
         first, second = (np.log(c)[index] for index in np.indices((len(c), len(c))).reshape(2, -1))
         for t, tensors in enumerate(made.table.panels):

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from holokern import progress
 from holokern.network.expanded import ExpandedRows
-from holokern.network.expansion import Expansion, expansion_of, scope_of
-from holokern.network.hidden_layer import HiddenLayer, scale_free
+from holokern.network.expansion import Expansion, expansion_of
+from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.layered import LayeredRows, Matrix, first_tile
 from holokern.network.plan import Engine, plan_for
 from holokern.network.points import DataRange, Points
@@ -34,6 +34,9 @@ _HEIGHT = 64
 
 _STRIPS_A_REPORT = 8
 """Strips between two reports of progress."""
+
+_FEW = 160_000
+"""Entries that count as few: those of 400 points."""
 
 _GROUP = 4
 """Octaves of deviations whose diagonals share tables."""
@@ -150,7 +153,9 @@ class _Part:
                 data, way = self.way.data, self.way
                 deviations = self.rows.length, self.columns.length
                 by_pairs = way.engine == "pairs"
-                self._layered = LayeredRows.of(way.layers, *deviations, data, by_pairs)
+                scope = scope_of(way.layers, data.low, data.high)
+                few = data.pairs <= _FEW
+                self._layered = LayeredRows.of(way.layers, *deviations, scope, by_pairs, few, data.zeros)
             return self._layered
 
 
@@ -234,9 +239,9 @@ def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
     for group in np.unique(groups):
         some = np.nonzero(groups == group)[0]
         ends = (2.0 ** (_GROUP * group), 2.0 ** (_GROUP * (group + 1))) if np.isfinite(group) else (1.0, 1.0)
-        data = DataRange(ends[0], ends[1], 1, not np.isfinite(group))
         c = points.length[some]
-        found[:, some] = LayeredRows.of(layers, c, c, data, False).diagonals(c)
+        scope, zeros = scope_of(layers, *ends), not np.isfinite(group)
+        found[:, some] = LayeredRows.of(layers, c, c, scope, False, True, zeros).diagonals(c)
     return Diagonals(found[0][points.rank], found[1][points.rank])
 
 
@@ -244,7 +249,8 @@ def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tupl
     """(Σʰ, Σ̇ʰ) for h = 1, 2, …; the second matrix is empty where σ jumps."""
     data = DataRange.of(points.length)
     by_pairs = plan_for(layers, data).engine == "pairs"
-    rows = LayeredRows.of(layers, points.length, points.length, data, by_pairs)
+    scope = scope_of(layers, data.low, data.high)
+    rows = LayeredRows.of(layers, points.length, points.length, scope, by_pairs, data.pairs <= _FEW, data.zeros)
     everything = slice(0, len(points.length))
     theta, sigma, _ = first_tile(points, points, everything, everything)
     result = []

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual import DualActivation
 from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
 
-__all__ = ["HiddenLayer", "LayerSide", "deviations_through", "scale_free"]
+__all__ = ["HiddenLayer", "LayerSide", "deviations_through", "scale_free", "scope_of"]
+
+_GRID = np.log(2) / 8
+"""Scopes end at multiples of an eighth of an octave, so that similar data share a table."""
 
 Function = Callable[[Array], Array]
 
@@ -83,7 +87,7 @@ def deviations_through(layers: tuple[HiddenLayer, ...], c: Array, zeros: bool) -
     found = [c]
     waiting = zeros and not layers[0].bias
     for layer in layers:
-        after = np.sqrt(layer.variances(found[-1], layer.dual.norms_in_range(found[-1])))
+        after = np.sqrt(layer.variances(found[-1], layer.dual.moments_in_range(found[-1])[0]))
         if waiting and layer.dual.limits.norm:
             after = np.append(after, np.sqrt(layer.weight) * layer.dual.limits.norm)
             waiting = False
@@ -97,3 +101,13 @@ def scale_free(layers: tuple[HiddenLayer, ...]) -> bool:
         return False
     degrees = {layer.dual.homogeneity for layer in layers}
     return degrees == {1.0} if any(layer.residual for layer in layers) else None not in degrees
+
+
+def scope_of(layers: tuple[HiddenLayer, ...], low: float, high: float) -> Range:
+    """A little more than the logarithms of [low, high], so that similar data share a table."""
+    if scale_free(layers) or not 0 < low <= high < np.inf:
+        return Range(0.0, 0.0)
+    if high <= low * (1 + 1e-12):
+        return Range(float(np.log(low)), float(np.log(low)))
+    bottom, top = np.floor(np.log(low) / _GRID - 0.05), np.ceil(np.log(high) / _GRID + 0.05)
+    return Range(float(_GRID * bottom), float(_GRID * top))

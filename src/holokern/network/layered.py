@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
-from holokern.network.points import DataRange, Points
+from holokern.network.points import Points
 from holokern.numeric.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
@@ -31,9 +31,6 @@ _CELL, _MOST_CELLS = 0.2, 16
 
 _WIDE_CELL = 0.8
 """The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
-
-_FEW = 160_000
-"""Entries that count as few: those of 400 points."""
 
 _SAMPLES = 33
 """Deviations that are followed to find the range of each layer."""
@@ -244,17 +241,26 @@ class LayeredRows:
     steps: list[LayerStep]
 
     @classmethod
-    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, d: Array, data: DataRange, by_pairs: bool) -> LayeredRows:
-        """The layers for points with deviations c and d, which are parts of the data."""
+    def of(
+        cls,
+        layers: tuple[HiddenLayer, ...],
+        c: Array,
+        d: Array,
+        scope: Range,
+        by_pairs: bool,
+        few: bool,
+        zeros: bool = False,
+    ) -> LayeredRows:
+        """The layers for points with deviations c and d, parts of data in a scope, with few entries or zero vectors."""
         steps = []
         # Pairs by themselves need no tables, and no ranges.
-        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, data.low, data.high, data.zeros)
+        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
             functions = functions_of(layer, span.shared, by_pairs)
             first = LayerSide.of(layer, sides[0], *functions)
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
-            steps.append(LayerStep(layer, (first, second), span, by_pairs, data.pairs <= _FEW))
+            steps.append(LayerStep(layer, (first, second), span, by_pairs, few))
             after = np.sqrt(first.after(layer))
             sides = (after, after if second is first else np.sqrt(second.after(layer)))
         return cls(steps)
@@ -307,7 +313,18 @@ def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool) -> tuple[Funct
             return table.norms, table.slope_norms, table.means
     if dual.hinges is not None:
         return _of_hinges(dual)
+    if not by_pairs:
+        return _in_range(dual)
     return dual.norms, dual.slope_norms, dual.means
+
+
+def _in_range(dual: DualActivation) -> tuple[Function, Function, Function]:
+    """Moments of many deviations at once, where there is no table."""
+
+    def moment(c: Array, which: int) -> Array:
+        return dual.moments_in_range(c)[which]
+
+    return partial(moment, which=0), partial(moment, which=1), partial(moment, which=2)
 
 
 def _of_hinges(dual: DualActivation) -> tuple[Function, Function, Function]:
@@ -335,11 +352,9 @@ _NOWHERE = LayerSpan(Range(0.0, 0.0), Range(0.0, 0.0))
 
 
 @lru_cache(maxsize=256)
-def spans_of(layers: tuple[HiddenLayer, ...], low: float, high: float, zeros: bool = False) -> tuple[LayerSpan, ...]:
+def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False) -> tuple[LayerSpan, ...]:
     """For every layer the range of its deviations, with those of zero vectors once they are not zero."""
-    if not 0 < low <= high < np.inf:
-        return (_NOWHERE,) * len(layers)
-    c = np.geomspace(low, high, _SAMPLES) if high > low else np.array([low])
+    c = np.exp(np.linspace(scope.low, scope.high, 1 if scope.is_point else _SAMPLES))
     found = deviations_through(layers, c, zeros)[:-1]
     own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
     result = []

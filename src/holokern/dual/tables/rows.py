@@ -25,7 +25,7 @@ from holokern.numeric.mesh import Mesh
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
-__all__ = ["PointRow", "Rows", "checking_rows", "hermite_rows", "hermite_rows_at", "mesh_rows", "norms_on_mesh"]
+__all__ = ["PointRow", "Rows", "checking_rows", "hermite_rows", "hermite_rows_at", "mesh_rows", "moments_on_mesh"]
 
 _RESOLVED = 4e-15
 """What the mesh may leave out of σ(cx), relative to its norm."""
@@ -36,7 +36,7 @@ _TAIL = 2e-14
 _DROPPED = 3e-16
 """Singular values below this, relative to the largest, are rounding errors."""
 
-_FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 1200
+_FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 2000
 """Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
 
 _MOST_NODES = 150_000
@@ -44,6 +44,9 @@ _MOST_NODES = 150_000
 
 _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
+
+_AT_ONCE = 1 << 22
+"""Values that are sampled at a time: 32 megabytes."""
 
 _TESTS = 9
 """Deviations at which the mesh is made; those between them oscillate no faster."""
@@ -221,10 +224,21 @@ def scaled_norms(values: Array, mesh: Mesh) -> Array:
     return np.asarray(safe[:, 0] * np.sqrt(np.sum((values / safe) ** 2 * mesh.masses, axis=1)))
 
 
-def norms_on_mesh(sigma: Activation, c: Array) -> list[Array]:
-    """E[σ(cz)²]^(1/2) and, unless σ jumps, E[σ̇(cz)²]^(1/2) for many deviations on one mesh."""
+def moments_on_mesh(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
+    """E[σ(cz)²]^(1/2), E[σ̇(cz)²]^(1/2) (1 if σ jumps) and E[σ(cz)] for many deviations on one mesh."""
     mesh = _mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
-    return [scaled_norms(f(np.multiply.outer(c, mesh.nodes)), mesh) for f in _functions(sigma)]
+    found = np.ones((3, len(c)))
+    # Some deviations at a time, to bound the memory.
+    some = max(1, _AT_ONCE // len(mesh.nodes))
+    for start in range(0, len(c), some):
+        part = slice(start, start + some)
+        u = np.multiply.outer(c[part], mesh.nodes)
+        for row, function in enumerate(_functions(sigma)):
+            values = function(u)
+            found[row, part] = scaled_norms(values, mesh)
+            if row == 0:
+                found[2, part] = values @ mesh.masses
+    return found[0], found[1], found[2]
 
 
 def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
@@ -305,7 +319,7 @@ def _compressed(
     count = 1 if span.is_point else _FIRST + int(_EACH * (span.high - span.low))
     if not span.is_point and nodes > _OSCILLATING:
         # Oscillations show in the mesh: as many as these are seen again in log c.
-        count = max(count, nodes // 24)
+        count = max(count, nodes // 14)
     while True:
         c = np.exp(span.nodes(count))
         with np.errstate(all="ignore"):

@@ -132,7 +132,7 @@ def _layers(layers: tuple[HiddenLayer, ...], low: float, high: float, dropped: f
     for layer in layers:
         before = ranges.get(layer, (np.inf, 0.0))
         ranges[layer] = min(before[0], float(np.min(c)) / _MARGIN), max(before[1], float(np.max(c)) * _MARGIN)
-        c = np.sqrt(layer.variances(c, layer.dual.norms_in_range(c)))
+        c = np.sqrt(layer.variances(c, layer.dual.moments_in_range(c)[0]))
         if origin == 0.0:
             origin = float(np.sqrt(layer.weight)) * layer.dual.limits.norm
             c = np.append(c, origin) if origin else c
