@@ -57,7 +57,7 @@ def disagreement(made, c1, c2, theta):
 
 def check(sigma, low, high, smallest, count=8):
     made = dual_activation(sigma).table(low, high, smallest)
-    assert made.error < 1e-13
+    assert made.error < WANTED
     found = disagreement(made, *covariances(count, low, high, smallest))
     # The error is measured elsewhere, and largest at the ends of a wide range; see also the honesty test below.
     assert found <= WANTED
