@@ -107,8 +107,19 @@ class LayerStep:
                 np.copyto(lost, found[0], where=where)
             if not left:
                 return lost, slope
+            if smallest:
+                # Points that coincide, as on the diagonal, need no table for small angles.
+                self._coinciding(theta, some, others, lost, slope)
+                if not np.any(np.isnan(lost)):
+                    return lost, slope
         self._by_pairs(theta, some, others, lost, slope)
         return lost, slope
+
+    def _coinciding(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
+        first, second = (side.numbers[:, part] for side, part in zip(self.sides, (some, others), strict=True))
+        same = np.isnan(lost) & (theta == 0) & (first[3][:, None] == second[3])
+        lost[same] = 0.0
+        slope[same] = (first[2][:, None] * second[2] / self.layer.weight)[same]
 
     def _by_pairs(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
         """What is missing of 1 - |k|/(n₁n₂) and k̇, every pair by itself; one half of a symmetric tile."""
