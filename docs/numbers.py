@@ -142,6 +142,24 @@ def kernels(folder: Path) -> str:
     return f"{table(heads, rows)}\n\n{notes}{memory or 'not measured'}."
 
 
+def first_use(folder: Path) -> str:
+    """First calls on data whose norms vary, beside a closed form in numpy."""
+    rows, few = [], []
+    for row in load("first_use", folder):
+        if "error" in row:
+            if "numpy" in row:
+                rows.append([row["activation"], row["data"], row["error"], *[None] * 4])
+            else:
+                few.append([row["activation"], row["data"], row["error"], None])
+        elif "times numpy" in row:
+            keys = ("first", "again", "second process", "times numpy", "again / numpy")
+            rows.append([row["activation"], row["data"], *(row.get(key) for key in keys)])
+        else:
+            few.append([row["activation"], row["data"], row["first"], row["again"]])
+    heads = ("activation", "data", "first s", "again s", "second process s", "first / numpy", "again / numpy")
+    return f"{table(heads, rows)}\n\n{table(('activation', 'data', 'first s', 'again s'), few)}"
+
+
 def large(folder: Path) -> str:
     """Conjugate gradients without the matrix, one line a run of ``benchmarks/large.py cg``."""
     runs = [load(path.stem, folder) for path in sorted(folder.glob("large*.json"))]
@@ -275,6 +293,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "ensemble": ensemble,
     "wide_network": wide_network,
     "kernels": kernels,
+    "first_use": first_use,
     "large": large,
     "workers": workers,
     "uci": uci,

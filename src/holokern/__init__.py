@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from holokern import errors, hgm, weyl
 from holokern.activation import Activation, activation, activations
-from holokern.dual import ClosedForm, DualValue, Enclosure, closed_form, dual, enclose, methods
+from holokern.dual import (
+    ClosedForm,
+    DualActivation,
+    DualValue,
+    Enclosure,
+    closed_form,
+    dual,
+    dual_activation,
+    enclose,
+    methods,
+)
 from holokern.pfaffian import PfaffianSystem, pfaffian
 
 __version__ = "0.1.0"
@@ -19,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Activation",
     "ClosedForm",
+    "DualActivation",
     "DualValue",
     "Enclosure",
     "GradientDescentEnsemble",
@@ -36,6 +47,7 @@ __all__ = [
     "activations",
     "closed_form",
     "dual",
+    "dual_activation",
     "enclose",
     "errors",
     "hgm",

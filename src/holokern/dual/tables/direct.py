@@ -31,6 +31,9 @@ _NEAR = 1e-4
 _NODES, _HALVINGS = 10, 8
 """Gauss–Legendre nodes on a panel of the integral of k̇; breaks away from zero make it rough, so panels are halved."""
 
+_JUMP_HALVINGS = 24
+"""Where σ jumps, k̇ sets in at the difference of the breaks in units of the deviations, which may be 1e-7 of θ."""
+
 
 def grid_values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
     """Both k and k̇ for all pairs of deviations and all angles."""
@@ -104,7 +107,9 @@ def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales:
     profile = profile_of(sigma)
     at_zero = distance(Side.of(profile, c1), Side.of(profile, c2), scales)
     nodes, weights = legendre_rule(_NODES)
-    halvings = _HALVINGS if any(b != 0 for b in sigma.breaks) else 0
+    halvings = 0
+    if any(b != 0 for b in sigma.breaks):
+        halvings = _JUMP_HALVINGS if sigma.jump_order == 0 else _HALVINGS
     ends = np.concatenate([[0.0], 0.5 ** np.arange(halvings, -1.0, -1.0)])
     at = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
     t = np.multiply.outer(theta, at).clip(min=1e-12)
