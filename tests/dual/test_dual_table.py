@@ -171,14 +171,18 @@ def test_even_and_odd_activations_use_half_of_the_angles():
         assert np.allclose(far_slope, -sign * near_slope, rtol=1e-14)
 
 
-def test_tables_are_kept_and_serve_narrower_ranges():
+def test_tables_are_kept_by_what_was_asked_alone():
+    """Similar ranges share a table; a wider one in memory does not change the bits of a narrower one."""
     dual = dual_activation("tanh(u) + u/7")
-    first = dual.table(0.8, 1.25)
-    assert dual.table(0.9, 1.1) is first
-    assert dual.table(0.9, 1.1, 0.4) is first
-    far = dual.table(0.5, 0.7, 0.4)
-    assert far.smallest == 0.4
-    assert dual.table(0.5, 0.7, 0.0) is not far
+    first = dual.table(0.82, 1.22)
+    assert dual.table(0.83, 1.21) is first
+    far = dual.table(0.83, 1.21, 0.4)
+    assert far is not first and far.smallest == 0.4
+    one, angle = np.ones(1), np.array([0.9])
+    before = far(one, one, angle)
+    dual.table(0.1, 5.0, 0.4)
+    assert dual.table(0.83, 1.21, 0.4)(one, one, angle) == before
+
 
 
 def test_points_outside_the_range_are_refused():

@@ -116,7 +116,7 @@ def look_up(
             continue
         some = _selected(room.which[:size], t, room.places) if apart else size
         number = cores.numbers[cell, other, t]
-        here = theta
+        here, source, at = theta, columns, start
         if number < 0:
             left_out += room.counts[t]
         else:
@@ -125,23 +125,19 @@ def look_up(
                     longest = contract(cores.cores[f, number], cores.lengths[f, number], row, room.lines[f, t])
                     room.known[t] = max(room.known[t], longest, 1)
             if apart:
-                here = room.angles[:some]
+                here, source, at = room.angles[:some], room.gathered, 0
                 for j in range(some):
                     here[j] = theta[room.places[j]]
                 for q in range(columns.shape[0]):
                     for j in range(some):
-                        room.gathered[q, j] = columns[q, start + room.places[j]]
+                        source[q, j] = columns[q, start + room.places[j]]
             polynomials_of(here, cores.edges[t], cores.edges[t + 1], room.known[t], room.polynomials)
         for f in wanted:
             target = room.target[:some] if apart else out[f, :size]
             if number < 0:
                 target[:] = np.nan
-            elif apart:
-                expand(
-                    room.lines[f, t], cores.lengths[f, number], room.gathered, 0, room.polynomials, room.part, target
-                )
             else:
-                expand(room.lines[f, t], cores.lengths[f, number], columns, start, room.polynomials, room.part, target)
+                expand(room.lines[f, t], cores.lengths[f, number], source, at, room.polynomials, room.part, target)
             if apart:
                 for j in range(some):
                     out[f, room.places[j]] = target[j]
