@@ -85,7 +85,7 @@ def test_folds(layers, fold):
     assert fold_of(layers) == fold
     made = expansion_of(layers, POINT, False)
     assert made.table.edges[-1] == pytest.approx(np.pi / 2 if fold else np.pi)
-    samples = NodeSamples.of(layers, np.ones(1))
+    samples = NodeSamples.of(layers, np.ones(1), POINT)
     theta = np.array([0.5, 1.2])
     if fold:
         assert np.allclose(samples.at(np.pi - theta), fold * samples.at(theta), rtol=0, atol=1e-13)
@@ -103,7 +103,7 @@ def test_scopes_are_a_little_wider_than_the_data():
 @pytest.mark.parametrize("residual", [False, True])
 def test_samples_are_symmetric_and_one_on_the_diagonal(residual):
     layers = layers_of(["tanh", "gelu"], bias=0.3, residual=residual)
-    samples = NodeSamples.of(layers, np.array([0.5, 1.0, 2.0]))
+    samples = NodeSamples.of(layers, np.array([0.5, 1.0, 2.0]), Range(np.log(0.5), np.log(2.0)))
     for values in samples.at(np.array([1e-12, 1.0, 3.0])):
         assert np.array_equal(values, values.transpose(1, 0, 2))
         assert np.allclose(np.diagonal(values[:, :, 0]), 1.0, rtol=0, atol=1e-13)
@@ -114,7 +114,7 @@ def test_samples_are_the_kernels(name):
     """Two points in the plane at the given angle and lengths."""
     net = Network(name, 2)
     c, theta = np.array([0.7, 1.0, 1.6]), 0.9
-    values = NodeSamples.of(net.hidden_layers, c).at(np.array([theta]))[:, :, :, 0]
+    values = NodeSamples.of(net.hidden_layers, c, Range(np.log(0.7), np.log(1.6))).at(np.array([theta]))[:, :, :, 0]
     first = np.outer(c, [1.0, 0.0])
     second = np.outer(c, [np.cos(theta), np.sin(theta)])
     kernels = [net.nngp] if name == "step" else [net.nngp, net.ntk]
