@@ -199,12 +199,12 @@ def _series(h: Array) -> tuple[Array, Array]:
             table, place = _table_of_v(), h[some] * 2.0 ** (1 - _SMALLEST) - 1
         else:
             table, place = _table_of_f(int(one)), 2 * np.log2(h[some]) - 2 * int(one) - 1
-        parts.append((some, np.polynomial.chebyshev.chebvander(place, len(table) - 1) @ table))
-    needed = [np.nonzero(np.max(np.abs(part), axis=0) > _DROPPED)[0] for _, part in parts]
-    result = np.zeros((max((int(n[-1]) + 1 for n in needed if len(n)), default=1), len(h)))
-    for (some, part), _ in zip(parts, needed, strict=True):
-        length = min(len(result), part.shape[1])
-        result[:length, some] = part[:, :length].T
+        # As many terms as the panel needs anywhere, so that a value does not depend on the other deviations.
+        kept = 1 + int(np.max(np.nonzero(np.sum(np.abs(table), axis=0) > _DROPPED)[0], initial=0))
+        parts.append((some, np.polynomial.chebyshev.chebval(place, table[:, :kept])))
+    result = np.zeros((max((len(part) for _, part in parts), default=1), len(h)))
+    for some, part in parts:
+        result[: len(part), some] = part
     return result, (panel >= _SMALLEST).astype(float)
 
 
