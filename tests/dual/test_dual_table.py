@@ -184,7 +184,6 @@ def test_tables_are_kept_by_what_was_asked_alone():
     assert dual.table(0.83, 1.21, 0.4)(one, one, angle) == before
 
 
-
 def test_points_outside_the_range_are_refused():
     made = dual_activation("silu").table(0.8, 1.25)
     with pytest.raises(BadInput, match=r"is for deviations in .* ask for a table of the wider range"):

@@ -196,8 +196,8 @@ def test_bad_engines(ask):
 
 def test_machine_code_is_compiled_once():
     """Other memory layouts would compile it again, which takes seconds."""
-    from holokern.network.advance import advance, table_losses
-    from holokern.network.expanded_tiles import expanded_rows
+    from holokern.network.engine.advance import advance, table_losses
+    from holokern.network.engine.expanded_tiles import expanded_rows
 
     for name, bias, y in (("relu", 0.0, None), ("gelu", 0.0, X[:100]), ("tanh", 0.1, None), ("silu", 0.0, None)):
         for engine in ENGINES[1:]:

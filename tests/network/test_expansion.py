@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from holokern.network import Network, expansion
-from holokern.network.expansion import FAR, expansion_of, fold_of
+from holokern.network import Network
+from holokern.network.engine import expansion
+from holokern.network.engine.expansion import FAR, expansion_of, fold_of
+from holokern.network.engine.node_samples import NodeSamples
 from holokern.network.hidden_layer import scale_free, scope_of
-from holokern.network.node_samples import NodeSamples
 from holokern.numeric.table import Range
 
 

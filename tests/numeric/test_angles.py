@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holokern.numeric.angles import angle_between, angle_from_gap, first_angles
+from holokern.numeric.machine.angles import angle_between, angle_from_gap, first_angles
 from holokern.numeric.unit_vectors import unit_vectors
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
-from holokern.numeric.cells import Cells
-from holokern.numeric.look_up import CHUNK, look_up, room_for
+from holokern.numeric.machine.cells import Cells
+from holokern.numeric.machine.look_up import CHUNK, look_up, room_for
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
 SPAN = Range(-0.4, 0.9)

@@ -13,7 +13,7 @@ from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
-from holokern.network.fill import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matrices
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination

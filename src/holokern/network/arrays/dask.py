@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holokern.errors import BadInput
-from holokern.network.fill import Diagonals
+from holokern.network.engine.fill import Diagonals
 from holokern.network.points import DataRange
 from holokern.network.tangent import require_tangent
 from holokern.numeric.blas import one_thread

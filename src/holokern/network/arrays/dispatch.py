@@ -14,7 +14,7 @@ import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.arrays.kernel import ArrayKernel
-from holokern.network.fill import Diagonals
+from holokern.network.engine.fill import Diagonals
 
 if TYPE_CHECKING:
     from holokern.network.network import Network

@@ -11,7 +11,7 @@ import numpy as np
 
 from holokern.errors import BadInput, Unsupported
 from holokern.network.arrays.layer import ArrayLayer, Pairs, safe_root
-from holokern.network.fill import Diagonals
+from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.tangent import jumping, require_tangent
 

@@ -1,6 +1,6 @@
 """One layer of a network as plain arithmetic on arrays of any kind, so that it can be traced and differentiated.
 
-The formulas are those of `holokern.network.advance`. Where a square root or a logarithm has no derivative, at
+The formulas are those of `holokern.network.engine.advance`. Where a square root or a logarithm has no derivative, at
 points that coincide, at antipodes and at zero vectors, its argument is replaced by a harmless one and the value chosen
 by ``where``, so that no infinity reaches a derivative.
 """
@@ -195,7 +195,7 @@ class ArrayLayer:
         return Pairs(theta, value, tangent)
 
     def _joined(self, xp: Any, rows: Side, columns: Side, gap: Any, pairs: Pairs) -> Any:
-        """The angle between points of several parts: the formula of `holokern.network.advance.advance`."""
+        """The angle between points of several parts: the formula of `holokern.network.engine.advance.advance`."""
         bias = self.layer.bias
         n, m = rows.norm[:, None], columns.norm[None, :]
         c, d = (rows.c[:, None], columns.c[None, :]) if self.layer.residual else (0.0, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.machine.arcsine import ARCSINE
 
 __all__ = ["angle_between", "angle_from_gap", "first_angles"]
 

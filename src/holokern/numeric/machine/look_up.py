@@ -12,9 +12,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.cells import Cores
+from holokern.numeric.machine.cells import Cores
+from holokern.numeric.machine.sums import contract, expand, polynomials_of
 from holokern.numeric.panels import Array
-from holokern.numeric.sums import contract, expand, polynomials_of
 
 __all__ = ["CHUNK", "Room", "look_up", "room_for"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.network.expansion import Expansion
+from holokern.network.engine.expansion import Expansion
 from holokern.network.points import Points
-from holokern.numeric.cells import Cells, CellSide
+from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 
 __all__ = ["ExpandedRows"]
@@ -54,8 +54,8 @@ class ExpandedRows:
         With ``with_diagonal`` the first of these is the entry of the point with itself. Returns how many entries have
         no expansion; they are NaN.
         """
-        from holokern.network.expanded_tiles import expanded_rows
-        from holokern.numeric.look_up import room_for
+        from holokern.network.engine.expanded_tiles import expanded_rows
+        from holokern.numeric.machine.look_up import room_for
 
         (own, other), (scale, scales) = self.sides, self.scales
         if with_diagonal:

@@ -17,7 +17,7 @@ from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
 from holokern.network.points import Points
-from holokern.numeric.cells import Cells, CellSide
+from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
@@ -41,7 +41,7 @@ Tile = tuple[Array, Array, Array]
 
 def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
     """θ, Σ⁰ and again Σ⁰ of a tile."""
-    from holokern.numeric.angles import first_angles
+    from holokern.numeric.machine.angles import first_angles
 
     units = rows.unit[some], columns.unit[others]
     # Padded to multiples of 8, so that the bits of a cosine do not depend on its place.
@@ -154,8 +154,8 @@ class LayerStep:
     def _by_table(
         self, made: _TableCells, theta: Array, some: slice, others: slice, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
-        from holokern.network.advance import Step, TileSide, table_losses
-        from holokern.numeric.look_up import room_for
+        from holokern.network.engine.advance import Step, TileSide, table_losses
+        from holokern.numeric.machine.look_up import room_for
 
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
@@ -198,7 +198,7 @@ class LayerStep:
 
     def apply(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> None:
         """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""
-        from holokern.network.advance import Step, advance
+        from holokern.network.engine.advance import Step, advance
 
         layer = self.layer
         lost, slope = self.losses(tile, some, others, with_tangent and not layer.dual.jumps)

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern import progress
-from holokern.network.expanded import ExpandedRows
-from holokern.network.expansion import Expansion, expansion_of
+from holokern.network.engine.expanded import ExpandedRows
+from holokern.network.engine.expansion import Expansion, expansion_of
+from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
-from holokern.network.layered import LayeredRows, Matrix, first_tile
 from holokern.network.plan import Engine, plan_for
 from holokern.network.points import DataRange, Points
 from holokern.numeric.blas import one_thread
@@ -161,7 +161,7 @@ class _Part:
 
 def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
     """Write rows in strips; threads take strips."""
-    from holokern.network.write_rows import write_rows
+    from holokern.network.engine.write_rows import write_rows
 
     starts, count, width = part.starts(), len(part.rows.length), len(part.columns.length)
     if starts.min() >= width:
@@ -215,7 +215,7 @@ def _complete(part: _Part, matrix: Matrix, some: slice, starts: NDArray[np.int64
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
     """The other half; strips of the lower triangle write different pairs, so threads do not meet."""
-    from holokern.network.write_rows import mirror
+    from holokern.network.engine.write_rows import mirror
 
     for out in outs:
         if out is not None:

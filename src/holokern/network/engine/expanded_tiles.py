@@ -8,8 +8,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from holokern.numeric.angles import angle_between, angle_from_gap
-from holokern.numeric.look_up import CHUNK, look_up
+from holokern.numeric.machine.angles import angle_between, angle_from_gap
+from holokern.numeric.machine.look_up import CHUNK, look_up
 
 __all__ = ["expanded_rows"]
 

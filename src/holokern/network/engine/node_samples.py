@@ -13,9 +13,9 @@ import numpy as np
 
 from holokern.dual import HingeSide
 from holokern.errors import PrecisionLost
+from holokern.network.engine.layered import functions_of, spans_of
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
-from holokern.network.layered import functions_of, spans_of
-from holokern.numeric.cells import Cores, cores_at_points
+from holokern.numeric.machine.cells import Cores, cores_at_points
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
@@ -59,8 +59,8 @@ class _NodeLayer:
         return self.layer.dual.hinge_sides(self.side.safe, self.side.safe)
 
     def _by_table(self, smallest: float, node: int, theta: Array, lost: Array, slope: Array, with_tangent: bool) -> int:
-        from holokern.network.advance import Step, TileSide, table_losses
-        from holokern.numeric.look_up import room_for
+        from holokern.network.engine.advance import Step, TileSide, table_losses
+        from holokern.numeric.machine.look_up import room_for
 
         layer = self.layer
         if smallest not in self._cores:
@@ -134,7 +134,7 @@ class NodeSamples:
         PrecisionLost
             If a layer has no table for the angles that it meets, or an entry is not finite.
         """
-        from holokern.network.advance import Step, advance
+        from holokern.network.engine.advance import Step, advance
 
         count = len(self.c)
         found = np.empty((self.kernels, count, count, len(theta)))

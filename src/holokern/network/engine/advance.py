@@ -12,8 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.angles import angle_from_gap
-from holokern.numeric.look_up import CHUNK, look_up
+from holokern.numeric.machine.angles import angle_from_gap
+from holokern.numeric.machine.look_up import CHUNK, look_up
 from holokern.numeric.panels import Array
 
 __all__ = ["Step", "TileSide", "advance", "table_losses"]

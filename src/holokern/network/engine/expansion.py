@@ -16,11 +16,11 @@ import numpy as np
 from holokern import progress
 from holokern.dual import table_file
 from holokern.errors import PrecisionLost
+from holokern.network.engine.layered import LayeredRows
+from holokern.network.engine.node_samples import NodeSamples
 from holokern.network.hidden_layer import HiddenLayer, scale_free
-from holokern.network.layered import LayeredRows
-from holokern.network.node_samples import NodeSamples
-from holokern.numeric.cells import Cells
 from holokern.numeric.chebyshev import chebyshev_matrix
+from holokern.numeric.machine.cells import Cells
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
