@@ -22,11 +22,11 @@ Engine = Literal["auto", "pairs", "layers", "network"]
 ENGINES: tuple[Engine, ...] = ("auto", "pairs", "layers", "network")
 
 # Seconds of one core of the machine of benchmarks/results, rounded: only their ratios matter.
-_PAIR, _PAIRS = 4e-4, 0.005
+_PAIR, _PAIRS = 1e-3, 0.01
 """One pair in one layer by itself, and the first of them."""
 
-_TABLE, _WIDER = 0.1, 0.05
-"""The table of a layer, and what each factor e of the deviations adds."""
+_TABLE, _WIDER, _SQUARE = 0.1, 0.05, 0.03
+"""The table of a layer, what each factor e of the deviations adds, and its square: small angles cost more then."""
 
 _LOOK_UP = 5e-8
 """One pair in one layer from a table."""
@@ -36,6 +36,9 @@ _NETWORK, _LAYER = 0.04, 0.01
 
 _WHOLE = 3e-8
 """One pair from the table of a network."""
+
+_FRESH = 4
+"""Calls with other points; what pairs by themselves need is kept for points that come again."""
 
 _CALLS = 20
 """Calls with data of these norms that share tables: folds of a cross-validation, training and test data."""
@@ -81,9 +84,9 @@ def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = 
     # One half of a symmetric matrix is computed.
     pairs, depth = data.pairs / 2, len(layers)
     width = float(np.log(data.high / data.low)) if 0 < data.low < data.high else 0.0
-    tables = len({layer.dual for layer in layers}) * (_TABLE + _WIDER * width)
+    tables = len({layer.dual for layer in layers}) * (_TABLE + _WIDER * width + _SQUARE * width**2)
     seconds = {
-        "pairs": _CALLS * depth * (_PAIRS + _PAIR * pairs),
+        "pairs": _FRESH * depth * (_PAIRS + _PAIR * pairs),
         "layers": tables + _CALLS * depth * _LOOK_UP * pairs,
         "network": tables + _NETWORK + _LAYER * depth * width + _CALLS * _WHOLE * pairs,
     }

@@ -29,7 +29,7 @@ _AT_ONCE = 4096
 _SAME = 1e-12
 """Angles so near to the end of a panel are on it; the polynomials do not change that fast."""
 
-_ROUGH = 300
+_ROUGH = 400
 """Terms in ℓ beyond which a table is not cut into cells."""
 
 _NEGLIGIBLE = 2e-16

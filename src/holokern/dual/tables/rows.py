@@ -319,7 +319,7 @@ def _compressed(
     count = 1 if span.is_point else _FIRST + int(_EACH * (span.high - span.low))
     if not span.is_point and nodes > _OSCILLATING:
         # Oscillations show in the mesh: as many as these are seen again in log c.
-        count = max(count, nodes // 14)
+        count = max(count, nodes // 24)
     while True:
         c = np.exp(span.nodes(count))
         with np.errstate(all="ignore"):
