@@ -357,13 +357,25 @@ def expressions(draw):
     return f"Max(u-({where}), 0)*({first})" if form == "max" else f"({first})*({second})"
 
 
-@given(expressions())
-# The same few expressions in every run: mpmath takes minutes for the moments of some, at 45 digits.
-@settings(derandomize=True, deadline=None, max_examples=6)
-def test_random_expressions_are_killed(text):
+def assert_annihilator_kills(text):
     tree = read_expression(text)
     # Operators of order ten have coefficients of eighteen digits, which cancel.
     assert_killed(tree, whole_annihilator(tree), tolerance="1e-11", digits=45)
+
+
+# The same few expressions in every run: mpmath takes minutes for the moments of some, at 45 digits.
+@given(expressions())
+@settings(derandomize=True, deadline=None, max_examples=6)
+def test_random_expressions_are_killed(text):
+    assert_annihilator_kills(text)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@given(expressions())
+@settings(deadline=None, max_examples=25)
+def test_more_random_expressions_are_killed(text):
+    assert_annihilator_kills(text)
 
 
 @given(NUMBERS, st.sampled_from(["sin(u)", "exp(u)", "u^2+1", "erf(u)"]))
