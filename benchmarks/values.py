@@ -81,7 +81,7 @@ def points() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def enclosed(activation: Any, c1: Any, c2: Any, theta: Any, tolerance: float) -> tuple[Any, Any, Any, Any]:
-    """The truth: k and k̇ by `enclose`, rounded once."""
+    """The truth: k and k′ by `enclose`, rounded once."""
     rows = []
     for first, second, angle in zip(c1, c2, theta, strict=True):
         with ctx.workprec(400):
@@ -146,7 +146,7 @@ def points_table(repeat: int) -> Table:
         rows.append((RUN_THROUGH.format(solver), first, seconds, error, None, None, None, note))
     return Table(
         f"ReSin at the paper's {len(theta)} points",
-        ("method", "first s", "CPU s", "error of k", "error of k̇", "reported", "reported k̇", "paper"),
+        ("method", "first s", "CPU s", "error of k", "error of k′", "reported", "reported k′", "paper"),
         tuple(rows),
         ("Errors are the largest of all points, against enclosures; k itself is between 1e-4 and 0.4.",),
     )
@@ -210,7 +210,7 @@ def solvers_table(repeat: int) -> Table:
         ("solver", "rtol", "CPU s", "true error", "times ours"),
         tuple(rows),
         (
-            "The error is the largest of k and k̇. Both solvers go the same way in θ with the same system; 'bare' "
+            "The error is the largest of k and k′. Both solvers go the same way in θ with the same system; 'bare' "
             "is solve_ivp with nothing but the matrix of ReSin typed in, in Σ12.",
         ),
     )

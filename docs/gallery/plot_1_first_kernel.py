@@ -11,7 +11,7 @@ import numpy as np
 import holokern as hk
 
 # %%
-# :math:`k = E[\sigma(u)\sigma(v)]` and :math:`\dot k = E[\dot\sigma(u)\dot\sigma(v)]` for standard normal u, v with
+# :math:`k = E[\sigma(u)\sigma(v)]` and :math:`k' = E[\sigma'(u)\sigma'(v)]` for standard normal u, v with
 # correlation r. Every value comes with an estimate of its error.
 
 r = np.linspace(-1, 1, 201)

@@ -2,7 +2,7 @@ r"""
 The edge of chaos
 =================
 
-In a deep random network the variance of the layers settles at a fixed point, and the number :math:`\chi = w\,\dot k`
+In a deep random network the variance of the layers settles at a fixed point, and the number :math:`\chi = w\,k'`
 there decides whether nearby inputs become alike (below 1) or separate (above 1).
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import holokern as hk
 
 # %%
-# On the curve χ = 1 the weight variance is :math:`w = 1/\dot k(c, c, 1)` and the bias follows from the fixed point,
+# On the curve χ = 1 the weight variance is :math:`w = 1/k'(c, c, 1)` and the bias follows from the fixed point,
 # :math:`\beta^2 = c^2 - w\,k(c, c, 1)`. So the curve needs no search: c is its parameter.
 
 c = np.linspace(0.02, 4, 200)

@@ -36,7 +36,7 @@ for method in ("quadrature", "hermite"):
     print(f"{method:11} k = {np.round(value.k, 12)}, error below {np.max(value.error):.0e}")
 
 # %%
-# Does it keep the inputs of a deep network apart? At the fixed point of unit variance :math:`\chi = \dot k/k`
+# Does it keep the inputs of a deep network apart? At the fixed point of unit variance :math:`\chi = k'/k`
 # compares it with ReLU, whose χ is 1.
 
 for name in ("relu", candidate, "gelu", "erf"):

@@ -275,7 +275,7 @@ def test_irrational_breaks_are_exact():
     st.floats(-4, 4),
 )
 def test_chain_rule(name, shift, scale, x):
-    """The derivative of σ(c·u + b) is c·σ̇(c·u + b)."""
+    """The derivative of σ(c·u + b) is c·σ′(c·u + b)."""
     a = activation(name)
     inner = float(scale) * x + float(shift)
     # next to a break rounding decides on which side the point lies

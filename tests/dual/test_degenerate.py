@@ -95,11 +95,11 @@ def test_jump_at_zero_with_a_slope_as_c_vanishes():
     ],
 )
 def test_slopes_that_are_not_square_integrable(text, plus, minus):
-    """E[σ̇²] is infinite, so k̇ is at r = 1 and, where both singular sides meet, at r = -1."""
+    """E[σ′²] is infinite, so k′ is at r = 1 and, where both singular sides meet, at r = -1."""
     v = dual(text, [1, 2, 1], [1, 0.5, 1], [1, 1, -1])
     assert v.kdot.tolist() == [plus, plus, minus]
     assert np.all(np.isfinite(v.k))
-    # k̇ grows towards that
+    # k′ grows towards that
     near = dual(text, 1, 1, theta=np.array([1e-2, 1e-3]), method="hgm").kdot
     assert near[1] > near[0] > 0
 

@@ -167,7 +167,7 @@ def test_functions_without_a_dual_activation_are_refused(text: str, reason: str)
 
 
 def test_auto_takes_the_hgm_where_the_slope_is_infinite() -> None:
-    """E[|u|^½|v|^½] = 2^½ Γ(3/4)²/π · ₂F₁(-1/4, -1/4; 1/2; r²), and k̇ is its derivative in r."""
+    """E[|u|^½|v|^½] = 2^½ Γ(3/4)²/π · ₂F₁(-1/4, -1/4; 1/2; r²), and k′ is its derivative in r."""
     from scipy.special import gamma, hyp2f1
 
     r = 0.4

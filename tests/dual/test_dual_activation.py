@@ -140,7 +140,7 @@ def test_losses_keep_their_digits(name, c2, theta):
 
 @pytest.mark.parametrize("name", ["elu", "hardtanh", "silu", "Heaviside(u - 1)*sin(u - 1)"])
 def test_losses_follow_the_formula_of_price(name):
-    """At equal deviations 1 - k/n² = c² ∫ k̇ sin over (0, θ) / n²; for small θ that is c² θ² k̇/(2n²) nearly."""
+    """At equal deviations 1 - k/n² = c² ∫ k′ sin over (0, θ) / n²; for small θ that is c² θ² k′/(2n²) nearly."""
     owner, c, theta = dual_activation(name), np.array([0.8]), np.array([1e-5])
     lost, slope = owner.losses(c, c, theta)
     want = (c * theta * owner.slope_norms(c) / owner.norms(c)) ** 2 / 2
@@ -155,7 +155,7 @@ def test_losses_of_equal_points_are_zero():
 
 
 def test_slopes_of_parallel_points_are_those_at_the_angle_zero():
-    """Not at a small angle: k̇ of ReLU is (π - θ)/(2π)."""
+    """Not at a small angle: k′ of ReLU is (π - θ)/(2π)."""
     _, slope = dual_activation("relu").losses(np.array([1.0]), np.array([2.0]), np.array([0.0]))
     assert slope[0] == pytest.approx(0.5, rel=4e-16)
 

@@ -1,4 +1,4 @@
-"""Tables of k and k̇ against quadrature, their errors, their ranges, and what they refuse."""
+"""Tables of k and k′ against quadrature, their errors, their ranges, and what they refuse."""
 
 import mpmath
 import numpy as np
@@ -44,7 +44,7 @@ def covariances(count, low, high, smallest, seed=1):
 
 
 def disagreement(made, c1, c2, theta):
-    """The largest difference to quadrature, relative to the norms, of k and of k̇."""
+    """The largest difference to quadrature, relative to the norms, of k and of k′."""
     exact = dual(made.activation, c1, c2, theta=theta, method="quadrature")
     k, kdot = made(c1, c2, theta)
     found = [np.max(np.abs(k - exact.k) / made.norms(c1) / made.norms(c2))]

@@ -1,4 +1,4 @@
-"""Balls for k and k̇: closed forms in high precision, the reference values, and overlap of independent proofs."""
+"""Balls for k and k′: closed forms in high precision, the reference values, and overlap of independent proofs."""
 
 from __future__ import annotations
 

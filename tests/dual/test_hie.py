@@ -41,7 +41,7 @@ def test_degenerate_corners_and_unequal_deviations(name):
 
 
 def test_values_at_the_ends_tame_growing_solutions():
-    """From θ = π/2 alone errors grow by e^25 here; with k and k̇ at r = 1 the problem is well posed."""
+    """From θ = π/2 alone errors grow by e^25 here; with k and k′ at r = 1 the problem is well posed."""
     a = activation("sin")
     point = np.array([5.0]), np.array([5.0]), np.array([0.3])
     want = quadrature(a, *point, 1e-12)
@@ -70,7 +70,7 @@ def test_monomials_and_the_caller_s_own_functions():
     assert np.all(np.abs(k - want[0]) <= 5 * k_error)
 
     def own(size, low, high):
-        # k and k̇ of ReLU are combinations of these four, whatever the size
+        # k and k′ of ReLU are combinations of these four, whatever the size
         def times(f, df):
             return (lambda x: x * f(x), lambda x: f(x) + x * df(x))
 

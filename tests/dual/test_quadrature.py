@@ -30,7 +30,7 @@ EXTREME = [
 
 
 def exact(name, c1, c2, theta):
-    """k and k̇ from textbook formulas at 60 digits."""
+    """k and k′ from textbook formulas at 60 digits."""
     with mp.workdps(60):
         c1, c2, theta = mp.mpf(c1), mp.mpf(c2), mp.mpf(theta)
         s, det = c1 * c2 * mp.cos(theta), (c1 * c2 * mp.sin(theta)) ** 2
@@ -123,7 +123,7 @@ def test_finer_panels_change_nothing(name):
 
 
 def test_delta_terms_are_the_derivative_of_k():
-    """Price: ∂k/∂θ = -c1 c2 sin θ k̇, δ-terms included."""
+    """Price: ∂k/∂θ = -c1 c2 sin θ k′, δ-terms included."""
     a = activation("Heaviside(u - 1/2)*(1 + u) + Heaviside(u)*cos(u)")
     c1, c2 = np.array([1.0, 0.7, 2.0]), np.array([1.0, 1.5, 0.3])
     theta, h = np.array([1.0, 0.4, 2.5]), 1e-3

@@ -8,7 +8,7 @@ from holokern.hgm.near_end import NearEnd
 
 
 def relu(phi, sign):
-    """k and k̇ at c1 = c2 = 1, at the distance φ from the end."""
+    """k and k′ at c1 = c2 = 1, at the distance φ from the end."""
     theta = phi if sign > 0 else np.pi - phi
     return np.stack([np.sin(phi) + (np.pi - theta) * np.cos(theta), np.pi - theta], axis=-1) / (2 * np.pi)
 

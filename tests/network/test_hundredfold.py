@@ -3,9 +3,9 @@
 The reference carries both gaps 1 - s cos θ, s = ±1, through the layers. Small ones are never taken as differences:
 with e = 1 for θ < π/2 and e = -1 else, f = σ(c1 z), g = σ(e c2 z), n1 = |f|, n2 = |g| in the Gaussian space,
 
-    1 - s k/(n1 n2) = |f/n1 - s g/n2|²/2 + s e c1 c2/(n1 n2) ∫ sin t k̇(t) dt,   t between θ and its nearer end,
+    1 - s k/(n1 n2) = |f/n1 - s g/n2|²/2 + s e c1 c2/(n1 n2) ∫ sin t k′(t) dt,   t between θ and its nearer end,
 
-by ∂k/∂θ = -c1 c2 sin θ k̇, and a bias β counts as one more feature.
+by ∂k/∂θ = -c1 c2 sin θ k′, and a bias β counts as one more feature.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def test_the_trivial_ideals():
 
 
 def test_normal_forms_of_relu_at_a_point():
-    """a²b² in terms of 1 and ab for ReLU: ∂²k/∂Σ12² = (k - Σ12 k̇)/det Σ."""
+    """a²b² in terms of 1 and ab for ReLU: ∂²k/∂Σ12² = (k - Σ12 k′)/det Σ."""
     found = quotient(present(["u*D - 1"]))
     prime = PRIMES[2]
     s11, s12, s22 = 5, 7, 11

@@ -30,7 +30,7 @@ def test_coefficients_are_those_of_difference_hgm(name: str, c: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "bound"),
-    # measured: 5e-7, 2e-16, 7e-5, 6e-5; the worst is that of k̇ where the modelled tail begins
+    # measured: 5e-7, 2e-16, 7e-5, 6e-5; the worst is that of k′ where the modelled tail begins
     [("relu", 2e-6), ("tanh", 1e-14), ("step", 2e-4), ("softshrink", 2e-4)],
 )
 def test_the_series_holds_at_all_angles(name: str, bound: float) -> None:

@@ -48,7 +48,7 @@ def activation(
     operator : str, Operator or sequence of them
         Instead of a source, operators in u and D that kill σ.
     values : mapping
-        With ``operator``, the data that fixes the solution: ``{0: [0, 1]}`` means σ(0) = 0 and σ'(0) = 1, and
+        With ``operator``, the data that fixes the solution: ``{0: [0, 1]}`` means σ(0) = 0 and σ′(0) = 1, and
         ``{(None, 0): 0, (0, None): {0: [0, 1]}}`` gives such data on each interval of a piecewise solution.
     whole : bool
         With ``operator``, enlarge the operators to the whole annihilator of σ.

@@ -110,7 +110,7 @@ class Activation:
 
     @property
     def derivative(self) -> Activation:
-        """The classical derivative σ̇ of every piece.
+        """The classical derivative σ′ of every piece.
 
         Where σ jumps (``jump_order`` 0) the derivative of the distribution has a delta besides, which is not a
         function and not here.  At a kink the value is the symmetric one, for example 1/2 for relu at 0.
@@ -241,7 +241,7 @@ class Activation:
         return self.function.latex()
 
     def closed_form(self) -> Any:
-        """The closed form of k = E[σ(u)σ(v)] and k̇, with ``k_latex`` and ``kdot_latex``; see :mod:`holokern.dual`.
+        """The closed form of k = E[σ(u)σ(v)] and k′, with ``k_latex`` and ``kdot_latex``; see :mod:`holokern.dual`.
 
         Raises
         ------

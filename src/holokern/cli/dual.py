@@ -48,7 +48,7 @@ def _known_method(_context: click.Context, _parameter: click.Parameter, name: st
 @click.option("--tolerance", type=TOLERANCE, default=1e-12, show_default=True, help="Wanted relative error.")
 @click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
 @click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
-@click.option("--json", "as_json", is_flag=True, help='Print JSON for machines; an infinite k̇ is the text "inf".')
+@click.option("--json", "as_json", is_flag=True, help='Print JSON for machines; an infinite k′ is the text "inf".')
 def dual(
     *,
     expression: str,
@@ -63,7 +63,7 @@ def dual(
     closed_form: bool,
     as_json: bool,
 ) -> None:
-    """Compute k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] of EXPR, with an estimate of the error.
+    """Compute k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)] of EXPR, with an estimate of the error.
 
     EXPR is a name (see "holokern activations") or an expression in u.  Numbers are read exactly: 1/3 and 0.1 are what
     they say.  Methods: auto (closed where it serves, else quadrature), closed, quadrature, hgm, all_at_once, taylor,

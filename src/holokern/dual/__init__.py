@@ -1,4 +1,4 @@
-"""Dual activations: k and k̇ with an error, by each method."""
+"""Dual activations: k and k′ with an error, by each method."""
 
 from holokern.activation.function import serve
 from holokern.dual.closed.formulas import ClosedForm, closed_form

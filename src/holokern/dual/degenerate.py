@@ -3,15 +3,15 @@
 They are limits along θ → 0 or π, and c → 0+ at a fixed angle. A break of σ at zero is felt however small c is: there
 σ(cx) tends to σ(0±) according to the sign of x, not to σ(0).
 
-For σ with jumps J_b at b, k̇ has the terms
+For σ with jumps J_b at b, k′ has the terms
 
-- δδ: at r = ±1 two breaks with b/c1 = ±b'/c2 meet, and k̇ is infinite with the sign of Σ J_b J_b' φ(b/c1) over such
+- δδ: at r = ±1 two breaks with b/c1 = ±b'/c2 meet, and k′ is infinite with the sign of Σ J_b J_b' φ(b/c1) over such
   pairs; pairs that do not meet give nothing, and neither do pairs whose sum cancels;
-- δσ̇: J_b φ(b/c1)/c1 times σ̇ at the matching point ±c2 b/c1, the mean of both sides if σ̇ breaks there.
+- δσ′: J_b φ(b/c1)/c1 times σ′ at the matching point ±c2 b/c1, the mean of both sides if σ′ breaks there.
 
-Where σ̇ is unbounded at breaks that meet, k̇ at r = ±1 may be infinite as well: see :mod:`holokern.dual.unbounded`.
+Where σ′ is unbounded at breaks that meet, k′ at r = ±1 may be infinite as well: see :mod:`holokern.dual.unbounded`.
 
-As c → 0 a jump at zero makes k̇ infinite, jumps elsewhere disappear.
+As c → 0 a jump at zero makes k′ infinite, jumps elsewhere disappear.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_degenerate(c1: Array, c2: Array, theta: Array) -> NDArray[np.bool_]:
 
 
 def limits(activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float) -> Estimate:
-    """k, k̇ and their errors at degenerate covariances."""
+    """k, k′ and their errors at degenerate covariances."""
     result = Estimate.empty(len(c1))
     small, large = np.minimum(c1, c2), np.maximum(c1, c2)
     kinds = {"both": large == 0, "one": (small == 0) & (large > 0), "none": small > 0}
@@ -73,7 +73,7 @@ def _one_zero(activation: Activation, small: Array, large: Array, theta: Array, 
 
 
 def _infinite_slope(jump: float, g: Side, theta: Array) -> tuple[Array, Array]:
-    """The limit of k̇ as c1 → 0 when σ jumps at zero: J φ(0)/c1 times the mean of σ̇(v) given u = 0, δ-terms included."""
+    """The limit of k′ as c1 → 0 when σ jumps at zero: J φ(0)/c1 times the mean of σ′(v) given u = 0, δ-terms included."""
     inside = (theta > 0) & (theta < np.pi)
     angle = np.where(inside, theta, np.pi / 2)
     mean = np.where(inside, conditional(g, np.zeros(len(theta)), angle, FINE)[0], _two_sided(g, np.zeros(len(theta))))
@@ -154,7 +154,7 @@ def _aligned_deltas(f: Side, g: Side, sign: Array) -> tuple[Array, Array]:
 
 
 def _two_sided(side: Side, x: Array) -> Array:
-    """The mean of σ̇(cx±), which differs from σ̇(cx) only at a break."""
+    """The mean of σ′(cx±), which differs from σ′(cx) only at a break."""
     step = np.maximum(4 * np.spacing(np.abs(x)), 1e-280)
     owner = np.arange(len(x))
     both = side.slope(np.stack([x - step, x + step], axis=1), owner)

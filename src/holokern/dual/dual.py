@@ -1,4 +1,4 @@
-"""`dual`: from an activation and covariances to k and k̇."""
+"""`dual`: from an activation and covariances to k and k′."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dual(
     tolerance: float = 1e-12,
     **options: Any,
 ) -> DualValue:
-    """The dual activation k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] for normal u, v with deviations c1, c2, correlation r.
+    """The dual activation k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)] for normal u, v with deviations c1, c2, correlation r.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def dual(
 
     Notes
     -----
-    For σ with jumps k̇ is that of the distribution σ̇, δ-terms included: finite for |r| < 1, and infinite at r = ±1
+    For σ with jumps k′ is that of the distribution σ′, δ-terms included: finite for |r| < 1, and infinite at r = ±1
     where two jumps meet. A zero deviation means the limit c → 0 at the given angle.
 
     Examples
@@ -112,7 +112,7 @@ def dual(
 
 
 def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
-    """Refuse values of k beyond the largest float; k̇ may be infinite, k may not."""
+    """Refuse values of k beyond the largest float; k′ may be infinite, k may not."""
     beyond = np.nonzero(~np.isfinite(k))[0]
     if len(beyond):
         at = beyond[0]
@@ -148,7 +148,7 @@ def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tup
         )
     with np.errstate(all="ignore"):
         slopes = np.array([sigma.derivative(float(b)) for b in sigma.breaks], dtype=float)
-    # quadrature is slow where σ̇ is infinite
+    # quadrature is slow where σ′ is infinite
     return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 

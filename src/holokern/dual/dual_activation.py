@@ -1,6 +1,6 @@
 """`DualActivation`: everything that networks ask of an activation, as functions of deviations and angles.
 
-For normal u, v with deviations c1, c2 and correlation cos θ it knows k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)]: at points, on
+For normal u, v with deviations c1, c2 and correlation cos θ it knows k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)]: at points, on
 grids, as tables over a range of deviations, and where a deviation is zero.
 """
 
@@ -49,7 +49,7 @@ _LOWEST, _HIGHEST = -690.0, 690.0
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of n, d, E[σ(cz)] and E[σ̇(cz)] as c → 0."""
+    """The limits of n, d, E[σ(cz)] and E[σ′(cz)] as c → 0."""
 
     norm: float
     slope: float
@@ -93,7 +93,7 @@ class DualActivation:
 
     @property
     def jumps(self) -> bool:
-        """Whether σ jumps; then k̇ is infinite on the diagonal and there is no tangent kernel."""
+        """Whether σ jumps; then k′ is infinite on the diagonal and there is no tangent kernel."""
         return bool(self.activation.jump_order == 0)
 
     @cached_property
@@ -153,7 +153,7 @@ class DualActivation:
         return norms(self.activation, c) if rows is None else np.array([row.norm() for row in rows])
 
     def slope_norms(self, c: Array) -> Array:
-        """d(c) = E[σ̇(cz)²]^(1/2); 1 where σ jumps."""
+        """d(c) = E[σ′(cz)²]^(1/2); 1 where σ jumps."""
         if self.jumps:
             return np.ones(len(c))
         rows = self.rows(c)
@@ -198,17 +198,17 @@ class DualActivation:
         return OrderedDict()
 
     def mean_slopes(self, c: Array) -> Array:
-        """E[σ̇(cz)]."""
+        """E[σ′(cz)]."""
         return np.asarray(hermite_moments(self.activation, c, 2).values[:, 1] / c)
 
     def values(self, c1: Array, c2: Array, theta: Array) -> DualValue:
-        """K and k̇ with errors at points, by the method that `dual` chooses."""
+        """K and k′ with errors at points, by the method that `dual` chooses."""
         return dual(self.activation, c1, c2, theta=theta)
 
     def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """Both k and k̇ for all pairs of deviations and all angles, of shape (len(c1), len(c2), len(theta)).
+        """Both k and k′ for all pairs of deviations and all angles, of shape (len(c1), len(c2), len(theta)).
 
-        k̇ is NaN when σ jumps.
+        k′ is NaN when σ jumps.
 
         Examples
         --------
@@ -220,9 +220,9 @@ class DualActivation:
         return grid_values(self.activation, self.rows, c1, c2, theta)
 
     def losses(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """1 - |k|/(n1 n2) and k̇ pair by pair; the first keeps its digits for points that nearly coincide.
+        """1 - |k|/(n1 n2) and k′ pair by pair; the first keeps its digits for points that nearly coincide.
 
-        For an even or odd σ the angle counts from the nearer of 0 and π, and k̇ is that of the folded angle.
+        For an even or odd σ the angle counts from the nearer of 0 and π, and k′ is that of the folded angle.
         """
         return losses(self.activation, self.rows, (self.norms(c1), self.norms(c2)), c1, c2, theta)
 
@@ -234,7 +234,7 @@ class DualActivation:
         return sides[0], sides[1]
 
     def hinge_tile(self, theta: Array, first: HingeSide, second: HingeSide) -> tuple[Array, Array]:
-        """1 - |k|/(n1 n2) and k̇ of a tile of a piecewise polynomial σ, in closed form; rows and columns are sides."""
+        """1 - |k|/(n1 n2) and k′ of a tile of a piecewise polynomial σ, in closed form; rows and columns are sides."""
         from holokern.dual.closed.wedge_sums import wedge_tile
 
         lost, slope = np.empty_like(theta), np.empty_like(theta)

@@ -26,7 +26,7 @@ class Method:
     serves
         The reason why an activation cannot be served, or None.
     run
-        ``run(activation, c1, c2, theta, tolerance, **options)`` gives (k, k̇, error of k, error of k̇) for flat arrays
+        ``run(activation, c1, c2, theta, tolerance, **options)`` gives (k, k′, error of k, error of k′) for flat arrays
         with c1, c2 > 0 and 0 < θ < π.
     summary
         One line for the documentation.

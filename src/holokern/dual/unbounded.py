@@ -1,7 +1,7 @@
-"""Breaks where σ or its derivative is unbounded, and what that does to k and k̇ at r = ±1.
+"""Breaks where σ or its derivative is unbounded, and what that does to k and k′ at r = ±1.
 
-Beside a break b let σ have a term C |u-b|^e with e < 1 that is no constant, or its like with logarithms.  Then σ̇ grows
-like |u-b|^(e-1), and where two such points meet, E[σ̇(c1 x) σ̇(±c2 x)] is infinite if and only if e + e' ≤ 1.  In the
+Beside a break b let σ have a term C |u-b|^e with e < 1 that is no constant, or its like with logarithms.  Then σ′ grows
+like |u-b|^(e-1), and where two such points meet, E[σ′(c1 x) σ′(±c2 x)] is infinite if and only if e + e' ≤ 1.  In the
 same way E[σ(cx)²] is infinite if 2e ≤ -1.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["UnboundedSide", "infinite_slope_sign", "not_square_integrable", "unb
 
 @dataclass(frozen=True, slots=True)
 class UnboundedSide:
-    """One side of a break where σ̇ is unbounded.
+    """One side of a break where σ′ is unbounded.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class UnboundedSide:
     side : int
         1 for the right side, -1 for the left one.
     exponent : Fraction
-        e, when σ̇ grows like |u-b|^(e-1).
+        e, when σ′ grows like |u-b|^(e-1).
     sign : int
-        The sign of σ̇ there.
+        The sign of σ′ there.
     """
 
     point: float
@@ -45,7 +45,7 @@ class UnboundedSide:
 
 @lru_cache(maxsize=128)
 def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
-    """All sides of breaks where σ̇ is unbounded; none for an activation without exact pieces.
+    """All sides of breaks where σ′ is unbounded; none for an activation without exact pieces.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def not_square_integrable(activation: Activation) -> str | None:
 
 
 def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Array) -> Array:
-    """The sign of an infinite E[σ̇(c1 x) σ̇(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
+    """The sign of an infinite E[σ′(c1 x) σ′(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
     total = np.zeros(len(c1))
     lowest = np.full(len(c1), np.inf)
     sides = unbounded_sides(activation)

@@ -16,14 +16,14 @@ Number: TypeAlias = "float | Array"
 
 @dataclass(frozen=True, eq=False)
 class DualValue:
-    """k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)] with an estimate of the absolute error of each.
+    """k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)] with an estimate of the absolute error of each.
 
     Floats when every input was a number, arrays of the broadcast shape otherwise.
 
     Attributes
     ----------
     k, kdot
-        The two expectations; k̇ may be infinite where σ jumps and the covariance is singular.
+        The two expectations; k′ may be infinite where σ jumps and the covariance is singular.
     error, kdot_error
         Estimates of the absolute errors of ``k`` and ``kdot``.
     method

@@ -42,7 +42,7 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class Panel:
-    """H and c1c2k̇ as Chebyshev series from φ = start to φ = stop: coefficients (degree + 1, rank + 1)."""
+    """H and c1c2k′ as Chebyshev series from φ = start to φ = stop: coefficients (degree + 1, rank + 1)."""
 
     start: float
     stop: float
@@ -126,7 +126,7 @@ def approach(
         H and perturbations of it.
     phi : array, (targets,)
     outputs : array of int
-        The entries of (H, c1c2k̇) that matter.
+        The entries of (H, c1c2k′) that matter.
     limit : mapping from int to float, optional
         Entries of H that are known at φ = 0; the last panel then meets them, in least squares.
 

@@ -23,7 +23,7 @@ Powers = tuple[dict[int, fmpq], dict[int, fmpq]]
 
 @dataclass(frozen=True)
 class NearEnd:
-    """D, N and S of D H' = N H, S H = D c1c2k̇, at one pair of deviations, as functions of the distance φ from an end.
+    """D, N and S of D H' = N H, S H = D c1c2k′, at one pair of deviations, as functions of the distance φ from an end.
 
     The derivative is by φ, towards the middle.
 

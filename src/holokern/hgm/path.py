@@ -29,7 +29,7 @@ class SeriesEquation:
     top : array, (tracks, order + 1, rank, rank)
         N.
     slope : array, (tracks, order + 1, rank), optional
-        S with S H = D c1c2k̇, where k̇ is not an entry of H.
+        S with S H = D c1c2k′, where k′ is not an entry of H.
     noise : array, (tracks,), optional
         How many units in the last place the series are off, where that is more than one.
     """
@@ -49,7 +49,7 @@ class Path(Protocol):
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The places of k and k̇ in H; -1 for a k̇ that is no entry."""
+        """The places of k and k′ in H; -1 for a k′ that is no entry."""
 
     def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation of some tracks as series round one parameter value of each."""
@@ -79,7 +79,7 @@ class AnglePath:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The places of k and k̇."""
+        """The places of k and k′."""
         return self.table.outputs
 
     @cached_property
@@ -143,7 +143,7 @@ class SegmentPath:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The places of k and k̇."""
+        """The places of k and k′."""
         return self.table.outputs
 
     @cached_property

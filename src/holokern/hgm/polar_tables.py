@@ -87,7 +87,7 @@ class PolarTable:
     places : tuple of (rows, columns)
         Where those stand.
     slope : pair of Polynomial and array
-        The row of D·P12 that gives c1 c2 k̇ from H, and its columns.
+        The row of D·P12 that gives c1 c2 k′ from H, and its columns.
     exact : tuple of Terms
         D, the entries of D·T and those of the row of D·P12 again, exactly.
     factors : tuple of Polynomial
@@ -206,7 +206,7 @@ class _Builder:
             j: self._terms(part, (first, j), powers, -self.weights[j] - 2 * part[2][0] + common, along_angle=False)
             for j, part in row.items()
         }
-        # c1 c2 k̇ = c1 c2 (P12 F)_0
+        # c1 c2 k′ = c1 c2 (P12 F)_0
         slope_rows = [_shift(slope[j], (1, 1, 0, 0), Fraction(1)) for j in sorted(slope)]
         denominator = _shift(_polar(bottom), (0, 0, 0, common), Fraction(1))
         scale = self.system.scale

@@ -29,7 +29,7 @@ def solve_along(
     Returns
     -------
     value, slope
-        H and c1c2k̇ at the target.
+        H and c1c2k′ at the target.
     """
     from holokern.hgm.stepper import taylor_coefficients
 

@@ -45,7 +45,7 @@ _REACHES = np.array([1.0, 0.7])
 
 @dataclass(frozen=True)
 class Arrival:
-    """H and c1c2k̇ at the targets, (targets, rank, columns) and (targets, columns), and what the series left out.
+    """H and c1c2k′ at the targets, (targets, rank, columns) and (targets, columns), and what the series left out.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Arrival:
 
 
 def taylor_coefficients(equation: SeriesEquation, state: Array, perturbed: bool = False) -> tuple[Array, Array]:
-    """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k̇, (tracks, order + 1, columns).
+    """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k′, (tracks, order + 1, columns).
 
     If ``perturbed``, the columns after the first receive the rounding errors of the first.
 
@@ -181,7 +181,7 @@ def transport(
     most : int
         After this many expansions a target takes the best value that there was, with the tail of its series.
     every_entry : bool
-        Whether all of H is wanted at the targets; otherwise only the first entry and c1c2k̇ decide what is good enough.
+        Whether all of H is wanted at the targets; otherwise only the first entry and c1c2k′ decide what is good enough.
 
     Returns
     -------

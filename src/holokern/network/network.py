@@ -33,7 +33,7 @@ class Network:
 
     With Σ⁰ = x·x' + β² and, for h = 1, …, depth,
 
-        Σʰ = w k(Σʰ⁻¹) + β²,    Σ̇ʰ = w k̇(Σʰ⁻¹),    Θ ← Θ Σ̇ʰ + Σʰ,   from Θ = Σ⁰,
+        Σʰ = w k(Σʰ⁻¹) + β²,    Σ′ʰ = w k′(Σʰ⁻¹),    Θ ← Θ Σ′ʰ + Σʰ,   from Θ = Σ⁰,
 
     the NNGP kernel is the last Σ, and the NTK the last Θ [SakodaTakayama2024], [Arora2019].
 
@@ -50,7 +50,7 @@ class Network:
         parametrisation: w = W_std² in every layer and Σ⁰ = W_std² x·x'/d + β², d the dimension of x.
     residual
         Whether every hidden layer is added to what it was given, f ← f + Wσ(f) + b. Then Σʰ = Σʰ⁻¹ + w k + β² and
-        Θ ← Θ + Θ Σ̇ʰ + w k + β².
+        Θ ← Θ + Θ Σ′ʰ + w k + β².
 
     Notes
     -----
@@ -173,7 +173,7 @@ class Network:
         return diagonals(self.hidden_layers, self._points(_matrix("X", X)))
 
     def layers(self, X: Any) -> list[tuple[Array, Array]]:
-        """(Σʰ, Σ̇ʰ) for every hidden layer h, for inspection; Σ̇ʰ is empty where the activation jumps."""
+        """(Σʰ, Σ′ʰ) for every hidden layer h, for inspection; Σ′ʰ is empty where the activation jumps."""
         return layer_matrices(self.hidden_layers, self._points(_matrix("X", X)))
 
     def compile(self, low: float, high: float) -> ArrayKernel:

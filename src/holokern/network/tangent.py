@@ -24,6 +24,6 @@ def require_tangent(layers: tuple[HiddenLayer, ...]) -> None:
     for layer in layers:
         if layer.dual.jumps:
             raise Unsupported(
-                f"the NTK of a network with {layer.activation} does not exist: the activation jumps, so k̇ is infinite "
+                f"the NTK of a network with {layer.activation} does not exist: the activation jumps, so k′ is infinite "
                 "on the diagonal; use nngp, or a continuous activation"
             )

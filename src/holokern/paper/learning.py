@@ -70,7 +70,7 @@ class Learned:
 def tangent_kernel(
     sigma: Activation, x: Array, y: Array, problem: Problem, method: str, used: set[str] | None = None, **options: Any
 ) -> Array:
-    """Θ for scalar inputs with bias [SakodaTakayama2024, Sec. 2]: Θ ← Θ·Σ̇ + Σ, from Θ = Σ⁰ = xy + β².
+    """Θ for scalar inputs with bias [SakodaTakayama2024, Sec. 2]: Θ ← Θ·Σ′ + Σ, from Θ = Σ⁰ = xy + β².
 
     Points that coincide have r = 1 exactly; each of the distinct pairs is evaluated once.  The names of the methods
     that `dual` used are added to ``used``.

@@ -224,11 +224,11 @@
     draw("plot-sigma", {
       title: "the activation and its derivative", x: "u", lines: [
         { x: s.u, y: s.value, kind: "one", label: "σ(u)" },
-        { x: s.u, y: s.slope, kind: "two", label: s.jumps ? "σ̇(u) without the deltas" : "σ̇(u)" },
+        { x: s.u, y: s.slope, kind: "two", label: s.jumps ? "σ′(u) without the deltas" : "σ′(u)" },
       ],
     });
     const g = data.gauss;
-    for (const [name, symbol, rows] of [["plot-gauss", "k", g.k], ["plot-gauss-dot", "k̇", g.kdot]]) {
+    for (const [name, symbol, rows] of [["plot-gauss", "k", g.k], ["plot-gauss-dot", "k′", g.kdot]]) {
       draw(name, {
         title: `error of Gauss–Hermite rules for ${symbol}`, x: `r, error of ${symbol} at c₁ = c₂ = 1`, log: true,
         xRange: [-1, 1], lines: g.nodes.map((count, i) => ({
@@ -251,8 +251,8 @@
     const r = thetas.map(Math.cos), found = curves(c1, c2, thetas);
     draw("plot-k", { title: "k against r", x: "r", xRange: [-1, 1], zero: true,
       lines: [{ x: r, y: found.k, kind: "one", label: "k = E[σ(u)σ(v)]" }] });
-    draw("plot-kdot", { title: "k̇ against r", x: "r", xRange: [-1, 1], zero: true,
-      lines: [{ x: r, y: found.kdot, kind: "two", label: "k̇ = E[σ̇(u)σ̇(v)]" }] });
+    draw("plot-kdot", { title: "k′ against r", x: "r", xRange: [-1, 1], zero: true,
+      lines: [{ x: r, y: found.kdot, kind: "two", label: "k′ = E[σ′(u)σ′(v)]" }] });
   }
 
   function drawNetwork() {

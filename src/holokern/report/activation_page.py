@@ -74,7 +74,7 @@ def activation_page(source: object, *, timings: bool = True, **parameters: Any) 
     """
     activation = as_activation(source, **parameters)
     sigma = read_sigma(activation)
-    progress.report("tables of k and k̇")
+    progress.report("tables of k and k′")
     tables = value_tables(sigma)
     edge = edge_of_chaos(sigma, tables.wide)
     weight = 1 / float(sigma.norms(np.ones(1))[0])
@@ -127,7 +127,7 @@ def _name(activation: Activation) -> str:
 
 
 def _graph(activation: Activation) -> dict[str, Json]:
-    """σ and σ̇ for the first chart; a gap where σ or σ̇ jumps."""
+    """σ and σ′ for the first chart; a gap where σ or σ′ jumps."""
     breaks = sorted(float(b) for b in activation.breaks)
     reach = max([4.0, *(1.4 * abs(b) for b in breaks if abs(b) <= 20)])
     u = np.linspace(-reach, reach, 321)
@@ -226,7 +226,7 @@ def _smoothness(activation: Activation) -> str:
     order = activation.jump_order
     if order is None:
         return "analytic on the whole line" if not activation.breaks else "no derivative jumps"
-    names = ("σ itself jumps, so the NTK does not exist", "continuous, σ̇ jumps", "continuous with σ̇, σ̈ jumps")
+    names = ("σ itself jumps, so the NTK does not exist", "continuous, σ′ jumps", "continuous with σ′, σ″ jumps")
     return names[order] if order < len(names) else f"the derivative of order {order} is the first that jumps"
 
 
@@ -236,7 +236,7 @@ def _dual_section(sigma: Sigma, tables: ValueTables) -> str:
         _slider(name, symbol, (low, high), 0.0, f"standard deviation {symbol}, logarithmic")
         for name, symbol in (("c1", "c₁"), ("c2", "c₂"))
     )
-    warning = refusal(f"{_why_steep(sigma)}: k̇ grows without bound as r → ±1.") if sigma.steep else ""
+    warning = refusal(f"{_why_steep(sigma)}: k′ grows without bound as r → ±1.") if sigma.steep else ""
     rows = []
     for c1, c2 in _PAIRS:
         theta = np.linspace(0.01, np.pi - 0.01, 61)
@@ -246,13 +246,13 @@ def _dual_section(sigma: Sigma, tables: ValueTables) -> str:
             # the expectation does not exist at that deviation, as for exp(u²/8) at c = 2
             worst = [float("nan")] * 4
         rows.append((c1, c2, *(None if np.isnan(x) else x for x in worst)))
-    columns = ("c₁", "c₂", *(f"{what}, {n} nodes" for n in _NODES for what in ("k", "k̇")))
+    columns = ("c₁", "c₂", *(f"{what}, {n} nodes" for n in _NODES for what in ("k", "k′")))
     table = Table("Largest error over r", columns, tuple(rows))
     return (
-        '<section id="dual"><h2>Dual activation</h2><p>k and k̇ for normal u, v with deviations c₁, c₂ and correlation '
+        '<section id="dual"><h2>Dual activation</h2><p>k and k′ for normal u, v with deviations c₁, c₂ and correlation '
         f'r.</p>{warning}<div class="controls">{controls}</div>{_plots("plot-k", "plot-kdot")}'
         '<p class="note">The curves are drawn from tables in this file; at points on which they were not built they '
-        f"are off by at most {tables.error:.0e} of (k(c₁,c₁,1) k(c₂,c₂,1))<sup>1/2</sup>, and likewise for k̇. "
+        f"are off by at most {tables.error:.0e} of (k(c₁,c₁,1) k(c₂,c₂,1))<sup>1/2</sup>, and likewise for k′. "
         "holokern itself computes to 12 digits and more.</p>"
         "<h3>Gauss–Hermite quadrature for contrast</h3><p>The error of the usual product rule with "
         f"{_NODES[0]} and {_NODES[1]} nodes a variable, relative to the value at r = 1.</p>"
@@ -298,21 +298,21 @@ def _network_section(
 
 
 def _why_steep(sigma: Sigma) -> str:
-    return "σ jumps" if sigma.activation.jump_order == 0 else "σ̇ is not square integrable"
+    return "σ jumps" if sigma.activation.jump_order == 0 else "σ′ is not square integrable"
 
 
 def _ntk_refusal(sigma: Sigma) -> str:
     if not sigma.steep:
         return ""
     return refusal(
-        f"{_why_steep(sigma)}, so k̇ is infinite on the diagonal and the NTK does not exist; the NNGP kernel does."
+        f"{_why_steep(sigma)}, so k′ is infinite on the diagonal and the NTK does not exist; the NNGP kernel does."
     )
 
 
 def _edge_text(sigma: Sigma, tables: ValueTables, edge: list[EdgePart]) -> str:
     if sigma.steep:
         return f"{_why_steep(sigma)}, so χ is infinite: every network is chaotic, and there is no edge."
-    what = f"On the edge χ = {_W}² E[σ̇(cz)²] = 1 at the fixed point c, and correlations change slowest with depth."
+    what = f"On the edge χ = {_W}² E[σ′(cz)²] = 1 at the fixed point c, and correlations change slowest with depth."
     if not edge:
         return f"{what} No network with a fixed point in [{tables.wide[0]:g}, {tables.wide[1]:g}] is on it."
     if all(len(part.weight) == 1 for part in edge):

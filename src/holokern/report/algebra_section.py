@@ -53,7 +53,7 @@ def algebra_section(activation: Activation) -> str:
         )
     parts.append(
         f"<p>With the covariance Σ of (u, v), the <strong>{system.rank}</strong> expectations in F satisfy the "
-        "integrable system below; the first is k, and E[∂<sub>u</sub>∂<sub>v</sub>σσ] is k̇.</p>"
+        "integrable system below; the first is k, and E[∂<sub>u</sub>∂<sub>v</sub>σσ] is k′.</p>"
     )
     parts.append(_matrices(system))
     parts.append(_locus(system))
@@ -83,13 +83,13 @@ def _locus(system: PfaffianSystem) -> str:
 
 
 def closed_form_section(activation: Activation) -> str:
-    """Closed forms of k and k̇, or the reason why there are none."""
+    """Closed forms of k and k′, or the reason why there are none."""
     title = '<section id="closed"><h2>Closed form</h2>'
     try:
         form = activation.closed_form()
     except HolokernError as reason:
         return f"{title}{refusal(reason)}</section>"
-    both = formula(f"k = {form.k_latex}") + formula(rf"\dot k = {form.kdot_latex}")
+    both = formula(f"k = {form.k_latex}") + formula(rf"k' = {form.kdot_latex}")
     terms = "<p>Here r = cos θ.</p>"
     if r"\Phi" in form.k_latex:
         terms = (

@@ -1,8 +1,8 @@
 """The edge of chaos of an activation in the plane of σ_w and σ_b.
 
 The variance q = c² of a layer becomes σ_w² E[σ(cz)²] + σ_b², and nearby points separate at the rate
-χ = σ_w² E[σ̇(cz)²] [Poole2016], [Schoenholz2017].  So every c is the fixed point of exactly one network on the edge
-χ = 1, the one with σ_w² = 1/E[σ̇(cz)²] and σ_b² = c² - E[σ(cz)²]/E[σ̇(cz)²], unless the latter is negative.
+χ = σ_w² E[σ′(cz)²] [Poole2016], [Schoenholz2017].  So every c is the fixed point of exactly one network on the edge
+χ = 1, the one with σ_w² = 1/E[σ′(cz)²] and σ_b² = c² - E[σ(cz)²]/E[σ′(cz)²], unless the latter is negative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["EdgePart", "edge_of_chaos"]
 
 # a curve that looks smooth on a screen
 _POINTS = 400
-# relative; c² - E[σ²]/E[σ̇²] loses some digits where it vanishes, as for relu
+# relative; c² - E[σ²]/E[σ′²] loses some digits where it vanishes, as for relu
 _ROUNDING = 1e-9
 # the derivative is a difference quotient of 400 points, which is off by less
 _SLACK = 1e-3

@@ -92,10 +92,10 @@ class _Parser:
 
     def scripted(self) -> str:
         base = self.atom()
-        below = above = ""
+        below, above = "", self.primes()
         while self.peek() in ("^", "_"):
             if self.take() == "^":
-                above = self.atom()
+                above = f"<mrow>{above}{self.atom()}</mrow>" if above else self.atom()
             else:
                 below = self.atom()
         if below and above:
@@ -103,6 +103,13 @@ class _Parser:
         if below:
             return f"<msub>{base}{below}</msub>"
         return f"<msup>{base}{above}</msup>" if above else base
+
+    def primes(self) -> str:
+        """A prime as a superscript, as for k'."""
+        if self.peek() != "'":
+            return ""
+        self.take()
+        return "<mo>′</mo>"
 
     def group(self) -> str:
         """What braces hold, as one element."""

@@ -54,7 +54,7 @@ def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Tabl
         found |= _measure(activation, missing, patience)
     rows = tuple((name, *found[name]) for name in _METHODS)
     notes = (
-        f"Seconds for k and k̇ at {_ANGLES} correlations from −0.9 to 0.9 and c₁ = c₂ = 1, on this machine: the first "
+        f"Seconds for k and k′ at {_ANGLES} correlations from −0.9 to 0.9 and c₁ = c₂ = 1, on this machine: the first "
         "call in a new process, derivation or compilation included, and a second one. The difference is the largest "
         "one of k from the value of the automatic choice, relative to E[σ(z)²]. The rule gauss_hermite has 100 nodes.",
     )

@@ -1,7 +1,7 @@
-"""Hermite coefficients in floating point for any activation, and quick values of k and k̇ from them.
+"""Hermite coefficients in floating point for any activation, and quick values of k and k′ from them.
 
-With γ_n(c) = E[He_n(z) σ(cz)]/√n!,  k = Σ γ_n(c1) γ_n(c2) r^n  and  c1 c2 k̇ = Σ n γ_n(c1) γ_n(c2) r^(n-1)
-[Daniely2016].  Where σ̇ jumps, the terms decay like n^(-5/2) and n^(-3/2), where σ jumps like n^(-3/2) and n^(-1/2).
+With γ_n(c) = E[He_n(z) σ(cz)]/√n!,  k = Σ γ_n(c1) γ_n(c2) r^n  and  c1 c2 k′ = Σ n γ_n(c1) γ_n(c2) r^(n-1)
+[Daniely2016].  Where σ′ jumps, the terms decay like n^(-5/2) and n^(-3/2), where σ jumps like n^(-3/2) and n^(-1/2).
 The tail after N terms is then a known function of N log 1/|r| times its value at r = ±1, a one-dimensional integral.
 """
 
@@ -66,9 +66,9 @@ def spectrum(activation: object, c: float = 1.0) -> Array:
 def series_values(
     activation: Activation, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
 ) -> tuple[Array, Array]:
-    """Values k and k̇ at every angle for every pair of deviations, one row a pair; 0 < θ < π.
+    """Values k and k′ at every angle for every pair of deviations, one row a pair; 0 < θ < π.
 
-    ``steep`` says that k̇ is infinite at r = ±1.
+    ``steep`` says that k′ is infinite at r = ±1.
     """
     r, n = np.cos(theta), np.arange(TERMS)
     powers = np.power(r, n[:, None])
@@ -84,7 +84,7 @@ def series_values(
     fading, faster = _fading(r)
     if steep:
         k = k + _sided(*near, r) * fading
-        # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k̇
+        # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k′
         size = _sided(*near, r) * np.sqrt(TERMS) / 2 / (c1 * c2)[:, None]
         return k, kdot + size * np.where(r < 0, -1.0, 1.0) * _diverging(r)
     k = k + _sided(*near, r) * faster

@@ -1,10 +1,10 @@
-"""Chebyshev tables of k and k̇ small enough to travel in a page, from which its sliders redraw the curves.
+"""Chebyshev tables of k and k′ small enough to travel in a page, from which its sliders redraw the curves.
 
-With ℓ = log c, n(c) = E[σ(cz)²]^(1/2) and a scale s(c) of k̇, the tables hold log n and log s in ℓ, and
+With ℓ = log c, n(c) = E[σ(cz)²]^(1/2) and a scale s(c) of k′, the tables hold log n and log s in ℓ, and
 
-    ρ = k/(n1 n2),    τ = k̇/(s1 s2)    in (ℓ1, ℓ2, θ), and again for c1 = c2 over a wider range of ℓ.
+    ρ = k/(n1 n2),    τ = k′/(s1 s2)    in (ℓ1, ℓ2, θ), and again for c1 = c2 over a wider range of ℓ.
 
-s is E[σ̇(cz)²]^(1/2). Where that is infinite, as for σ with jumps, s is n/c and the table holds τ sin θ.
+s is E[σ′(cz)²]^(1/2). Where that is infinite, as for σ with jumps, s is n/c and the table holds τ sin θ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Sigma", "ValueTables", "read_sigma", "value_tables"]
 _RANGES = ((0.125, 8.0), (0.25, 4.0), (0.5, 2.0), (0.5, 1.25))
 # terms in log c and in θ: the small table first, which makes the page smaller
 _SIZES = ((9, 36), (14, 56))
-# terms in log c of the logarithms of E[σ²] and E[σ̇²]; they cost nothing
+# terms in log c of the logarithms of E[σ²] and E[σ′²]; they cost nothing
 _RADICALS = 48
 # errors that no eye sees in a chart of some hundred pixels
 _GOOD = 3e-5
@@ -50,7 +50,7 @@ class Sigma:
     activation
         The activation.
     steep
-        Whether E[σ̇(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist.
+        Whether E[σ′(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist.
     """
 
     activation: Activation
@@ -68,7 +68,7 @@ class Sigma:
         return norms(self.activation, c)
 
     def slope_norms(self, c: Array) -> Array:
-        """The scale s(c) of k̇."""
+        """The scale s(c) of k′."""
         return self.norms(c) / c if self.steep else norms(self.activation.derivative, c)
 
     def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
@@ -112,7 +112,7 @@ def read_sigma(activation: Activation) -> Sigma:
 
 @dataclass(frozen=True)
 class ValueTables:
-    """What a page needs to draw k, k̇ and networks.
+    """What a page needs to draw k, k′ and networks.
 
     Attributes
     ----------

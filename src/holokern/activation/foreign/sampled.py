@@ -1,7 +1,7 @@
 """A function that is known by its values alone: any callable on arrays, as an activation.
 
 Exact algebra has nothing to work with here; the numerical methods do, as long as σ is a smooth function of one number
-between known breaks and σ̇ is known to rounding.  Both are probed when the activation is made.
+between known breaks and σ′ is known to rounding.  Both are probed when the activation is made.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Values = Callable[[Any], Any]
 
 # where smoothness is probed: a normal variable of deviation 1 stays well inside
 _REACH = 16.0137
-# how far σ̇ may be from the derivative of an interpolation of σ, which carries this much noise itself
+# how far σ′ may be from the derivative of an interpolation of σ, which carries this much noise itself
 _AGREEMENT = 1e-8
 # the step of the complex derivative: its square is below every rounding
 _STEP = 1e-30
 # the step of difference quotients: a third of the digits for the rounding, two for the value
 _DIFFERENCE = 1e-5
-# a jump of σ or σ̇ smaller than this, relative to the values around, is rounding
+# a jump of σ or σ′ smaller than this, relative to the values around, is rounding
 _JUMP = 1e-9
 # points without a pattern, between which a function that mixes them would show it
 _PROBES = np.array([-3.217, 2.843, -0.5113, 0.3371, 1.229, -1.771, 5.113])
@@ -67,7 +67,7 @@ class SampledFunction:
         """The derivative between the breaks.
 
         A second derivative is a difference quotient of about ten digits: enough for the methods, which only weigh
-        rounding errors by it, and too little for k̇ of the derivative itself.
+        rounding errors by it, and too little for k′ of the derivative itself.
         """
         slope = _quotient(self.values) if self.slope is None else self.slope
         return SampledFunction(f"the derivative of {self.label}", slope, None, self.given_breaks)
@@ -79,7 +79,7 @@ class SampledFunction:
 
     @cached_property
     def jump_order(self) -> int | None:
-        """0 or 1 where σ or σ̇ jumps at a break, 2 for breaks with neither, None without breaks."""
+        """0 or 1 where σ or σ′ jumps at a break, 2 for breaks with neither, None without breaks."""
         if not self.given_breaks:
             return None
         for order, function in enumerate((self, self.derivative)):

@@ -2,7 +2,7 @@
 
 What a caller may write:
 
-- ``{0: [0, 1]}``: one analytic solution on the whole line with σ(0) = 0 and σ'(0) = 1;
+- ``{0: [0, 1]}``: one analytic solution on the whole line with σ(0) = 0 and σ′(0) = 1;
 - ``{(None, 0): 0, (0, None): {0: [0, 1]}}``: intervals that tile the line (None is infinite), each with the values at
   one point of the closed interval, one-sided at an end; a bare 0 stands for the zero function.
 

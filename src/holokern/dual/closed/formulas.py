@@ -1,4 +1,4 @@
-"""Closed forms written out: k and k̇ as text and LaTeX, derived symbolically and apart from the numerical formulas."""
+"""Closed forms written out: k and k′ as text and LaTeX, derived symbolically and apart from the numerical formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Wave = tuple[str, "Expr"]
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """Closed forms of k and k̇ in c1, c2 and θ, with r = cos θ.
+    """Closed forms of k and k′ in c1, c2 and θ, with r = cos θ.
 
     ``Phi`` is the standard normal distribution function, ``Phi_2(h, k, r)`` the bivariate one with correlation r.
 
@@ -43,14 +43,14 @@ class ClosedForm:
 
     @property
     def kdot_latex(self) -> str:
-        """k̇ in LaTeX."""
+        """k′ in LaTeX."""
         return _latex(self.kdot)
 
     def __repr__(self) -> str:
         return f"k = {self.k}\nkdot = {self.kdot}"
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle k = {self.k_latex},\\quad \\dot k = {self.kdot_latex}$"
+        return f"$\\displaystyle k = {self.k_latex},\\quad k' = {self.kdot_latex}$"
 
 
 def closed_form(activation: object) -> ClosedForm:
@@ -222,7 +222,7 @@ class _Writer:
         return variance * total
 
     def _deltas(self) -> Expr:
-        """The terms of k̇ with a δ at a jump at zero."""
+        """The terms of k′ with a δ at a jump at zero."""
         sp = self.sp
         jump = self._number(self.terms.jump)
         if jump == 0:

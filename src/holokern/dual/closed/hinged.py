@@ -1,4 +1,4 @@
-"""k and k̇ of piecewise polynomial activations in closed form, for flat arrays of covariances."""
+"""k and k′ of piecewise polynomial activations in closed form, for flat arrays of covariances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUNDING = 64 * np.finfo(float).eps
 
 
 def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and bounds of their rounding; k̇ is NaN when σ jumps.
+    """k, k′ and bounds of their rounding; k′ is NaN when σ jumps.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The method ``closed``: k and k̇ from formulas."""
+"""The method ``closed``: k and k′ from formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def has_no_closed_form(activation: Activation) -> str | None:
 def closed(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and the rounding errors of their formulas, for positive deviations and 0 < θ < π.
+    """k, k′ and the rounding errors of their formulas, for positive deviations and 0 < θ < π.
 
     Polynomials on half-lines: ₂F₁ [SakodaTakayama2024, Thm th:holonomic-umvn], [ChoSaul2009]; exponentials there: an
     angular integral equal to a bivariate normal probability; error functions: an arcsine and its Stein recursion;
@@ -48,7 +48,7 @@ def closed(
     if terms.jump:
         delta, delta_size = _delta_terms(terms, law)
         kdot, kdot_size = kdot + delta, kdot_size + delta_size
-    # The rounding of θ enters through ∂k/∂θ = -c1 c2 sin θ k̇.
+    # The rounding of θ enters through ∂k/∂θ = -c1 c2 sin θ k′.
     from_angle = _ROUNDING / 2 * theta * law.c1 * law.c2 * law.sin * np.abs(kdot)
     return k, scale**2 * kdot, _ROUNDING * k_size + from_angle, scale**2 * _ROUNDING * kdot_size
 
@@ -64,7 +64,7 @@ def _sum(terms: Sequence[Term], family: str, law: Law) -> tuple[Array, Array]:
 
 
 def _delta_terms(terms: ClosedTerms, law: Law) -> tuple[Array, Array]:
-    """The terms of k̇ with a δ at zero: J φ(0)/c times the mean of σ̇ given u = 0, and J² times the density at (0, 0)."""
+    """The terms of k′ with a δ at zero: J φ(0)/c times the mean of σ′ given u = 0, and J² times the density at (0, 0)."""
     jump = float(terms.jump)
     total = jump**2 / (2 * pi * law.c1 * law.c2 * law.sin)
     size = np.abs(total)

@@ -68,14 +68,14 @@ class HingeSide:
     series
         For each hinge the Chebyshev coefficients.
     weights, slope_weights
-        For each hinge the coefficients of its powers, with powers of c, of σ and of σ̇.
+        For each hinge the coefficients of its powers, with powers of c, of σ and of σ′.
     base, slope_base
-        Hermite coefficients of the polynomial and of the hinges, of σ and of σ̇.
+        Hermite coefficients of the polynomial and of the hinges, of σ and of σ′.
     numbers
         log c, n, d, c, and two numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
         continuous, |δ|W when it jumps.
     jumps
-        For each hinge the jump of σ̇, or of σ if σ jumps somewhere.
+        For each hinge the jump of σ′, or of σ if σ jumps somewhere.
     means
         E[σ(cz)].
     """
@@ -171,7 +171,7 @@ def _hermite(pieces: Pieces, line: Line) -> Array:
 
 
 def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
-    """W and C of `HingeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ̇ - σ E[σ uσ̇]/n²)/n, which jumps at breaks."""
+    """W and C of `HingeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ′ - σ E[σ uσ′]/n²)/n, which jumps at breaks."""
     c = line.c
     square = pieces.expectation(pieces, line)
     safe = np.where(square > 0, square, 1.0)

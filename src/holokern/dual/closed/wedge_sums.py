@@ -1,4 +1,4 @@
-"""The machine code of hinges: 1 - k/(n₁n₂) and k̇ of a tile for piecewise polynomial activations.
+"""The machine code of hinges: 1 - k/(n₁n₂) and k′ of a tile for piecewise polynomial activations.
 
 Every inner loop runs along a chunk of a row without branches, so that it becomes vector instructions.
 """
@@ -169,7 +169,7 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
              columns: Array, row_marks: Array, column_marks: Array) -> float:  # fmt: skip
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
 
-    [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k̇(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
+    [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k′(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
     leading order in θ; the part of θ = 0 by the numbers W and C of `HingeSide`.
     """
     apart: float = abs(rows[0, i] - columns[0, j])
@@ -208,7 +208,7 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
     lost: Array,
     slope: Array,
 ) -> None:
-    """Write 1 - k/(n₁n₂) and k̇ for the angles of a tile; of |k| and |k̇| past π/2 when ``fold`` is not zero.
+    """Write 1 - k/(n₁n₂) and k′ for the angles of a tile; of |k| and |k′| past π/2 when ``fold`` is not zero.
 
     ``mirrored`` says that the hinges are symmetric about zero and the activation odd or even: then the hinges of the
     rows on one side suffice. Moments of wedges come from B_00 = P(X > h, Y > k) by Stein's lemma [Stein1981],

@@ -1,1 +1,1 @@
-"""Proved values: balls that contain k and k̇."""
+"""Proved values: balls that contain k and k′."""

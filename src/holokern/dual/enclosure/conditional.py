@@ -168,7 +168,7 @@ def mixed_moment(tree: Node, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
 
 
 def mixed_slope(tree: Node, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
-    """E[σ̇(u)σ̇(v)] at |r| < 1, the δ's of a σ with jumps included."""
+    """E[σ′(u)σ′(v)] at |r| < 1, the δ's of a σ with jumps included."""
     slope = piece_line(differentiate(tree))
     total = _integral((slope, c1), (slope, c2), r, sine)
     jumps = [(b, height) for b, height in jump_sizes(tree) if not height.is_zero()]

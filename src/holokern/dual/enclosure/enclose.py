@@ -1,4 +1,4 @@
-"""`enclose`: balls that are guaranteed to contain k and k̇."""
+"""`enclose`: balls that are guaranteed to contain k and k′."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ _ROUGH_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """Balls around k = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)].
+    """Balls around k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)].
 
     Attributes
     ----------
     k, kdot : arb
-        python-flint balls that contain the true values; k̇ is infinite where two jumps of σ meet.
+        python-flint balls that contain the true values; k′ is infinite where two jumps of σ meet.
     method : str
         Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0) or "limit" (singular covariance).
     digits : int
@@ -97,7 +97,7 @@ class Enclosure:
 def enclose(
     activation: object, c1: object, c2: object, r: object, digits: int = 50, *, method: str = "auto"
 ) -> Enclosure:
-    """Balls that contain k(c1, c2, r) = E[σ(u)σ(v)] and k̇ = E[σ̇(u)σ̇(v)].
+    """Balls that contain k(c1, c2, r) = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)].
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tup
 
 
 def _independent(tree: Node, c1: Number, c2: Number) -> Pair:
-    """At r = 0: k = E[σ(c1z)] E[σ(c2z)] and k̇ = E[σ'(c1z)] E[σ'(c2z)] with E[σ'(cz)] = E[zσ(cz)]/c."""
+    """At r = 0: k = E[σ(c1z)] E[σ(c2z)] and k′ = E[σ′(c1z)] E[σ′(c2z)] with E[σ′(cz)] = E[zσ(cz)]/c."""
     line = piece_line(tree)
     left, right = ([hermite_moment(line, c, n) for n in (0, 1)] for c in (c1, c2))
     return left[0] * right[0], left[1] * right[1] / (to_ball(c1) * to_ball(c2))

@@ -22,8 +22,8 @@ __all__ = ["aligned", "with_zero_deviation"]
 def aligned(tree: Node, c1: Number, c2: Number, sign: int) -> tuple[arb, arb]:
     """Both expectations at r = ±1 for positive deviations.
 
-    A jump J of σ at b adds J φ(b/c1)/c1 times σ̇ at ±c2b/c1 to k̇, and the same with c1 and c2 exchanged; where two
-    jumps meet, b/c1 = ±b'/c2, k̇ is infinite.
+    A jump J of σ at b adds J φ(b/c1)/c1 times σ′ at ±c2b/c1 to k′, and the same with c1 and c2 exchanged; where two
+    jumps meet, b/c1 = ±b'/c2, k′ is infinite.
     """
     line, slope = piece_line(tree), piece_line(differentiate(tree))
     k = gaussian_expectation([(line, c1), (line, sign * c2)])
@@ -75,7 +75,7 @@ def with_zero_deviation(tree: Node, c1: Number, c2: Number, r: arb, sign: int) -
     """
     if any(not height.is_zero() for _, height in jump_sizes(tree)):
         raise Unsupported(
-            "for an activation with jumps and a deviation 0 no ball of k̇ is given; use hk.dual, or a small deviation"
+            "for an activation with jumps and a deviation 0 no ball of k′ is given; use hk.dual, or a small deviation"
         )
     values = []
     for function in (tree, differentiate(tree)):

@@ -29,13 +29,13 @@ _CHECK_BITS = 128
 
 @dataclass(frozen=True)
 class AngleSeries:
-    """Polynomials in φ for k and for k̇, the latter times cos φ when σ jumps.
+    """Polynomials in φ for k and for k′, the latter times cos φ when σ jumps.
 
     Attributes
     ----------
     value, slope : arb_poly
     with_cosine : bool
-        Whether ``slope`` is k̇ cos φ.
+        Whether ``slope`` is k′ cos φ.
     error, slope_error : float
         The largest error at the two ends, where the true values are known.
     precision : int
@@ -84,7 +84,7 @@ def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple
 
 
 def _ends(sequence: HermiteSequence, c1: Number, c2: Number, sign: int, jumps: list[arb]) -> tuple[arb, arb]:
-    """The values of both series at φ = ±π/2; k̇ cos φ tends to J²/(2π c1c2) there when σ has a jump J at 0."""
+    """The values of both series at φ = ±π/2; k′ cos φ tends to J²/(2π c1c2) there when σ has a jump J at 0."""
     k, slope = aligned(sequence.line.tree, c1, c2, sign)
     if jumps:
         slope = jumps[0] ** 2 / (2 * arb.pi() * to_ball(c1) * to_ball(c2))

@@ -123,7 +123,7 @@ def serves_hermite(activation: Activation) -> str | None:
 def hermite(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float, *, terms: int | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors for positive deviations and 0 < θ < π.
+    """k, k′ and their errors for positive deviations and 0 < θ < π.
 
     Parameters
     ----------
@@ -179,19 +179,19 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
         k_error, slope_error = (column[rough[0]] for column in answers.columns[2:])
         raise PrecisionLost(
             f"the Hermite series at c1 = {float(c1):.6g}, c2 = {float(c2):.6g}, θ = {theta[rough[0]]:.6g} ends with "
-            f"the errors {k_error:.1e} of k and {slope_error:.1e} of k̇; use method='quadrature', or a larger tolerance"
+            f"the errors {k_error:.1e} of k and {slope_error:.1e} of k′; use method='quadrature', or a larger tolerance"
         )
     return answers.columns
 
 
 @dataclass(frozen=True)
 class _Answers:
-    """k, k̇ and their errors at the angles of one pair of deviations, as good as they are so far.
+    """k, k′ and their errors at the angles of one pair of deviations, as good as they are so far.
 
     Attributes
     ----------
     scales, goals : pairs of float
-        The size of k and of k̇, and the errors that are wanted.
+        The size of k and of k′, and the errors that are wanted.
     """
 
     theta: Array
@@ -209,12 +209,12 @@ class _Answers:
         k_goal, slope_goal = (
             factor * goal + 64 * _EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
         )
-        # a k̇ that grows without bound towards r = ±1 is measured by itself
+        # a k′ that grows without bound towards r = ±1 is measured by itself
         grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.columns[1])) / self.scales[1])
         return np.flatnonzero((self.columns[2] > k_goal) | (self.columns[3] > grown))
 
     def improve(self, route: Callable[[Array], tuple[Array, ...] | None]) -> None:
-        """Ask a route for the points that miss their goal, and take what is better of k and of k̇."""
+        """Ask a route for the points that miss their goal, and take what is better of k and of k′."""
         some = self.above()
         found = route(self.theta[some]) if len(some) else None
         if found is not None:
@@ -287,7 +287,7 @@ def _split(tree: Node, pair: Pair, goals: tuple[float, float]) -> tuple[int, int
 
 @dataclass(frozen=True)
 class _Energies:
-    """E[σ(cz)²] and c²E[σ̇(cz)²]; the second is infinite as a bound of Σ n γ_n² when σ jumps."""
+    """E[σ(cz)²] and c²E[σ′(cz)²]; the second is infinite as a bound of Σ n γ_n² when σ jumps."""
 
     value: float
     slope: float
@@ -302,7 +302,7 @@ def _energies(tree: Node, c: Fraction) -> _Energies:
 
 @lru_cache(maxsize=512)
 def _second_moments(tree: Node, c: Fraction, precision: int) -> tuple[arb, arb]:
-    """E[σ(cz)²] and c²E[σ̇(cz)²], the classical derivative meant."""
+    """E[σ(cz)²] and c²E[σ′(cz)²], the classical derivative meant."""
     with ctx.workprec(precision):
         slope = second_moment(piece_line(differentiate(tree)), c)
         return second_moment(piece_line(tree), c), slope * to_ball(c) ** 2

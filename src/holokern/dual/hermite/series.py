@@ -2,7 +2,7 @@
 
 With a_n(c) = E[He_n(z) σ(cz)], k = Σ a_n(c1) a_n(c2) r^n / n! by Mehler's formula, and Parseval's identity
 Σ a_n(c)²/n! = E[σ(cz)²] bounds what is left out by Cauchy–Schwarz [Daniely2016].  The derivative of the
-series in s = c1c2r is k̇, for a σ with jumps too, and its tail is at most sup_(n≥N) n|r|^(n-1) times the same product.
+series in s = c1c2r is k′, for a σ with jumps too, and its tail is at most sup_(n≥N) n|r|^(n-1) times the same product.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def terms_needed(r: arb, bits: int) -> float:
 
 
 def hermite_series(sequence: HermiteSequence, c1: Number, c2: Number, r: arb, count: int) -> tuple[arb, arb]:
-    """Balls that contain k and k̇, from ``count`` terms at flint's working precision.
+    """Balls that contain k and k′, from ``count`` terms at flint's working precision.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Run:
 def all_at_once(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float, *, order: str = "short"
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors by one run through all points.
+    """k, k′ and their errors by one run through all points.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def hgm(
     integrator: str = "RK45",
     precise: bool = True,
 ) -> Arrays:
-    """k, k̇ and their errors by transport from the independent point [SakodaTakayama2024, Algorithm 2].
+    """k, k′ and their errors by transport from the independent point [SakodaTakayama2024, Algorithm 2].
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def hgm(
     -----
     In Σ the parameter of the line is the angle θ, in which k has no singularity at det Σ = 0 when σ breaks at zero
     only, so that values near r = ±1 need no fallback.  Where Taylor steps do not arrive, Chebyshev collocation goes on;
-    its last panel ends on r = ±1, where k and k̇ are integrals in one variable.
+    its last panel ends on r = ±1, where k and k′ are integrals in one variable.
 
     Use it for a holonomic σ at some dozens to thousands of points, each with deviations of its own, or as a check of
     quadrature by another route; the system is derived once and kept.

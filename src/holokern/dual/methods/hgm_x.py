@@ -95,7 +95,7 @@ def start_in_x(activation: Activation, x12: complex = 0.0) -> tuple[Numbers, Arr
 def hgm_in_x(
     activation: Activation, c1: Array, c2: Array, theta: Array, *, scipy: tuple[float, str] | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and errors along straight lines in x, by Taylor steps or by solve_ivp with (rtol, integrator)."""
+    """k, k′ and errors along straight lines in x, by Taylor steps or by solve_ivp with (rtol, integrator)."""
     system, table = system_in_x(activation)
     if system.monomials[0][1] != (0, 0):
         raise BadInput("expected a basis that begins with 1 in the coordinates x; use coordinates='sigma'")
@@ -150,7 +150,7 @@ def _scipy(path: LinePath, states: Numbers, rtol: float, integrator: str) -> tup
 def _normalised(
     table: LineTable, points: tuple[Array, Array, Array], stretch: Array, value: Array, error: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """The expectation k = g √det x/π, and k̇ = ∂k/∂Σ12 by the chain rule."""
+    """The expectation k = g √det x/π, and k′ = ∂k/∂Σ12 by the chain rule."""
     c1, c2, theta = points
     x = coordinates_x(c1, c2, theta)
     # dx = 2x dΣ x with dΣ12 = dΣ21 = 1; the way of x as Σ12 grows is a line to first order

@@ -2,7 +2,7 @@
 
 For each pair of deviations the vector H of the Pfaffian system is a combination of basis functions of θ that satisfies
 the equation in least squares and the constraints exactly or with a penalty: H at θ = π/2, where u and v are
-independent, and k and k̇ at the end r = ±1 of the interval, which are one-dimensional integrals.
+independent, and k and k′ at the end r = ±1 of the interval, which are one-dimensional integrals.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def hie(
     mu: float | None = None,
     ends: bool = True,
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors by least squares in the angle [SakodaTakayama2024, Algorithm 3].
+    """k, k′ and their errors by least squares in the angle [SakodaTakayama2024, Algorithm 3].
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def hie(
     mu : float, optional
         The penalty of the constraints; they are exact when it is not given.
     ends : bool
-        Whether k and k̇ at r = ±1 are constraints too.
+        Whether k and k′ at r = ±1 are constraints too.
 
     Notes
     -----
@@ -128,7 +128,7 @@ def _maker(basis: str | MakeBasis) -> MakeBasis:
 
 @dataclass(frozen=True)
 class _Problem:
-    """One track: the equation, what is known at its ends, whether it is singular at θ = π/2, and c1c2k̇ there."""
+    """One track: the equation, what is known at its ends, whether it is singular at θ = π/2, and c1c2k′ there."""
 
     system: NearEnd
     states: Array
@@ -178,7 +178,7 @@ class _Problem:
         return fine, np.maximum(moved, floor) + rounding
 
     def _derived(self, fit: Fit, distance: Array) -> Array:
-        """c1c2k̇ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""
+        """c1c2k′ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""
         count = fit.basis.size + 8
         nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) * np.pi / 4
         everywhere = np.concatenate([nodes, distance])

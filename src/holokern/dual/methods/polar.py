@@ -135,7 +135,7 @@ def ends_of(activation: Activation, tracks: Tracks, tolerance: float) -> list[di
 
 @dataclass(frozen=True)
 class Result:
-    """k and c1c2k̇ sin^m at points, with errors; an infinite error means that there is no value yet."""
+    """k and c1c2k′ sin^m at points, with errors; an infinite error means that there is no value yet."""
 
     k: Array
     slope: Array
@@ -174,10 +174,10 @@ class Result:
         self.k_error[where], self.slope_error[where] = other.k_error[some], other.slope_error[some]
 
     def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
-        """k, k̇ and errors, without the factors that made k̇ bounded."""
+        """k, k′ and errors, without the factors that made k′ bounded."""
         power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
         factor = c1 * c2 * np.sin(theta) ** power
-        # θ itself is rounded: k moves by c1c2k̇ sin θ, and the factor of k̇ by its logarithmic derivative
+        # θ itself is rounded: k moves by c1c2k′ sin θ, and the factor of k′ by its logarithmic derivative
         rounded = 2 * _EPS * theta
         k_error = self.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * self.slope / factor)
         kdot_error = self.slope_error + power * np.abs(self.slope) * rounded / np.abs(np.tan(theta))

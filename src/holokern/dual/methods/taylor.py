@@ -50,7 +50,7 @@ def taylor(
     radius: float = 0.2,
     order: int = 24,
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors; see :func:`expand`."""
+    """k, k′ and their errors; see :func:`expand`."""
     found = expand(activation, c1, c2, theta, tolerance, radius=radius, order=order)
     return found.k, found.kdot, found.k_error, found.kdot_error
 

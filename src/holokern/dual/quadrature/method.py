@@ -30,7 +30,7 @@ _ROUNDING = np.finfo(float).eps
 
 @dataclass(frozen=True)
 class Estimate:
-    """Flat arrays of k, k̇ and an error of each."""
+    """Flat arrays of k, k′ and an error of each."""
 
     k: Array
     kdot: Array
@@ -51,7 +51,7 @@ class Estimate:
 
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """(k, k̇, error of k, error of k̇)."""
+        """(k, k′, error of k, error of k′)."""
         return self.k, self.kdot, self.k_error, self.kdot_error
 
     @classmethod
@@ -63,9 +63,9 @@ class Estimate:
 def quadrature(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors for positive deviations and 0 < θ < π.
+    """k, k′ and their errors for positive deviations and 0 < θ < π.
 
-    For σ with jumps k̇ pairs the distributions σ̇(u) and σ̇(v) with the density of (u, v): the classical part, the δ-terms
+    For σ with jumps k′ pairs the distributions σ′(u) and σ′(v) with the density of (u, v): the classical part, the δ-terms
     of one variable (integrals over a line) and the products of δ-terms (values of the density).
     """
     profile = profile_of(activation)
@@ -112,7 +112,7 @@ def refine(
 
 
 def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments) -> tuple[Array, Array]:
-    """What the rounding of θ itself does to k and k̇, by ∂k/∂θ = -c1 c2 sin θ k̇ and the like of k̇."""
+    """What the rounding of θ itself does to k and k′, by ∂k/∂θ = -c1 c2 sin θ k′ and the like of k′."""
     inside = (theta > 0) & (theta < np.pi)
     slope = _condition(f)[1] * _condition(g)[1] * np.sin(theta) * moments.size_dot
     for jump_f, b_f in zip(f.profile.slope_jumps, f.profile.breaks, strict=True):
@@ -137,7 +137,7 @@ def _condition(side: Side) -> tuple[Array, Array]:
 
 
 def _delta_terms(f: Side, g: Side, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
-    """The terms of k̇ with at least one δ, and the sum of their sizes."""
+    """The terms of k′ with at least one δ, and the sum of their sizes."""
     total, size = np.zeros(len(theta)), np.zeros(len(theta))
     for one, other in ((f, g), (g, f)):
         for jump, weight, at in _deltas(one):

@@ -82,12 +82,12 @@ class Side:
         return _finite(self.profile.value(self.c[owner][:, None] * x))
 
     def slope(self, x: Array, owner: Index) -> Array:
-        """σ̇(cx) at a row of nodes for each panel."""
+        """σ′(cx) at a row of nodes for each panel."""
         return _finite(self.profile.slope(self.c[owner][:, None] * x))
 
 
 def _finite(values: Array) -> Array:
-    """The values, zero where a node hits a singular point of σ̇: the two resolutions disagree if that matters."""
+    """The values, zero where a node hits a singular point of σ′: the two resolutions disagree if that matters."""
     if np.isfinite(values.sum()):
         return values
     return np.where(np.isfinite(values), values, 0.0)

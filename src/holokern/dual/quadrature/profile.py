@@ -59,17 +59,17 @@ class Profile:
     Attributes
     ----------
     value, slope
-        σ and σ̇, vectorised.
+        σ and σ′, vectorised.
     breaks
         Break points in increasing order.
     jumps, slope_jumps
-        σ(b+) - σ(b-) and σ̇(b+) - σ̇(b-) at each break point.
+        σ(b+) - σ(b-) and σ′(b+) - σ′(b-) at each break point.
     parity
         "even", "odd" or None.
     label
         What error messages call the function.
     curvature
-        The second derivative between the breaks, where there is one: it tells how σ̇ magnifies rounding errors.
+        The second derivative between the breaks, where there is one: it tells how σ′ magnifies rounding errors.
     """
 
     value: Function
@@ -84,7 +84,7 @@ class Profile:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def panels(self, limit: float) -> Smoothness:
-        """Where σ and σ̇ are smooth inside [-limit, limit]."""
+        """Where σ and σ′ are smooth inside [-limit, limit]."""
         limit = float(2.0 ** np.ceil(np.log2(max(limit, 1e-300)))) if self._finite(2 * limit) else limit
         with self._lock:
             if limit not in self._panels:
@@ -125,7 +125,7 @@ class Profile:
         return left, right
 
     def condition(self, c: Array, left: Array, right: Array) -> tuple[Array, Array]:
-        """How rounding of the argument shows in σ(cx) and in σ̇(cx), in the mean under the normal law: roughly."""
+        """How rounding of the argument shows in σ(cx) and in σ′(cx), in the mean under the normal law: roughly."""
         x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
         u = c[:, None] * x
         factors = []
@@ -191,7 +191,7 @@ class Profile:
         return Smoothness(ends[soft], gaps[soft], np.unique(np.concatenate([inside, _crowded(panels, inside)])))
 
     def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
-        """The largest |σ| and |σ̇| up to a distance: errors are measured against it, as φ depends on |x| only."""
+        """The largest |σ| and |σ′| up to a distance: errors are measured against it, as φ depends on |x| only."""
         distance = limit * np.concatenate([np.geomspace(1e-12, 0.1, 60)[:-1], np.linspace(0.1, 1.0, 200)])
         with np.errstate(all="ignore"):
             heights = [

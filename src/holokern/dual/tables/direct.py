@@ -1,4 +1,4 @@
-"""k and k̇ without tables: on grids of deviations and angles, and pair by pair with digits for nearly equal points."""
+"""k and k′ without tables: on grids of deviations and angles, and pair by pair with digits for nearly equal points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holokern.numeric.panels import Array
 __all__ = ["grid_values", "losses"]
 
 _FROM = 0.4
-"""From this angle to its supplement Hermite coefficients give k and k̇ of all pairs of a few deviations."""
+"""From this angle to its supplement Hermite coefficients give k and k′ of all pairs of a few deviations."""
 
 _TOLERANCE = 1e-13
 """Asked of quadrature, relative to the norms."""
@@ -29,14 +29,14 @@ _NEAR = 1e-4
 """Below this, 1 - k/(n1 n2) has lost too many digits and is computed by another formula."""
 
 _NODES, _HALVINGS = 10, 8
-"""Gauss–Legendre nodes on a panel of the integral of k̇; breaks away from zero make it rough, so panels are halved."""
+"""Gauss–Legendre nodes on a panel of the integral of k′; breaks away from zero make it rough, so panels are halved."""
 
 _JUMP_HALVINGS = 24
-"""Where σ jumps, k̇ sets in at the difference of the breaks in units of the deviations, which may be 1e-7 of θ."""
+"""Where σ jumps, k′ sets in at the difference of the breaks in units of the deviations, which may be 1e-7 of θ."""
 
 
 def grid_values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-    """Both k and k̇ for all pairs of deviations and all angles."""
+    """Both k and k′ for all pairs of deviations and all angles."""
     shape = (len(c1), len(c2), len(theta))
     first, second, angle = (a.ravel() for a in np.broadcast_arrays(c1[:, None, None], c2[None, :, None], theta))
     k, kdot = _values(sigma, rows, first, second, angle)
@@ -48,7 +48,7 @@ Rows = Callable[[Array], list[PointRow] | None]
 
 
 def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-    """K and k̇ for flat arrays: by formulas if they are quick, by rows on a mesh, or by `dual`."""
+    """K and k′ for flat arrays: by formulas if they are quick, by rows on a mesh, or by `dual`."""
     k, kdot = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
     todo = np.ones(len(theta), dtype=bool)
     if not has_quick_formulas(sigma):
@@ -86,7 +86,7 @@ def _by_series(sigma: Activation, c1: Array, c2: Array, theta: Array) -> Array |
 def losses(
     sigma: Activation, rows: Rows, norms: tuple[Array, Array], c1: Array, c2: Array, theta: Array
 ) -> tuple[Array, Array]:
-    """Both 1 - |k|/(n1 n2) and k̇ for flat arrays with c1, c2 > 0; see `DualActivation.losses`."""
+    """Both 1 - |k|/(n1 n2) and k′ for flat arrays with c1, c2 > 0; see `DualActivation.losses`."""
     angle = np.minimum(theta, np.pi - theta) if sigma.parity else theta
     n1, n2 = norms
     scale = np.where(n1 * n2 > 0, n1 * n2, 1.0)
@@ -103,7 +103,7 @@ def losses(
 
 
 def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales: tuple[Array, Array]) -> Array:
-    """1 - k/(n₁n₂) for nearly equal points: the loss at θ = 0, and c1 c2 ∫ k̇ sin over (0, θ) by [Price1958]."""
+    """1 - k/(n₁n₂) for nearly equal points: the loss at θ = 0, and c1 c2 ∫ k′ sin over (0, θ) by [Price1958]."""
     profile = profile_of(sigma)
     at_zero = distance(Side.of(profile, c1), Side.of(profile, c2), scales)
     nodes, weights = legendre_rule(_NODES)

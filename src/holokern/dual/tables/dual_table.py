@@ -1,11 +1,11 @@
-"""`DualTable`: k and k̇ of one activation over a range of deviations, ready for evaluation in bulk.
+"""`DualTable`: k and k′ of one activation over a range of deviations, ready for evaluation in bulk.
 
-With ℓ = log c, n(c) = k(c, c, θ=0)^(1/2), d(c) = k̇(c, c, θ=0)^(1/2) and δ = ℓ1 - ℓ2 the functions of the table are
+With ℓ = log c, n(c) = k(c, c, θ=0)^(1/2), d(c) = k′(c, c, θ=0)^(1/2) and δ = ℓ1 - ℓ2 the functions of the table are
 
-    k = n1 n2 (1 - δ² W(ℓ1, ℓ2) - θ^p H(ℓ1, ℓ2, θ)),    k̇ = d1 d2 K(ℓ1, ℓ2, θ),
+    k = n1 n2 (1 - δ² W(ℓ1, ℓ2) - θ^p H(ℓ1, ℓ2, θ)),    k′ = d1 d2 K(ℓ1, ℓ2, θ),
 
 with p = 2, or p = 1 when σ jumps. So 1 - k/(n1 n2), from which the next layer has its angle, keeps its digits for
-points that nearly coincide. Near θ = 0, H comes from K by [Price1958]: k(0) - k(θ) = c1 c2 ∫ k̇ sin over (0, θ).
+points that nearly coincide. Near θ = 0, H comes from K by [Price1958]: k(0) - k(θ) = c1 c2 ∫ k′ sin over (0, θ).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _WRONG = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class DualTable:
-    """k and k̇ of one activation for deviations in a range.
+    """k and k′ of one activation for deviations in a range.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class DualTable:
     table
         The functions W, H and, unless σ jumps, K.
     error
-        The largest error of k/(n1 n2) and k̇/(d1 d2) at points on which the table was not built.
+        The largest error of k/(n1 n2) and k′/(d1 d2) at points on which the table was not built.
     """
 
     activation: Activation
@@ -89,7 +89,7 @@ class DualTable:
 
     @property
     def has_slope(self) -> bool:
-        """Whether k̇ is a function on all of [0, π]; it is not when σ jumps."""
+        """Whether k′ is a function on all of [0, π]; it is not when σ jumps."""
         return self.power == 2
 
     @property
@@ -109,7 +109,7 @@ class DualTable:
         return self._radical(self.log_norm, c, 0)
 
     def slope_norms(self, c: Array) -> Array:
-        """d(c) = E[σ̇(cz)²]^(1/2)."""
+        """d(c) = E[σ′(cz)²]^(1/2)."""
         return self._radical(self.log_slope, c, -1)
 
     def means(self, c: Array) -> Array:
@@ -131,7 +131,7 @@ class DualTable:
             )
 
     def __call__(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """Both k and k̇ for flat arrays; k̇ is NaN when σ jumps, both are NaN where a panel is missing."""
+        """Both k and k′ for flat arrays; k′ is NaN when σ jumps, both are NaN where a panel is missing."""
         self._check(c1)
         self._check(c2)
         far = (theta > np.pi / 2) if self.fold else np.zeros(len(theta), dtype=bool)
@@ -278,7 +278,7 @@ class _Builder:
         return np.asarray(rows.aligned()[0][0])
 
     def bend(self, slope: Array, low: float, high: float, start: Array) -> tuple[Array, Array]:
-        """H from K on a panel: c1 c2 ∫ k̇ sin over (0, θ), divided by n1 n2 θ²; and that integral up to the panel's end.
+        """H from K on a panel: c1 c2 ∫ k′ sin over (0, θ), divided by n1 n2 θ²; and that integral up to the panel's end.
 
         ``start`` is the integral up to the panel.
         """

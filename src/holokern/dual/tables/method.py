@@ -27,7 +27,7 @@ def cannot_compile(activation: Activation) -> str | None:
 def compiled(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k̇ and their errors."""
+    """k, k′ and their errors."""
     owner = dual_activation(activation)
     if owner.breaks_away:
         return hinged(activation, c1, c2, theta)

@@ -1,6 +1,6 @@
-"""σ(cx) and σ̇(cx) for the deviations c of a table: few rows that stand for all of them.
+"""σ(cx) and σ′(cx) for the deviations c of a table: few rows that stand for all of them.
 
-The rows of σ(cx), divided by their norms, at Chebyshev nodes in log c are sums U V with few rows V. So k and k̇ of all
+The rows of σ(cx), divided by their norms, at Chebyshev nodes in log c are sums U V with few rows V. So k and k′ of all
 pairs of deviations follow from the correlations of the rows V, whatever the angle. For angles away from 0 and π the
 rows are Hermite coefficients, of which few count, and σ may break anywhere. For all angles they are values on a mesh.
 """
@@ -71,11 +71,11 @@ class Rows:
     functions
         U: what the rows of σ(cx) over its norm at the nodes are in terms of few rows.
     correlation
-        Those rows, in one group for σ and, unless σ jumps, another one for σ̇.
+        Those rows, in one group for σ and, unless σ jumps, another one for σ′.
     constant
         The coordinates of the constant function 1 of c, in the columns of U.
     norms, slopes, means
-        E[σ(cz)²]^(1/2), E[σ̇(cz)²]^(1/2) and E[σ(cz)] at the nodes.
+        E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) and E[σ(cz)] at the nodes.
     scale
         The smallest width of a panel: σ(cx) varies on this scale.
     """
@@ -158,7 +158,7 @@ def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation |
 
 @dataclass(frozen=True, eq=False)
 class PointRow:
-    """σ(cx) and, unless σ jumps, σ̇(cx) on a mesh for one deviation, of an activation whose only break may be zero.
+    """σ(cx) and, unless σ jumps, σ′(cx) on a mesh for one deviation, of an activation whose only break may be zero.
 
     Whatever is computed from two of these depends on the two deviations alone, to the last bit.
 
@@ -190,7 +190,7 @@ class PointRow:
         return cls(sigma, c, mesh, np.stack([f(c * mesh.nodes) for f in _functions(sigma)]))
 
     def norm(self, function: int = 0) -> float:
-        """E[f(cz)²]^(1/2) of σ or σ̇."""
+        """E[f(cz)²]^(1/2) of σ or σ′."""
         return float(scaled_norms(self.values[function : function + 1], self.mesh)[0])
 
     @property
@@ -203,7 +203,7 @@ class PointRow:
         return coefficients_on_mesh(self.mesh, self.values, terms_needed(_BY_SERIES))
 
     def paired(self, other: PointRow, theta: float) -> Array:
-        """E[f(u) f(v)] for f = σ and σ̇, with the other deviation and 0 < θ < π."""
+        """E[f(u) f(v)] for f = σ and σ′, with the other deviation and 0 < θ < π."""
         small = min(theta, float(np.pi) - theta)
         if small >= _BY_SERIES:
             powers = np.cos(theta) ** np.arange(self._terms.shape[1])
@@ -225,7 +225,7 @@ def scaled_norms(values: Array, mesh: Mesh) -> Array:
 
 
 def moments_on_mesh(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
-    """E[σ(cz)²]^(1/2), E[σ̇(cz)²]^(1/2) (1 if σ jumps) and E[σ(cz)] for many deviations on one mesh."""
+    """E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) (1 if σ jumps) and E[σ(cz)] for many deviations on one mesh."""
     mesh = _mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
     found = np.ones((3, len(c)))
     # Some deviations at a time, to bound the memory.
@@ -242,7 +242,7 @@ def moments_on_mesh(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
 
 
 def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
-    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ̇(cx), whatever the breaks: (functions, c, terms)."""
+    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ′(cx), whatever the breaks: (functions, c, terms)."""
     return np.stack([_between_breaks(terms_needed(smallest), sigma, f, c)[0] for f in _functions(sigma)])
 
 
@@ -344,7 +344,7 @@ def _compressed(
             )
     parts = [*features, np.ones((count, 1))]
     if len(features) > 1:
-        # The factor with which k follows from k̇, so that the product is spanned as well.
+        # The factor with which k follows from k′, so that the product is spanned as well.
         factor = c * norms[1] / norms[0]
         parts.append(features[1] * (factor / np.max(factor))[:, None])
     left, sizes = left_singular(np.concatenate(parts, axis=1))

@@ -34,7 +34,7 @@ class Side:
     basis
         Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row a point.
     norm, slope, mean, mean_slope
-        √w times n, d, E[σ(cz)] and E[σ̇(cz)].
+        √w times n, d, E[σ(cz)] and E[σ′(cz)].
     """
 
     c: Any
@@ -112,7 +112,7 @@ class ArrayLayer:
     gap, bend, slope
         The functions W, H and K; K is not used when σ jumps.
     radicals
-        Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ̇(cz)]/d, one row each.
+        Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each.
     ends
         The smallest and the largest deviation that the layer serves.
     """
@@ -212,7 +212,7 @@ class ArrayLayer:
     ) -> tuple[Any, Any, Any]:
         """Value, slope and angle where a deviation is zero: the limit c → 0, to first order in the covariance.
 
-        E[σ(u)σ(v)] ≈ σ(0) E[σ(v)] + Σ12 σ̇(0) E[σ̇(v)]; the second term is zero but has a derivative.
+        E[σ(u)σ(v)] ≈ σ(0) E[σ(v)] + Σ12 σ′(0) E[σ′(v)]; the second term is zero but has a derivative.
         """
         both = rows.zero[:, None] & columns.zero[None, :]
         either = rows.zero[:, None] | columns.zero[None, :]
@@ -245,7 +245,7 @@ def angle_of_gap(xp: Any, gap: Any) -> Any:
 
 
 def _radicals(layer: HiddenLayer, table: DualTable) -> Array:
-    """Series of log n, log d, E[σ(cz)]/n and E[σ̇(cz)]/d on the nodes of the table."""
+    """Series of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d on the nodes of the table."""
     count = len(table.log_norm.coefficients)
     c = np.exp(table.table.range.nodes(count))
     ratio = layer.dual.mean_slopes(c) / table.slope_norms(c)

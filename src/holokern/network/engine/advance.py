@@ -63,7 +63,7 @@ class TileSide(NamedTuple):
 def table_losses(
     step: Any, cores: Any, room: Any, wanted: Any, rows: Any, columns: Any, theta: Any, lost: Any, slope: Any
 ) -> int:
-    """1 - |k|/(n₁n₂) and k̇ of a tile from a table; returns how many pairs the table does not serve, which are NaN."""
+    """1 - |k|/(n₁n₂) and k′ of a tile from a table; returns how many pairs the table does not serve, which are NaN."""
     own, row, numbers = rows.cells, rows.polynomials, rows.numbers
     cells, vectors, others = columns.cells, columns.polynomials, columns.numbers
     left_out = 0
@@ -130,7 +130,7 @@ def _joined(step: Any, gap: Any, sign: Any, norm: Any, norms: Any, deviation: An
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: Any, sigma: Any, tangent: Any) -> None:
-    """One layer of a tile, in place, from 1 - |k|/(n₁n₂) and k̇.
+    """One layer of a tile, in place, from 1 - |k|/(n₁n₂) and k′.
 
     ``rows`` and ``columns`` are `LayerSide.numbers`. The new angle comes from 1 - r without cancellation: with the
     parts a_t = (n, bias, c) of a point and their own 1 - r_t,

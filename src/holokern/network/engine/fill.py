@@ -246,7 +246,7 @@ def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
 
 
 def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tuple[Array, Array]]:
-    """(Σʰ, Σ̇ʰ) for h = 1, 2, …; the second matrix is empty where σ jumps."""
+    """(Σʰ, Σ′ʰ) for h = 1, 2, …; the second matrix is empty where σ jumps."""
     data = DataRange.of(points.length)
     by_pairs = plan_for(layers, data).engine == "pairs"
     scope = scope_of(layers, data.low, data.high)
@@ -259,7 +259,7 @@ def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tupl
         before, tangent = sigma.copy(), np.ones_like(sigma)
         has_slope = not step.layer.dual.jumps
         step.apply((theta, sigma, tangent), everything, everything, has_slope)
-        # With Θ = 1 before it, a layer leaves Σ̇ + Σ (and 1 more when residual).
+        # With Θ = 1 before it, a layer leaves Σ′ + Σ (and 1 more when residual).
         dot = tangent - sigma - (1.0 - before if step.layer.residual else 0.0)
         slopes = _symmetric(dot)[back] if has_slope else np.empty((0, 0))
         result.append((_symmetric(sigma)[back], slopes))

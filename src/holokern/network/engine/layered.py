@@ -1,6 +1,6 @@
-"""Rows of kernel matrices layer by layer: Θ ← Θ·Σ̇ʰ + Σʰ from Θ = Σ⁰ [SakodaTakayama2024, Sec. 2], [Jacot2018].
+"""Rows of kernel matrices layer by layer: Θ ← Θ·Σ′ʰ + Σʰ from Θ = Σ⁰ [SakodaTakayama2024, Sec. 2], [Jacot2018].
 
-A tile is small enough for the cache and goes through all layers. Each layer has 1 - |k|/(n₁n₂) and k̇ of its pairs from
+A tile is small enough for the cache and goes through all layers. Each layer has 1 - |k|/(n₁n₂) and k′ of its pairs from
 a table, in closed form for piecewise polynomials, or pair by pair.
 """
 
@@ -89,7 +89,7 @@ class LayerStep:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def losses(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> tuple[Array, Array]:
-        """1 - |k|/(n₁n₂) and k̇ of a tile."""
+        """1 - |k|/(n₁n₂) and k′ of a tile."""
         theta, dual = tile[0], self.layer.dual
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
         if dual.hinges is not None:
@@ -122,7 +122,7 @@ class LayerStep:
         slope[same] = (first[2][:, None] * second[2] / self.layer.weight)[same]
 
     def _by_pairs(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
-        """What is missing of 1 - |k|/(n₁n₂) and k̇, every pair by itself; one half of a symmetric tile."""
+        """What is missing of 1 - |k|/(n₁n₂) and k′, every pair by itself; one half of a symmetric tile."""
         missing = np.isnan(lost)
         symmetric = self.sides[0] is self.sides[1] and some == others
         wanted = np.triu(missing) if symmetric else missing

@@ -37,7 +37,7 @@ class _NodeLayer:
     _cores: dict[float, tuple[Cores, int]] = field(default_factory=dict)
 
     def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
-        """1 - |k|/(n₁n₂) and k̇ of the first deviations with one of them, one row each, at columns of angles."""
+        """1 - |k|/(n₁n₂) and k′ of the first deviations with one of them, one row each, at columns of angles."""
         dual = self.layer.dual
         if dual.hinges is not None:
             rows, columns = self._hinges
