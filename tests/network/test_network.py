@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from flint import ctx
 
+from holokern.activation import activation
 from holokern.dual import dual_activation
 from holokern.dual.dual import dual
 from holokern.dual.enclosure.enclose import enclose
@@ -305,3 +306,26 @@ def test_the_layout_of_the_data_does_not_matter() -> None:
     expected = Network("relu", 2).ntk(points)
     assert np.array_equal(Network("relu", 2).ntk(np.asfortranarray(points)), expected)
     assert np.array_equal(Network("relu", 2).ntk(np.repeat(points, 2, axis=0)[::2]), expected)
+
+
+def test_the_spellings_of_neural_tangents() -> None:
+    x = np.eye(3)
+    ours = Network("erf", 2, bias=0.3, weight_variance=2.25)
+    assert Network("erf", 2, W_std=1.5, b_std=0.3) == ours
+    assert np.array_equal(Network("erf", 2, W_std=1.5, b_std=0.3).ntk(x), ours.ntk(x))
+    for wrong in ({"W_std": 1.5, "weight_variance": 2.25}, {"b_std": 0.1, "bias": 0.1}):
+        with pytest.raises(BadInput, match="pass only one"):
+            Network("erf", 2, **wrong)
+    with pytest.raises(BadInput, match=r"W_std = -1\.5 is not positive"):
+        Network("erf", 2, W_std=-1.5)
+
+
+def test_names_stay_in_print_and_in_notebooks() -> None:
+    assert repr(Network("elu", 2)) == "Network('elu', depth=2)"
+    assert repr(Network(activation("elu", alpha=2), 1)) == "Network(activation('elu', alpha=2), depth=1)"
+    assert repr(Network("u*erf(u)", 1)) == "Network('u*erf(u)', depth=1)"
+    Network("Max(u, 0)", 1)
+    assert repr(Network("relu", 1)) == "Network('relu', depth=1)"
+    page = Network(["gelu", "gelu", "u + Heaviside(u)"], bias=0.1)._repr_html_()
+    assert "<td>1–2</td><td>gelu</td>" in page
+    assert "<td>3</td>" in page

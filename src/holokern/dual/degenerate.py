@@ -73,7 +73,7 @@ def _one_zero(activation: Activation, small: Array, large: Array, theta: Array, 
 
 
 def _infinite_slope(jump: float, g: Side, theta: Array) -> tuple[Array, Array]:
-    """The limit of k′ as c1 → 0 when σ jumps at zero: J φ(0)/c1 times the mean of σ′(v) given u = 0, δ-terms included."""
+    """The limit of k′ as c1 → 0 when σ jumps at zero: J φ(0)/c1 times the mean of σ′(v) given u = 0, with δ-terms."""
     inside = (theta > 0) & (theta < np.pi)
     angle = np.where(inside, theta, np.pi / 2)
     mean = np.where(inside, conditional(g, np.zeros(len(theta)), angle, FINE)[0], _two_sided(g, np.zeros(len(theta))))

@@ -1,7 +1,7 @@
 """`DualActivation`: everything that networks ask of an activation, as functions of deviations and angles.
 
-For normal u, v with deviations c1, c2 and correlation cos θ it knows k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)]: at points, on
-grids, as tables over a range of deviations, and where a deviation is zero.
+For normal u, v with deviations c1, c2 and correlation cos θ it knows k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)]: at points,
+on grids, as tables over a range of deviations, and where a deviation is zero.
 """
 
 from __future__ import annotations
@@ -297,7 +297,8 @@ _rows_lock = threading.Lock()
 
 
 @lru_cache(maxsize=256)
-def _made(sigma: Activation) -> DualActivation:
+def _made(sigma: Activation, _shown: str) -> DualActivation:
+    """One object for each activation and way to print it, since activations of different names may be equal."""
     return DualActivation(sigma)
 
 
@@ -309,7 +310,8 @@ def dual_activation(activation: object) -> DualActivation:
     >>> dual_activation("gelu") is dual_activation("gelu")
     True
     """
-    return _made(as_activation(activation))
+    sigma = as_activation(activation)
+    return _made(sigma, repr(sigma))
 
 
 class _Tables:

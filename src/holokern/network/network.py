@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -51,6 +53,8 @@ class Network:
     residual
         Whether every hidden layer is added to what it was given, f ← f + Wσ(f) + b. Then Σʰ = Σʰ⁻¹ + w k + β² and
         Θ ← Θ + Θ Σ′ʰ + w k + β².
+    W_std, b_std
+        Other spellings, as in neural-tangents: ``W_std`` is the root of ``weight_variance``, ``b_std`` is ``bias``.
 
     Notes
     -----
@@ -79,8 +83,17 @@ class Network:
         bias: float = 0.0,
         weight_variance: float | None = None,
         residual: bool = False,
+        *,
+        W_std: float | None = None,
+        b_std: float | None = None,
     ) -> None:
         duals = _duals(activation, depth)
+        bias = _either("bias", bias if bias != 0 else None, "b_std", b_std, bias)
+        if W_std is not None:
+            root = _number("W_std", W_std)
+            if root <= 0:
+                raise BadInput(f"W_std = {W_std!r} is not positive; it is the standard deviation of the weights")
+            weight_variance = _either("weight_variance", weight_variance, "W_std", root**2, None)
         spread = _number("bias", bias)
         if spread < 0:
             raise BadInput(f"bias = {bias!r} is negative; it is a standard deviation, pass a number >= 0")
@@ -202,8 +215,8 @@ class Network:
         return matvec(self, _matrix("X", X), v, kernel, threads)
 
     def __repr__(self) -> str:
-        same = len(set(self.activations)) == 1
-        shown = repr(str(self.activations[0])) if same else repr([str(a) for a in self.activations])
+        names = [_shown(a) for a in self.activations]
+        shown = names[0] if len(set(names)) == 1 else f"[{', '.join(names)}]"
         extras = "".join(
             f", {name}={value!r}"
             for name, value, default in (
@@ -214,6 +227,18 @@ class Network:
             if value != default
         )
         return f"Network({shown}, depth={self.depth}{extras})"
+
+    def _repr_html_(self) -> str:
+        """A table of the hidden layers for notebooks; equal layers that follow each other share a row."""
+        rows, first = [], 1
+        for layer, group in groupby(self.hidden_layers):
+            last = first + len(list(group)) - 1
+            cells = f"{first}" if last == first else f"{first}–{last}", str(layer.activation)
+            numbers = f"{layer.weight:.6g}", f"{layer.bias:.6g}"
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (*cells, *numbers)) + "</tr>")
+            first = last + 1
+        head = "".join(f"<th>{name}</th>" for name in ("hidden layer", "activation", "weight variance", "bias"))
+        return f"<table><caption>{escape(repr(self))}</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
@@ -304,6 +329,19 @@ def _normalisation(dual: DualActivation) -> float:
     if not norm > 0:
         raise BadInput(f"E[σ(z)²] is zero for {dual.activation}, so c_σ does not exist; pass weight_variance=…")
     return 1 / norm**2
+
+
+def _shown(activation: Activation) -> str:
+    """Text that gives the activation again: its name, with its parameters where they matter, or its expression."""
+    text = str(activation)
+    return repr(activation) if activation.name not in (None, text) else repr(text)
+
+
+def _either(name: str, value: Any, other: str, second: Any, default: Any) -> Any:
+    """The value of the spelling that was used."""
+    if value is not None and second is not None:
+        raise BadInput(f"{name} and {other} say the same thing; pass only one of them")
+    return value if value is not None else second if second is not None else default
 
 
 def _number(name: str, value: Any) -> float:

@@ -64,7 +64,7 @@ def _sum(terms: Sequence[Term], family: str, law: Law) -> tuple[Array, Array]:
 
 
 def _delta_terms(terms: ClosedTerms, law: Law) -> tuple[Array, Array]:
-    """The terms of k′ with a δ at zero: J φ(0)/c times the mean of σ′ given u = 0, and J² times the density at (0, 0)."""
+    """The terms of k′ with a δ at zero: J φ(0)/c times the mean of σ′ given u = 0, J² times the density at (0, 0)."""
     jump = float(terms.jump)
     total = jump**2 / (2 * pi * law.c1 * law.c2 * law.sin)
     size = np.abs(total)

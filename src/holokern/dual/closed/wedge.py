@@ -171,7 +171,7 @@ def _hermite(pieces: Pieces, line: Line) -> Array:
 
 
 def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
-    """W and C of `HingeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ′ - σ E[σ uσ′]/n²)/n, which jumps at breaks."""
+    """W and C of `HingeSide.numbers`: s(ℓ) = σ(cz)/n moves at the rate (uσ′ - σ E[σ uσ′]/n²)/n with jumps at breaks."""
     c = line.c
     square = pieces.expectation(pieces, line)
     safe = np.where(square > 0, square, 1.0)

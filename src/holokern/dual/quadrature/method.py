@@ -65,8 +65,8 @@ def quadrature(
 ) -> tuple[Array, Array, Array, Array]:
     """k, k′ and their errors for positive deviations and 0 < θ < π.
 
-    For σ with jumps k′ pairs the distributions σ′(u) and σ′(v) with the density of (u, v): the classical part, the δ-terms
-    of one variable (integrals over a line) and the products of δ-terms (values of the density).
+    For σ with jumps k′ pairs the distributions σ′(u) and σ′(v) with the density of (u, v): the classical part, the
+    δ-terms of one variable (integrals over a line) and the products of δ-terms (values of the density).
     """
     profile = profile_of(activation)
     # k is symmetric; the side with the finer structure goes outside.

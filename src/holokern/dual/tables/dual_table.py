@@ -278,7 +278,7 @@ class _Builder:
         return np.asarray(rows.aligned()[0][0])
 
     def bend(self, slope: Array, low: float, high: float, start: Array) -> tuple[Array, Array]:
-        """H from K on a panel: c1 c2 ∫ k′ sin over (0, θ), divided by n1 n2 θ²; and that integral up to the panel's end.
+        """H from K on a panel: c1 c2 ∫ k′ sin over (0, θ), divided by n1 n2 θ²; and that integral to the panel's end.
 
         ``start`` is the integral up to the panel.
         """
