@@ -21,9 +21,9 @@ import numpy as np
 from _memory import peak_memory
 
 from holokern.files import write_atomically
-from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.features.landmarks import draw
 from holokern.model.kernel import NetworkKernel
-from holokern.model.nystrom import draw
+from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.network import Network
 from holokern.paper.experiments import machine
 from holokern.progress import listen

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from holokern.model import NTKRegressor
-from holokern.model.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.kernel import NetworkKernel
+from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.network import Network
 from holokern.progress import listen
 

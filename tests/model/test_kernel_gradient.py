@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holokern.model.kernel_gradient import Rates, kernel_gradient
+from holokern.model.gaussian_process.kernel_gradient import Rates, kernel_gradient
 from holokern.network import Network
 
 WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))

@@ -1,10 +1,10 @@
 """Learning with the kernels of infinitely wide networks: scikit-learn estimators and Gaussian-process kernels."""
 
-from holokern.model.classifiers import NNGPClassifier, NTKClassifier
-from holokern.model.ensemble import GradientDescentEnsemble
-from holokern.model.gp_kernels import NNGPKernel, NTKKernel
-from holokern.model.regressors import NNGPRegressor, NTKRegressor
-from holokern.model.transformer import NTKTransformer
+from holokern.model.estimators.classifiers import NNGPClassifier, NTKClassifier
+from holokern.model.estimators.ensemble import GradientDescentEnsemble
+from holokern.model.estimators.regressors import NNGPRegressor, NTKRegressor
+from holokern.model.features.transformer import NTKTransformer
+from holokern.model.gaussian_process.kernels import NNGPKernel, NTKKernel
 
 __all__ = [
     "GradientDescentEnsemble",

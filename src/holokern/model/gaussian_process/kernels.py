@@ -1,6 +1,6 @@
 """`NTKKernel` and `NNGPKernel`: kernels of `sklearn.gaussian_process` with gradients in their hyperparameters.
 
-The derivatives in the bias and the weight variance are exact (:mod:`holokern.model.kernel_gradient`). Those in the
+The derivatives in the bias and the weight variance are exact (:mod:`holokern.model.gaussian_process.kernel_gradient`). Those in the
 parameters of an activation, and all those of activations that break away from zero, are central differences of order
 six: the kernels are analytic in the logarithms of the hyperparameters and are evaluated to about 1e-12, so that a
 generous step gives about 1e-9.
@@ -17,8 +17,8 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from holokern.activation import activation as make_activation
 from holokern.errors import BadInput
+from holokern.model.gaussian_process.kernel_gradient import Rates, kernel_gradient
 from holokern.model.kernel import Array, Kind, NetworkKernel
-from holokern.model.kernel_gradient import Rates, kernel_gradient
 from holokern.network import Network
 
 __all__ = ["NNGPKernel", "NTKKernel"]

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
+from holokern.model.features.landmarks import Landmarks
 from holokern.model.kernel import Array
-from holokern.model.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
-from holokern.model.nystrom import Landmarks
 
 __all__ = ["NTKTransformer"]
 

@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.model.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.features.landmarks import Landmarks, NystromRidge, draw
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.nystrom import Landmarks, NystromRidge, draw
-from holokern.model.ridge import CholeskyRidge, EighRidge, RidgePath, factorise, left_out_predictions
+from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, RidgePath, factorise, left_out_predictions
 
 __all__ = ["SOLVERS", "CgSolution", "DenseSolution", "NystromSolution", "Problem", "Solution", "solve"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from holokern.model.estimators.kernel_ridge import NetworkRidge
 from holokern.model.kernel import Array, Kind
-from holokern.model.kernel_ridge import NetworkRidge
 
 __all__ = ["NNGPRegressor", "NTKRegressor"]
 

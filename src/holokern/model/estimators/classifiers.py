@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from holokern.errors import BadInput
+from holokern.model.estimators.kernel_ridge import NetworkRidge
 from holokern.model.kernel import Array, Kind
-from holokern.model.kernel_ridge import NetworkRidge
 
 __all__ = ["NNGPClassifier", "NTKClassifier"]
 

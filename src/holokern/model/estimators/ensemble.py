@@ -20,9 +20,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
+from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
 from holokern.model.kernel import Array, NetworkKernel
-from holokern.model.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
-from holokern.model.ridge import EighRidge
+from holokern.model.solvers.ridge import EighRidge
 
 __all__ = ["Descent", "GradientDescentEnsemble"]
 

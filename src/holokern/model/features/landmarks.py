@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.ridge import EighRidge
+from holokern.model.solvers.ridge import EighRidge
 from holokern.progress import report
 
 __all__ = ["Landmarks", "NystromRidge", "draw"]

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
-from holokern.model.ridge import EighRidge, RidgePath
-from holokern.model.solution import SOLVERS, CgSolution, DenseSolution, NystromSolution, Problem, solve
+from holokern.model.solvers.ridge import EighRidge, RidgePath
+from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, NystromSolution, Problem, solve
 from holokern.network import Network
 
 __all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel"]

@@ -1,0 +1,1 @@
+"""Features whose inner products are kernels."""

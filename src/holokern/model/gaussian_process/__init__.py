@@ -1,0 +1,1 @@
+"""Kernels of `sklearn.gaussian_process`."""

@@ -1,0 +1,1 @@
+"""Solving (K + αI) C = Y, and what is kept of it."""
