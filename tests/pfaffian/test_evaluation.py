@@ -61,7 +61,7 @@ def test_balls_of_balls():
 
 def test_bad_points():
     system = pfaffian(operator="u*D - 1", cache=False)
-    with pytest.raises(BadInput, match="three coordinates"):
+    with pytest.raises(BadInput, match="3 coordinates"):
         system.evaluate(1.0, 0.5)
     with pytest.raises(BadInput, match="exact"):
         system.evaluate_ball(0.5, 1, 1)

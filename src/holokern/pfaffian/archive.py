@@ -17,7 +17,7 @@ from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import write_atomically
 from holokern.pfaffian.gauge import Matrix
-from holokern.weyl import weyl_algebra
+from holokern.weyl import rational_weyl_algebra, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 if TYPE_CHECKING:
@@ -47,16 +47,19 @@ def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
     """
     table = _Polynomials()
     matrices = [table.matrix(matrix) for matrix in system.matrices]
-    content = {
+    content: dict[str, Any] = {
         "coordinates": system.coordinates,
         "variables": list(system.variables),
-        "basis": [list(element) for element in system.basis],
+        "basis": [list(e) if isinstance(e, tuple) else str(e) for e in system.basis],
         "annihilators": [[str(operator) for operator in operators] for operators in system.annihilators],
         "scale": None if system.scale is None else [_number_record(part) for part in system.scale],
         "frame": None if system.frame is None else table.matrix(system.frame),
+        "function": None if system.function is None else table.matrix((system.function,))[0],
         "matrices": matrices,
         "polynomials": table.stored,
     }
+    if not system.of_dual_activation:
+        content["derivations"] = _derivations(system)
     return json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(content), **content}, indent=indent)
 
 
@@ -141,23 +144,46 @@ def _decode(content: dict[str, Any]) -> PfaffianSystem:
 
     coordinates = content["coordinates"]
     variables = tuple(content["variables"])
-    if variables != _VARIABLES[coordinates]:
+    if coordinates != "own" and variables != _VARIABLES[coordinates]:
         raise ValueError(f"expected the variables {_VARIABLES[coordinates]}, got {variables}")
     field = function_field(variables)
     polynomials = [_polynomial(field, terms) for terms in content["polynomials"]]
-    basis = tuple(_exponents(element) for element in content["basis"])
+    basis, annihilators = _operators(content, variables)
     size = len(basis)
-    first, second, third = (_matrix(field, polynomials, rows, size) for rows in content["matrices"])
-    left, right = (tuple(_ALGEBRA(text) for text in texts) for texts in content["annihilators"])
-    scale, frame = content["scale"], content["frame"]
+    matrices = tuple(_matrix(field, polynomials, rows, size) for rows in content["matrices"])
+    if len(matrices) != len(variables):
+        raise ValueError(f"expected {len(variables)} matrices, got {len(matrices)}")
+    scale, frame, function = content["scale"], content["frame"], content.get("function")
     return PfaffianSystem(
         coordinates=coordinates,
         basis=basis,
-        matrices=(first, second, third),
-        annihilators=(left, right),
+        matrices=matrices,
+        annihilators=annihilators,
         scale=None if scale is None else (_read_number(scale[0]), _read_number(scale[1])),
         frame=None if frame is None else _matrix(field, polynomials, frame, size),
+        function=None if function is None else tuple(_entry(field, polynomials, place) for place in function),
     )
+
+
+def _derivations(system: PfaffianSystem) -> list[str] | None:
+    """The names of the derivations of an ideal; None for a system that is given by its matrices."""
+    return list(system.annihilators[0][0].algebra.derivations) if system.annihilators else None
+
+
+def _operators(content: dict[str, Any], variables: tuple[str, ...]) -> tuple[Any, Any]:
+    """The basis and the annihilators."""
+    if content["coordinates"] != "own":
+        left, right = (tuple(_ALGEBRA(text) for text in texts) for texts in content["annihilators"])
+        return tuple(_exponents(element) for element in content["basis"]), (left, right)
+    if content["derivations"] is None:
+        return tuple(map(str, content["basis"])), ()
+    algebra = weyl_algebra(variables, content["derivations"])
+    rational = rational_weyl_algebra(algebra)
+    (texts,) = content["annihilators"]
+    operators = tuple(rational(text) for text in texts)
+    if all(c.denominator.is_one() for P in operators for _, c in P):
+        return tuple(rational(text) for text in content["basis"]), (tuple(algebra(text) for text in texts),)
+    return tuple(rational(text) for text in content["basis"]), (operators,)
 
 
 def _matrix(field: FunctionField, polynomials: list[fmpz_mpoly], rows: list[Any], size: int) -> Matrix:

@@ -1,4 +1,4 @@
-"""The verb of this folder: :func:`pfaffian`, from an activation or operators to a checked Pfaffian system."""
+"""The verb of this folder: :func:`pfaffian`, from an ideal, an activation or operators to a Pfaffian system."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
+from holokern.pfaffian.ideal import from_ideal, ideal_of
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Operator
@@ -45,12 +46,14 @@ def pfaffian(
     cache: bool | str | os.PathLike[str] | None = None,
     check: bool = True,
 ) -> PfaffianSystem:
-    """Derive the Pfaffian system of k = E[σ1(u)σ2(v)], (u, v) ~ N(0, Σ), exactly.
+    """Derive the Pfaffian system of a holonomic ideal, or of k = E[σ1(u)σ2(v)], (u, v) ~ N(0, Σ), exactly.
 
     Parameters
     ----------
+    activation : ideal of a Weyl algebra, operator or list of operators
+        A holonomic ideal with polynomial or rational coefficients; its variables are the coordinates.
     activation, other : Activation, str or SymPy expression, optional
-        σ1 and σ2, by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.  The whole
+        Or σ1 and σ2, by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.  The
         annihilator of the distribution is used, so that the rank is least.  Only where parameters of many digits make
         that too slow (selu) are the generators with large coefficients left out; ``annihilators`` of the result tells.
     operator, other_operator : str, Operator or list of them, optional
@@ -58,8 +61,8 @@ def pfaffian(
     coordinates : {"sigma", "x"}
         Σ and the expectation itself, or the paper's x = -½Σ⁻¹ and its unnormalised integral.
     basis : str or sequence, optional
-        The entries of F, e.g. ``"1, a*b, a^2"`` in Σ or ``"1, d12"`` in x; chosen when not given, with k and, if
-        possible, E[σ1'σ2'] first.
+        The entries of F, e.g. ``"1, dx"`` for an ideal, ``"1, a*b, a^2"`` in Σ or ``"1, d12"`` in x; chosen when not
+        given: the standard monomials of an ideal; else with k and, if possible, E[σ1'σ2'] first.
     cache : bool or path, optional
         Where systems are kept on disk; False for nowhere.
     check : bool
@@ -73,7 +76,7 @@ def pfaffian(
     Raises
     ------
     NotHolonomic
-        If a function has no finite annihilator, or an operator is 0.
+        If the rank of an ideal is infinite, a function has no finite annihilator, or an operator is 0.
     BadInput
         If the input cannot be read, or the basis is none.
     CheckFailed
@@ -86,7 +89,17 @@ def pfaffian(
     (('1', 'a*b'), (S11, S22, S12^2 - S11*S22))
     >>> system["S12"]
     ((0, 1), ((-1)/(S12^2 - S11*S22), S12/(S12^2 - S11*S22)))
+    >>> from holokern.weyl import weyl_algebra
+    >>> pfaffian(weyl_algebra("x").ideal("dx^2 - x"))["x"]
+    ((0, 1), (x, 0))
     """
+    ideal = ideal_of(activation)
+    if ideal is not None:
+        if any(given is not None for given in (other, operator, other_operator)):
+            raise BadInput(
+                "expected an ideal alone: it has its own operators and coordinates; drop the other arguments"
+            )
+        return from_ideal(ideal, basis)
     chosen = coordinates_named(coordinates)
     elements = None if basis is None else read_basis(basis, chosen)
     if activation is None and operator is None:

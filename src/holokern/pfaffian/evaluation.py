@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
 from holokern.pfaffian.gauge import Matrix
-from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
-__all__ = ["CompiledMatrices", "ball", "split_off"]
+__all__ = ["CompiledMatrices", "ball", "factored_denominator", "split_off"]
 
 Array = NDArray[np.float64]
 
@@ -50,15 +50,17 @@ class CompiledMatrices:
 
     def floats(self, *point: ArrayLike) -> Array:
         """The matrices at one point or at arrays of points, stacked along the first axis."""
-        arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in point))
+        given = [np.asarray(x) for x in point]
+        kind = np.result_type(np.float64, *given)
+        arrays = np.broadcast_arrays(*(np.asarray(x, dtype=kind) for x in given))
         shape = arrays[0].shape
-        monomials = np.ones((arrays[0].size, len(self.exponents)))
+        monomials = np.ones((arrays[0].size, len(self.exponents)), dtype=kind)
         for x, e in zip(arrays, self.exponents.T, strict=True):
-            powers = np.ones((x.size, int(e.max(initial=0)) + 1))
+            powers = np.ones((x.size, int(e.max(initial=0)) + 1), dtype=kind)
             powers[:, 1:] = np.cumprod(np.repeat(x.reshape(-1, 1), powers.shape[1] - 1, axis=1), axis=1)
             monomials *= powers[:, e]
         values = monomials @ self.table.T
-        bottoms = np.ones((len(values), len(self.scales))) * np.array([float(s) for s in self.scales])
+        bottoms = np.ones((len(values), len(self.scales)), dtype=kind) * np.array([float(s) for s in self.scales])
         for k in range(self.factors):
             bottoms *= values[:, k : k + 1] ** self.powers[:, k]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,6 +88,20 @@ def _product(balls: Iterable[arb]) -> arb:
     for value in balls:
         total = total * value
     return total
+
+
+def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tuple[tuple[RationalFunction, int], ...]:
+    """Irreducible factors of the common denominator of matrices with their multiplicities."""
+    found: dict[RationalFunction, int] = {}
+    seen = {field(entry.denominator) for matrix in matrices for row in matrix for entry in row}
+    for denominator in sorted(seen, key=lambda f: len(f.numerator)):
+        powers, rest = split_off(denominator.numerator, [factor.numerator for factor in found])
+        for factor, power in zip(list(found), powers, strict=True):
+            found[factor] = max(found[factor], power)
+        for new, power in rest.factor()[1]:
+            found[field(-new if new.leading_coefficient() < 0 else new)] = int(power)
+    order = sorted(found, key=lambda f: (f.numerator.total_degree(), len(f.numerator), str(f)))
+    return tuple((factor, found[factor]) for factor in order)
 
 
 def split_off(polynomial: fmpz_mpoly, factors: Sequence[fmpz_mpoly]) -> tuple[list[int], fmpz_mpoly]:

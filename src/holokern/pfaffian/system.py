@@ -1,22 +1,21 @@
-"""The Pfaffian system dF = PF of a dual activation."""
+"""The Pfaffian system dF = PF of a holonomic ideal or of a dual activation, in any number of coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, UnknownName
-from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, pull_back, read_basis
-from holokern.pfaffian.evaluation import CompiledMatrices, split_off
-from holokern.pfaffian.gauge import Matrix, gauge_transform, multiply, read_matrix
-from holokern.weyl import Operator
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, pull_back, read_basis
+from holokern.pfaffian.evaluation import CompiledMatrices, factored_denominator
+from holokern.pfaffian.gauge import Matrix, gauge_transform, inverse, multiply, read_matrix
+from holokern.weyl import FunctionField, Operator, RationalFunction, RationalOperator
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -28,26 +27,33 @@ __all__ = ["PfaffianSystem"]
 
 Number = TypeVar("Number", float, "arb")
 
+BasisElement: TypeAlias = Element | Operator | RationalOperator | str
+"""Exponents for a dual activation, an operator for an ideal, a name for given matrices."""
+
 
 @dataclass(frozen=True)
 class PfaffianSystem:
-    """The integrable system ∂F/∂y = P_y F for each of the three coordinates y; make one with :func:`holokern.pfaffian`.
+    """The integrable system ∂F/∂y = P_y F for each coordinate y; make one with :func:`holokern.pfaffian`.
 
     Attributes
     ----------
     coordinates : str
-        "sigma" (F has entries E[∂_u^i ∂_v^j σ1(u)σ2(v)]) or "x" (unnormalised moments, the paper's convention).
-    basis : tuple of tuples of int
-        The entries of F.  A pair (i, j) is ∂_u^i ∂_v^j under the expectation (in x: u^i v^j under the integral); a
-        triple (p, q, r) is the derivative ∂11^p ∂12^q ∂22^r of the expectation.
-    matrices : tuple of three matrices of RationalFunction
+        "sigma" (F has entries E[∂_u^i ∂_v^j σ1(u)σ2(v)]) or "x" (unnormalised moments, the paper's convention) for a
+        dual activation; "own" for an ideal or for given matrices, whose variables are the coordinates.
+    basis : tuple
+        The entries of F.  Of a dual activation: a pair (i, j) is ∂_u^i ∂_v^j under the expectation (in x: u^i v^j under
+        the integral); a triple (p, q, r) is the derivative ∂11^p ∂12^q ∂22^r of the expectation.  Of an ideal: the
+        operators that make F of a solution.  Of given matrices: names.
+    matrices : tuple of matrices of RationalFunction
         P for each of the ``variables``.
-    annihilators : pair of tuples of Operator
-        The operators in u and D that were used for σ1 and σ2.
+    annihilators : tuple of tuples of operators
+        The operators in u and D that were used for σ1 and σ2; or the generators of the ideal.
     scale : pair, optional
         κ1, κ2 when the system belongs to τ with σ(u) = τ(κu); :meth:`evaluate` takes it into account.
     frame : matrix of RationalFunction, optional
         When given, F is this matrix times the vector that ``basis`` describes (after a gauge transformation).
+    function : tuple of RationalFunction, optional
+        The row f with f·F = the solution itself; the first unit vector when not given.
 
     Examples
     --------
@@ -59,14 +65,38 @@ class PfaffianSystem:
     ((0, 1), ((-4)/(x12^2 - x11*x22), (-5*x12)/(x12^2 - x11*x22)))
     >>> s.singular_locus
     (x11, x22, x12^2 - x11*x22)
+
+    The Bessel equation, in a basis of choice:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> bessel = pfaffian(weyl_algebra("x").ideal("x^2*dx^2 + x*dx + x^2"), basis=["1", "x*dx"])
+    >>> bessel["x"], bessel.singular_locus
+    (((0, 1/x), (-x, 0)), (x,))
     """
 
     coordinates: str
-    basis: tuple[Element, ...]
-    matrices: tuple[Matrix, Matrix, Matrix]
-    annihilators: tuple[tuple[Operator, ...], tuple[Operator, ...]]
+    basis: tuple[BasisElement, ...]
+    matrices: tuple[Matrix, ...]
+    annihilators: tuple[tuple[Operator | RationalOperator, ...], ...] = ()
     scale: tuple[Fraction | ExactReal, Fraction | ExactReal] | None = None
     frame: Matrix | None = None
+    function: tuple[RationalFunction, ...] | None = None
+
+    @staticmethod
+    def from_matrices(
+        variables: str | Iterable[str], matrices: Sequence[object], names: Iterable[str] | None = None
+    ) -> PfaffianSystem:
+        """The system with given matrices, one a variable, whose first entry of F is the function itself.
+
+        Examples
+        --------
+        >>> s = PfaffianSystem.from_matrices("x y", [[["1/x"]], [["y"]]])
+        >>> s.rank, s.singular_locus
+        (1, (x,))
+        """
+        from holokern.pfaffian.ideal import from_matrices
+
+        return from_matrices(variables, matrices, names)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -76,28 +106,40 @@ class PfaffianSystem:
         return len(self.basis)
 
     @property
+    def of_dual_activation(self) -> bool:
+        """Whether the coordinates are those of a dual activation, Σ or x."""
+        return self.coordinates in COORDINATES
+
+    @property
     def _system(self) -> Coordinates:
+        if not self.of_dual_activation:
+            raise BadInput(f"{self!r} is not the system of a dual activation; this is defined for those only")
         return coordinates_named(self.coordinates)
 
     @property
-    def variables(self) -> tuple[str, str, str]:
+    def variables(self) -> tuple[str, ...]:
         """The names of the coordinates."""
-        return self._system.variables
+        return self.field.variables
 
     @property
     def field(self) -> FunctionField:
         """The field of the entries of the matrices."""
-        return self._system.field
+        return self._system.field if self.of_dual_activation else self.matrices[0][0][0].field
 
     @property
     def basis_text(self) -> tuple[str, ...]:
-        """The basis as text, in a and b (u and v) or in the derivations d11, d12, d22."""
-        return tuple(self._system.text(element) for element in self.basis)
+        """The basis as text: in a and b (u and v) or d11, d12, d22 for dual activations, else operators or names."""
+        return tuple(self._system.text(e) if isinstance(e, tuple) else str(e) for e in self.basis)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The basis of a dual activation, as exponents."""
+        return tuple(element for element in self.basis if isinstance(element, tuple))
 
     @property
     def monomials(self) -> tuple[tuple[Fraction, tuple[int, int]], ...]:
-        """Every entry of F as factor and exponents of ∂_u, ∂_v (in x: of u, v)."""
-        return tuple(self._system.monomial(element) for element in self.basis)
+        """Every entry of F as factor and exponents of ∂_u, ∂_v (in x: of u, v); dual activations only."""
+        return tuple(self._system.monomial(element) for element in self.elements)
 
     def __getitem__(self, variable: str) -> Matrix:
         """The matrix of one variable, by name."""
@@ -107,17 +149,7 @@ class PfaffianSystem:
 
     @cached_property
     def _denominator(self) -> tuple[tuple[RationalFunction, int], ...]:
-        """Irreducible factors of the common denominator with their multiplicities."""
-        found: dict[RationalFunction, int] = {}
-        seen = {self.field(entry.denominator) for matrix in self.matrices for row in matrix for entry in row}
-        for denominator in sorted(seen, key=lambda f: len(f.numerator)):
-            powers, rest = split_off(denominator.numerator, [factor.numerator for factor in found])
-            for factor, power in zip(list(found), powers, strict=True):
-                found[factor] = max(found[factor], power)
-            for new, power in rest.factor()[1]:
-                found[self.field(-new if new.leading_coefficient() < 0 else new)] = int(power)
-        order = sorted(found, key=lambda f: (f.numerator.total_degree(), len(f.numerator), str(f)))
-        return tuple((factor, found[factor]) for factor in order)
+        return factored_denominator(self.matrices, self.field)
 
     @property
     def singular_locus(self) -> tuple[RationalFunction, ...]:
@@ -139,10 +171,15 @@ class PfaffianSystem:
         >>> pfaffian(operator="u^2*(D^2 + 1)", cache=False).apparent_singularities
         (S12^2 + S11*S22,)
         """
-        from holokern.pfaffian.derivation.by_stein import present
-        from holokern.pfaffian.derivation.locus import expected_locus
+        if self.of_dual_activation:
+            from holokern.pfaffian.derivation.by_stein import present
+            from holokern.pfaffian.derivation.locus import expected_locus
 
-        genuine = expected_locus(present(*self.annihilators, self._system), self.field)
+            genuine = expected_locus(present(*self._sides, self._system), self.field)
+        else:
+            from holokern.pfaffian.ideal import genuine_factors
+
+            genuine = genuine_factors(self)
         return tuple(factor for factor in self.singular_locus if factor.numerator not in genuine)
 
     def is_flat(self) -> bool:
@@ -154,11 +191,42 @@ class PfaffianSystem:
     # -- other bases and coordinates ---------------------------------------------------------------------------------
 
     def change_basis(self, basis: object) -> PfaffianSystem:
-        """The system of the vector with the given basis, e.g. ``"1, a*b, a^2*b^2"`` or ``"1, d12"``."""
+        """The system of the vector with the given basis, e.g. ``"1, a*b, a^2*b^2"``, ``"1, d12"``, ``"1, x*dx"``."""
+        if not self.of_dual_activation:
+            from holokern.pfaffian.ideal import change_basis
+
+            return change_basis(self, basis)
         from holokern.pfaffian.derivation.by_stein import derive
 
         elements = read_basis(basis, self._system)
-        return replace(derive(*self.annihilators, self._system, elements), scale=self.scale)
+        return replace(derive(*self._sides, self._system, elements), scale=self.scale)
+
+    @property
+    def _sides(self) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
+        """The operators of σ1 and σ2."""
+        left, right = (tuple(P for P in side if isinstance(P, Operator)) for side in self.annihilators)
+        return left, right
+
+    def row(self, operator: object) -> tuple[RationalFunction, ...]:
+        """The row r with r·F = Pf, for an operator P in the coordinates and any solution f.
+
+        Examples
+        --------
+        >>> from holokern.pfaffian import pfaffian
+        >>> from holokern.weyl import weyl_algebra
+        >>> pfaffian(weyl_algebra("x").ideal("dx^2 - x")).row("dx^3")
+        (1, x)
+        """
+        from holokern.pfaffian.ideal import row_of
+
+        return row_of(self, operator)
+
+    @property
+    def function_row(self) -> tuple[RationalFunction, ...]:
+        """The row f with f·F = the solution itself."""
+        if self.function is not None:
+            return self.function
+        return tuple(self.field.one if i == 0 else self.field.zero for i in range(self.rank))
 
     def to_coordinates(self, coordinates: str, basis: object = None) -> PfaffianSystem:
         """The system in the other coordinates, in the natural basis there or in the one given.
@@ -175,7 +243,7 @@ class PfaffianSystem:
         from holokern.pfaffian.derivation.by_stein import derive
 
         elements = None if basis is None else read_basis(basis, target)
-        return replace(derive(*self.annihilators, target, elements), scale=self.scale)
+        return replace(derive(*self._sides, target, elements), scale=self.scale)
 
     def pulled_back(self) -> tuple[Matrix, ...]:
         """The matrices of the same vector in the other coordinates, multiplied by the ratio of the normalisations."""
@@ -185,15 +253,41 @@ class PfaffianSystem:
     def gauge(self, transform: object) -> PfaffianSystem:
         """The system of TF for an invertible matrix T of rational functions: (∂T + TP)T⁻¹."""
         matrix = read_matrix(transform, self.rank, self.field)
-        first, second, third = gauge_transform(self.matrices, matrix, self.variables)
+        moved = gauge_transform(self.matrices, matrix, self.variables)
         frame = matrix if self.frame is None else multiply(matrix, self.frame)
-        return replace(self, matrices=(first, second, third), frame=frame)
+        (row,) = multiply((self.function_row,), inverse(matrix))
+        return replace(self, matrices=moved, frame=frame, function=row)
 
     def restrict(self, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:
-        """The system along a rational curve, from which scalar ODEs follow."""
+        """The system along a rational curve, from which scalar ODEs follow; see :meth:`pull_back` for surfaces."""
         from holokern.pfaffian.scalar.scalar_ode import restrict
 
         return restrict(self, curve, parameter)
+
+    def pull_back(self, images: Mapping[str, object], parameters: str | Iterable[str]) -> PfaffianSystem:
+        """The system of the same F on a subvariety that is parametrised by rational functions.
+
+        Parameters
+        ----------
+        images : mapping
+            Each coordinate as a rational function of the parameters.
+        parameters : str or iterable of str
+            The coordinates of the result.
+
+        Raises
+        ------
+        SingularPath
+            When the subvariety lies in the singular locus.
+
+        Examples
+        --------
+        >>> s = PfaffianSystem.from_matrices("x y", [[["1/x"]], [["1/y"]]])
+        >>> s.pull_back({"x": "t", "y": "t^2"}, "t")["t"]
+        ((3/t,),)
+        """
+        from holokern.pfaffian.ideal import pull_back_system
+
+        return pull_back_system(self, images, parameters)
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -207,12 +301,12 @@ class PfaffianSystem:
         Parameters
         ----------
         *point : array_like
-            The three coordinates, which broadcast.
+            The coordinates, which broadcast.
 
         Returns
         -------
         ndarray
-            Of shape (3, …, rank, rank); infinite or NaN on the singular locus.
+            Of shape (coordinates, …, rank, rank); infinite or NaN on the singular locus.
 
         Examples
         --------
@@ -220,7 +314,7 @@ class PfaffianSystem:
         >>> pfaffian(operator="D - 1", cache=False).evaluate(1.0, 0.5, 1.0).ravel()
         array([0.5, 1. , 0.5])
         """
-        self._expect_three(point)
+        self._expect_point(point)
         if self.scale is None:
             return self._compiled.floats(*point)
         stretch, left, outer = self._scaling(float)
@@ -233,8 +327,8 @@ class PfaffianSystem:
         return scaled
 
     def evaluate_ball(self, *point: object) -> tuple[arb_mat, ...]:
-        """The matrices at one point as three ``arb_mat``, from balls or exact numbers, at flint's working precision."""
-        self._expect_three(point)
+        """The matrices at one point as ``arb_mat``, from balls or exact numbers, at flint's working precision."""
+        self._expect_point(point)
         if self.scale is None:
             return self._compiled.balls(point)
         from flint import arb, arb_mat
@@ -244,29 +338,24 @@ class PfaffianSystem:
         result = []
         for matrix, factor in zip(self._compiled.balls(moved), outer, strict=True):
             rows = matrix.tolist()
-            result.append(
-                arb_mat(
-                    [
-                        [arb(rows[i][j]) * factor * diagonal[i] / diagonal[j] for j in range(self.rank)]
-                        for i in range(self.rank)
-                    ]
-                )
-            )
+            size = range(self.rank)
+            scaled = [[arb(rows[i][j]) * factor * diagonal[i] / diagonal[j] for j in size] for i in size]
+            result.append(arb_mat(scaled))
         return tuple(result)
 
     def _scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number], list[Number]]:
         """How coordinates, entries of F and derivatives change when σ(u) = τ(κu)."""
         assert self.scale is not None
         k1, k2 = (number(k) for k in self.scale)
-        if self.coordinates == "x":
-            k1, k2 = 1 / k1, 1 / k2
+        k1, k2 = (1 / k1, 1 / k2) if self.coordinates == "x" else (k1, k2)
         stretch = [k1 * k1, k1 * k2, k2 * k2]
         diagonal = [k1**i * k2**j for _, (i, j) in self.monomials]
         return stretch, diagonal, stretch
 
-    def _expect_three(self, point: Sequence[object]) -> None:
-        if len(point) != 3:
-            raise BadInput(f"expected the three coordinates {', '.join(self.variables)}, got {len(point)} values")
+    def _expect_point(self, point: Sequence[object]) -> None:
+        if len(point) != len(self.variables):
+            names = ", ".join(self.variables)
+            raise BadInput(f"expected {len(self.variables)} coordinates, {names}; got {len(point)} values")
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -284,10 +373,16 @@ class PfaffianSystem:
         return from_json(text)
 
     def latex(self) -> str:
-        """LaTeX source of the three matrices with their equations."""
+        """LaTeX source of the matrices with their equations."""
         from holokern.pfaffian.typeset import latex
 
         return latex(self)
+
+    def text(self) -> str:
+        """The annihilators, rank, basis, matrices and singular locus as plain text."""
+        from holokern.pfaffian.typeset import text
+
+        return text(self)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from flint import fmpz, fmpz_mpoly
 
     from holokern.pfaffian.gauge import Matrix
-    from holokern.pfaffian.system import PfaffianSystem
+    from holokern.pfaffian.system import BasisElement, PfaffianSystem
 
 __all__ = ["latex", "latex_polynomial", "text"]
 
@@ -40,14 +40,15 @@ def text(system: PfaffianSystem) -> str:
         [1/2] F
     singular locus  none
     """
-    left, right = system.annihilators
-    lines = [_line("annihilator", ", ".join(map(str, left)) or "none given")]
-    if right != left:
-        lines.append(_line("of the other", ", ".join(map(str, right)) or "none given"))
+    sides = system.annihilators
+    lines = [_line("annihilator", ", ".join(map(str, sides[0])) or "none given")] if sides else []
+    if sides and sides[-1] != sides[0]:
+        lines.append(_line("of the other", ", ".join(map(str, sides[-1])) or "none given"))
     if system.scale is not None:
         lines.append(_line("scale", f"the system is that of σ(u/κ), κ = {', '.join(map(str, system.scale))}"))
     lines.append(_line("rank", str(system.rank)))
-    lines.append(_line("coordinates", f"{', '.join(system.variables)}: {_COORDINATES[system.coordinates]}"))
+    meaning = f": {_COORDINATES[system.coordinates]}" if system.of_dual_activation else ""
+    lines.append(_line("coordinates", f"{', '.join(system.variables)}{meaning}"))
     lines.append(_line("F", _vector(system)))
     for name, matrix in zip(system.variables, system.matrices, strict=True):
         lines.append(f"dF/d{name} =")
@@ -61,7 +62,7 @@ def text(system: PfaffianSystem) -> str:
 
 
 def latex(system: PfaffianSystem) -> str:
-    r"""LaTeX source of the three equations, an ``aligned`` block for display mathematics.
+    r"""LaTeX source of the equations, an ``aligned`` block for display mathematics.
 
     Examples
     --------
@@ -99,13 +100,15 @@ def _other(system: PfaffianSystem) -> tuple[str, str]:
 
 def _vector(system: PfaffianSystem) -> str:
     """What the entries of F are, in one line."""
-    first, second = _other(system)
     entries = ", ".join(system.basis_text)
     prefix = "" if system.frame is None else "T times "
+    if not system.of_dual_activation:
+        return f"{prefix}({entries})" + (" f for a solution f" if system.annihilators else "")
+    first, second = _other(system)
     if system.coordinates == "sigma":
         meaning = f"{prefix}E[({entries}) {first}(u){second}(v)] with a = d/du, b = d/dv"
     else:
-        kind = "derivatives" if len(system.basis[0]) == 3 else "moments"
+        kind = "derivatives" if len(system.elements[0]) == 3 else "moments"
         meaning = f"{prefix}({entries}) as {kind} of g = ∫∫ {first}(u){second}(v) exp(x11 u² + 2 x12 uv + x22 v²) du dv"
     return meaning
 
@@ -118,7 +121,7 @@ def _matrix_lines(name: str, matrix: Matrix) -> list[str]:
         lines = [f"    [{'  '.join(c.ljust(w) for c, w in zip(row, widths, strict=True))}]" for row in cells]
         lines[-1] += " F"
         return lines
-    short = f"P{name[-2:]}"
+    short = f"P{name[-2:] if name[-2:].isdigit() else f'_{name}'}"
     listed = [
         f"    {short}[{i},{j}] = {cell}"
         for i, row in enumerate(cells, start=1)
@@ -168,6 +171,11 @@ def _latex_entry(entry: RationalFunction) -> str:
 
 def _latex_vector(system: PfaffianSystem) -> str:
     entries = [_latex_element(element, system.coordinates) for element in system.basis]
+    if not system.of_dual_activation:
+        column = _pmatrix([[entry] for entry in entries])
+        if system.frame is not None:
+            column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
+        return column + (" f" if system.annihilators else "")
     first, second = (
         name.replace("σ1", r"\sigma_1").replace("σ2", r"\sigma_2").replace("σ", r"\sigma") for name in _other(system)
     )
@@ -177,12 +185,16 @@ def _latex_vector(system: PfaffianSystem) -> str:
     if system.coordinates == "sigma":
         return rf"\mathrm{{E}}{column} {first}(u){second}(v)"
     weight = r"e^{x_{11} u^2 + 2 x_{12} u v + x_{22} v^2}\,du\,dv"
-    if len(system.basis[0]) == 3:
+    if len(system.elements[0]) == 3:
         return rf"{column} \iint {first}(u){second}(v)\,{weight}"
     return rf"\iint {column} {first}(u){second}(v)\,{weight}"
 
 
-def _latex_element(element: tuple[int, ...], coordinates: str) -> str:
+def _latex_element(element: BasisElement, coordinates: str) -> str:
+    if isinstance(element, str):
+        return rf"\mathrm{{{element}}}" if element.isalpha() else latex_name(element)
+    if not isinstance(element, tuple):
+        return element.latex()
     if len(element) == 3:
         names = [rf"\partial_{{{index}}}" for index in ("11", "12", "22")]
     else:

@@ -10,27 +10,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import lcm
 from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
-from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
+from holokern.pfaffian.check.exact_points import Point, Table, matrices_at
 from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite_moments
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
-    from holokern.weyl.rational.fractions import RationalFunction
 
 __all__ = ["check_against_numbers", "numeric_vector", "random_points"]
 
 Array = NDArray[np.float64]
 Element = tuple[int, ...]
-Point = tuple[Fraction, Fraction, Fraction]
-#: A matrix of rational functions.
-Table = Sequence[Sequence["RationalFunction"]]
 
 # named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
 _TOLERANCE = 1e-9
@@ -154,7 +149,7 @@ def _check_many(
             break
         for halvings in range(_SHRINKS):
             scaled = tuple(x / 4**halvings if system.coordinates == "sigma" else x * 4**halvings for x in point)
-            matrices = _matrices_at([*system.matrices, *_frames(system)], scaled)
+            matrices = matrices_at([*system.matrices, *_frames(system)], scaled)
             if matrices is None:
                 break
             try:
@@ -176,7 +171,7 @@ def _check_many(
 
 def _check_one(system: PfaffianSystem, first: Function, second: Function, point: Point, matrices: list[Array]) -> float:
     rank = len(system.basis)
-    elements = [_term(element, system.coordinates) for element in system.basis]
+    elements = [_term(e, system.coordinates) for e in system.basis if isinstance(e, tuple)]
     rules = _PRICE if system.coordinates == "sigma" else _MOMENT
     moves = [rules[name[-2:]] for name in system.variables]
     wanted = [*elements, *((c * f, (i + di, j + dj)) for f, (di, dj) in moves for c, (i, j) in elements)]
@@ -341,32 +336,6 @@ def _frames(system: PfaffianSystem) -> list[Table]:
         return []
     slopes = [[[entry.derivative(name) for entry in row] for row in frame] for name in system.variables]
     return [frame, *slopes]
-
-
-def _matrices_at(matrices: Sequence[Table], point: Point) -> list[Array] | None:
-    """The matrices at an exact point, or None on their singular locus; exact until the last division."""
-    common = lcm(*(x.denominator for x in point))
-    line = fmpz_mpoly_ctx.get(("t",), Ordering.lex)
-    (t,) = line.gens()
-    images = [int(x * common) * t for x in point]
-
-    def value(polynomial: fmpz_mpoly) -> fmpq:
-        # on the ray through the point the polynomial has one variable t, to be taken at 1/common
-        terms = polynomial.compose(*images, ctx=line).to_dict().items()
-        return sum((fmpq(c, common ** int(e)) for (e,), c in terms), fmpq(0))
-
-    result = []
-    for matrix in matrices:
-        table = np.zeros((len(matrix), len(matrix)))
-        for i, row in enumerate(matrix):
-            for j, entry in enumerate(row):
-                bottom = value(entry.denominator)
-                if bottom == 0:
-                    return None
-                quotient = value(entry.numerator) / bottom
-                table[i, j] = int(quotient.p) / int(quotient.q)
-        result.append(table)
-    return result
 
 
 def _fractions(point: Sequence[object]) -> Point:

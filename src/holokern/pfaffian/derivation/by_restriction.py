@@ -43,10 +43,8 @@ def pfaffian_by_restriction(operator: object, other_operator: object = None, *, 
     rational = rational_extension(ideal.restriction(["y1", "y2"]))
     if elements is None:
         elements = tuple(rational.standard_exponents)
-    first, second, third = rational.connection_matrices([_derivation(element) for element in elements])
-    field = coordinates.field
-    matrices = tuple(tuple(tuple(field(entry) for entry in row) for row in matrix) for matrix in (first, second, third))
-    return PfaffianSystem("x", elements, (matrices[0], matrices[1], matrices[2]), (left, right))
+    matrices = rational.connection_matrices([_derivation(element) for element in elements])
+    return PfaffianSystem("x", elements, matrices, (left, right))
 
 
 def _derivation(element: tuple[int, ...]) -> str:

@@ -12,7 +12,7 @@ from holokern.weyl import Operator, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
+    from holokern.pfaffian.system import BasisElement, PfaffianSystem
 
 __all__ = ["CurveSystem", "restrict", "scalar_ode"]
 
@@ -39,7 +39,7 @@ class CurveSystem:
     curve: tuple[RationalFunction, ...]
     matrix: tuple[tuple[RationalFunction, ...], ...]
     variables: tuple[str, ...]
-    basis: tuple[tuple[int, ...], ...]
+    basis: tuple[BasisElement, ...]
 
     @property
     def rank(self) -> int:

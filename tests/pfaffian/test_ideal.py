@@ -1,0 +1,112 @@
+"""Pfaffian systems of ideals and of given matrices: the one class in n coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holokern import PfaffianSystem, pfaffian
+from holokern.errors import BadInput, NotHolonomic, SingularPath
+from holokern.weyl import rational_weyl_algebra, weyl_algebra
+
+
+@pytest.fixture(scope="module")
+def appell() -> PfaffianSystem:
+    """Appell's F1 with a = 1/2, b = 1/3, b' = 1/5, c = 2 [Hibi2013, Ch. 6]."""
+    D = weyl_algebra("x y")
+    x, y, dx, dy = D.gens
+    a, b, c, e = "1/2", "1/3", "2", "1/5"
+    tx, ty = x * dx, y * dy
+    first = dx * (tx + ty + D(c) - 1) - (tx + ty + D(a)) * (tx + D(b))
+    second = dy * (tx + ty + D(c) - 1) - (tx + ty + D(a)) * (ty + D(e))
+    third = (x - y) * dx * dy - D(e) * dx + D(b) * dy
+    return pfaffian(D.ideal(first, second, third))
+
+
+def test_rank_locus_and_flatness(appell):
+    assert appell.rank == 3
+    assert appell.variables == ("x", "y")
+    assert {str(f) for f in appell.singular_locus} >= {"x", "y", "x - y", "x - 1", "y - 1"}
+    assert appell.is_flat()
+    assert appell.basis_text[0] == "1"
+
+
+@pytest.mark.parametrize("basis", [None, ["1", "x*dx", "y*dy"]])
+def test_json_text_and_latex(appell, basis):
+    system = appell if basis is None else appell.change_basis(basis)
+    again = PfaffianSystem.from_json(system.to_json())
+    assert again == system
+    assert "rank            3" in system.text()
+    assert r"\partial F" in system.latex()
+    assert "rank 3" in repr(system)
+
+
+def test_a_change_of_basis_keeps_the_function(appell):
+    moved = appell.change_basis("x*dx, 1, y*dy")
+    assert moved.basis_text == ("x*dx", "1", "y*dy")
+    assert [str(e) for e in moved.function_row] == ["0", "1", "0"]
+    assert moved.is_flat()
+    assert moved.change_basis(appell.basis) == appell
+    assert moved.row("dx") == tuple(moved.field(e) for e in ("1/x", 0, 0))
+
+
+def test_gauge_changes_the_row_of_the_function(appell):
+    gauged = appell.gauge([["x", 0, 0], [1, 1, 0], [0, 0, 1]])
+    assert gauged.is_flat()
+    assert [str(e) for e in gauged.function_row] == ["1/x", "0", "0"]
+    assert PfaffianSystem.from_json(gauged.to_json()) == gauged
+
+
+def test_pull_back_to_a_line_and_a_surface(appell):
+    line = appell.pull_back({"x": "t", "y": "t/3"}, "t")
+    curve = appell.restrict({"x": "t", "y": "t/3"})
+    assert line["t"] == curve.matrix
+    again = appell.pull_back({"x": "u + v", "y": "u*v"}, "u v")
+    assert again.is_flat()
+    with pytest.raises(SingularPath, match="x = t, y = t"):
+        appell.pull_back({"x": "t", "y": "t"}, "t")
+
+
+def test_values_real_and_complex(appell):
+    exact = [[float(e(x=0.25, y=-0.5)) for e in row] for row in appell["x"]]
+    assert np.allclose(appell.evaluate(0.25, -0.5)[0], exact, rtol=1e-14)
+    assert np.allclose(appell.evaluate(0.25 + 0j, -0.5)[0], exact, rtol=1e-14)
+    balls = appell.evaluate_ball("1/4", "-1/2")
+    assert abs(float(balls[0][1, 1]) - exact[1][1]) < 1e-13
+
+
+def test_rational_ideals_and_operators():
+    R = rational_weyl_algebra("x")
+    airy = pfaffian(R.ideal("1/x*dx^2 - 1"))
+    assert airy["x"] == pfaffian(weyl_algebra("x")("dx^2 - x"))["x"]
+    assert PfaffianSystem.from_json(airy.to_json()) == airy
+
+
+def test_apparent_singularities_of_an_ideal():
+    # solutions x and exp(x), whose Wronskian x - 1 vanishes at 1
+    system = pfaffian(weyl_algebra("x").ideal("(x-1)*dx^2 - x*dx + 1", "dx^3 - dx^2"))
+    assert [str(f) for f in system.apparent_singularities] == ["x - 1"]
+    assert pfaffian(weyl_algebra("x").ideal("x*dx^2 + dx + x")).apparent_singularities == ()
+
+
+def test_given_matrices():
+    system = PfaffianSystem.from_matrices("x y", [[["1/x", 0], [0, 0]], [[0, 0], [0, "y"]]], names=["f", "g"])
+    assert system.basis_text == ("f", "g")
+    assert PfaffianSystem.from_json(system.to_json()) == system
+    assert "f, g" in system.text()
+    with pytest.raises(BadInput, match="x and y do not belong"):
+        PfaffianSystem.from_matrices("x y", [[["y"]], [["y"]]])
+    with pytest.raises(BadInput, match="2 matrices"):
+        PfaffianSystem.from_matrices("x y", [[["y"]]])
+
+
+def test_bad_ideals():
+    D = weyl_algebra("x y")
+    with pytest.raises(NotHolonomic, match="infinite holonomic rank"):
+        pfaffian(D.ideal("dx"))
+    with pytest.raises(BadInput, match="rank 0"):
+        pfaffian(D.ideal("x"))
+    with pytest.raises(BadInput, match="dependent modulo the ideal"):
+        pfaffian(weyl_algebra("x").ideal("dx^2 - x"), basis="1, 2")
+    with pytest.raises(BadInput, match="ideal alone"):
+        pfaffian(D.ideal("dx", "dy"), operator="u*D")
