@@ -3,7 +3,7 @@
 import pytest
 
 from holokern.activation import activation
-from holokern.hgm.polar_tables import polar_table
+from holokern.hgm.polar.tables import polar_table
 from holokern.pfaffian import pfaffian
 
 

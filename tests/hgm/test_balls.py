@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, SingularPath
-from holokern.hgm.balls import BallRow, BallSystem, transport_balls
-from holokern.hgm.half_angle import HalfAngleTable
+from holokern.hgm.polar.half_angle import HalfAngleTable
+from holokern.hgm.steps.balls import BallRow, BallSystem, transport_balls
 from holokern.pfaffian import pfaffian
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holokern.hgm.collocation import approach, collocate
-from holokern.hgm.near_end import NearEnd
+from holokern.hgm.polar.near_end import NearEnd
 
 
 def relu(phi, sign):

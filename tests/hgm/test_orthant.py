@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput
-from holokern.hgm.orthant import OrthantPath, orthant
+from holokern.hgm.distributions.orthant import OrthantPath, orthant
 
 
 def covariance(seed, size):

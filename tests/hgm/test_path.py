@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from holokern.errors import BadInput
-from holokern.hgm.line import LinePath, LineTable
-from holokern.hgm.near_end import NearEnd
-from holokern.hgm.path import AnglePath, SegmentPath, batch_roots
-from holokern.hgm.polar_tables import polar_table
+from holokern.hgm.polar.line import LinePath, LineTable
+from holokern.hgm.polar.near_end import NearEnd
+from holokern.hgm.polar.path import AnglePath, SegmentPath
+from holokern.hgm.polar.tables import polar_table
+from holokern.hgm.steps.path import batch_roots
 from holokern.pfaffian import pfaffian
 
 NAMES = ["relu", "step", "resin", "elu", "gelu", "hardtanh", "identity", "snake"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.hgm.path import SeriesEquation
 from holokern.hgm.scipy_solver import integrate
-from holokern.hgm.series import multiply_series, power_of_series, power_table, trigonometric_series
-from holokern.hgm.stepper import taylor_coefficients, transport
+from holokern.hgm.steps.path import SeriesEquation
+from holokern.hgm.steps.series import multiply_series, power_of_series, power_table, trigonometric_series
+from holokern.hgm.steps.stepper import taylor_coefficients, transport
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ contain it, :func:`approach` by collocation up to a singular end, :func:`fit_sys
 :func:`integrate` by SciPy's solvers.  :func:`orthant` is a ready use: orthant probabilities of normal vectors.
 """
 
-from holokern.hgm.balls import BallRow, BallSystem, transport_balls
 from holokern.hgm.collocation import approach
-from holokern.hgm.half_angle import HalfAngleTable
+from holokern.hgm.distributions.orthant import OrthantProbability, orthant
 from holokern.hgm.least_squares import (
     Basis,
     ChebyshevBasis,
@@ -21,15 +20,17 @@ from holokern.hgm.least_squares import (
     fit_system,
     gauss_nodes,
 )
-from holokern.hgm.line import LinePath, LineTable
-from holokern.hgm.near_end import NearEnd
 from holokern.hgm.ordering import clusters, length_of, order_of, resampled
-from holokern.hgm.orthant import OrthantProbability, orthant
-from holokern.hgm.path import AnglePath, Path, SegmentPath, SeriesEquation
-from holokern.hgm.polar_tables import PolarTable, polar_table
+from holokern.hgm.polar.half_angle import HalfAngleTable
+from holokern.hgm.polar.line import LinePath, LineTable
+from holokern.hgm.polar.near_end import NearEnd
+from holokern.hgm.polar.path import AnglePath, SegmentPath
+from holokern.hgm.polar.tables import PolarTable, polar_table
 from holokern.hgm.scipy_solver import integrate, solve_along
-from holokern.hgm.series import Array as Numbers
-from holokern.hgm.stepper import TAYLOR_TERMS, Arrival, transport
+from holokern.hgm.steps.balls import BallRow, BallSystem, transport_balls
+from holokern.hgm.steps.path import Path, SeriesEquation
+from holokern.hgm.steps.series import Array as Numbers
+from holokern.hgm.steps.stepper import TAYLOR_TERMS, Arrival, transport
 
 __all__ = [
     "TAYLOR_TERMS",

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from holokern.hgm.least_squares import ChebyshevBasis, Constraint, fit_system, gauss_nodes
-from holokern.hgm.near_end import NearEnd
-from holokern.hgm.series import Array
+from holokern.hgm.polar.near_end import NearEnd
+from holokern.hgm.steps.series import Array
 
 __all__ = ["approach", "collocate"]
 
@@ -65,7 +65,7 @@ def collocate(system: NearEnd, start: float, stop: float, state: Array, degree: 
     Examples
     --------
     >>> from holokern.pfaffian import pfaffian
-    >>> from holokern.hgm.polar_tables import polar_table
+    >>> from holokern.hgm.polar.tables import polar_table
     >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)
     >>> panel = collocate(end, np.pi / 2, 0.0, np.array([0.5 / np.pi, 0.25]), 24)
     >>> panel.at(np.array([0.0]))[0, :2].round(12).tolist()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
-from holokern.hgm.series import Array
+from holokern.hgm.steps.series import Array
 from holokern.numeric.blas import one_thread
 from holokern.weyl import Operator
 

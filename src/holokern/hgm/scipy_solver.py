@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.errors import BadInput, SingularPath
-from holokern.hgm.path import Path
-from holokern.hgm.series import Array
+from holokern.hgm.steps.path import Path
+from holokern.hgm.steps.series import Array
 
 __all__ = ["INTEGRATORS", "integrate", "solve_along"]
 
@@ -31,7 +31,7 @@ def solve_along(
     value, slope
         H and c1c2k′ at the target.
     """
-    from holokern.hgm.stepper import taylor_coefficients
+    from holokern.hgm.steps.stepper import taylor_coefficients
 
     start, target = ends
     tracks = np.array([track])

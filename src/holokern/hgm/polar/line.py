@@ -13,8 +13,8 @@ from math import comb
 import numpy as np
 from flint import fmpz_mpoly
 
-from holokern.hgm.path import SeriesEquation, batch_roots
-from holokern.hgm.series import Array, multiply_series, power_table
+from holokern.hgm.steps.path import SeriesEquation, batch_roots
+from holokern.hgm.steps.series import Array, multiply_series, power_table
 from holokern.pfaffian import PfaffianSystem, split_off
 
 __all__ = ["LinePath", "LineTable"]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.hgm.path import Path, SeriesEquation
-from holokern.hgm.series import Array
+from holokern.hgm.steps.path import Path, SeriesEquation
+from holokern.hgm.steps.series import Array
 
 __all__ = ["TAYLOR_TERMS", "Arrival", "taylor_coefficients", "transport"]
 

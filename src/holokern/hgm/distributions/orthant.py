@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, PrecisionLost
-from holokern.hgm.path import SeriesEquation
-from holokern.hgm.series import multiply_series, power_of_series
-from holokern.hgm.stepper import transport
+from holokern.hgm.steps.path import SeriesEquation
+from holokern.hgm.steps.series import multiply_series, power_of_series
+from holokern.hgm.steps.stepper import transport
 from holokern.numeric.panels import Array
 
 __all__ = ["OrthantPath", "OrthantProbability", "orthant"]

@@ -21,7 +21,7 @@ from flint import fmpz_mpoly
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput
-from holokern.hgm.series import Array
+from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
 
 __all__ = ["PolarTable", "Polynomial", "Terms", "polar_table"]

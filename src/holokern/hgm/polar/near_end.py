@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq, fmpq_poly
 
-from holokern.hgm.polar_tables import PolarTable, Terms
-from holokern.hgm.series import Array
+from holokern.hgm.polar.tables import PolarTable, Terms
+from holokern.hgm.steps.series import Array
 
 __all__ = ["NearEnd"]
 
@@ -51,7 +51,7 @@ class NearEnd:
         Examples
         --------
         >>> from holokern.pfaffian import pfaffian
-        >>> from holokern.hgm.polar_tables import polar_table
+        >>> from holokern.hgm.polar.tables import polar_table
         >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)
         >>> d, n, _ = end.at(np.array([0.5]))
         >>> (n[0] / d[0]).round(6).tolist()

@@ -1,0 +1,1 @@
+"""Ready uses of the HGM in statistics."""

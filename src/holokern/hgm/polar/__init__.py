@@ -1,0 +1,1 @@
+"""Paths and tables in the coordinates of dual activations."""

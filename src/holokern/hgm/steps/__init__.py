@@ -1,0 +1,1 @@
+"""Taylor steps in floats and in balls."""
