@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from holokern.progress import display, listen, report
+from holokern.progress import display, listen, note, report
 
 
 class Terminal(io.StringIO):
@@ -45,7 +45,7 @@ def test_slow_work_shows_the_last_report_and_cleans_up():
 
 def test_the_line_is_erased_after_an_exception_and_reports_stop():
     terminal = Terminal()
-    with pytest.raises(KeyboardInterrupt), display(stream=terminal, delay=0.0):
+    with pytest.raises(KeyboardInterrupt), display("working", stream=terminal, delay=0.0):
         time.sleep(0.15)
         raise KeyboardInterrupt
     assert terminal.getvalue().endswith("\x1b[K")
@@ -70,3 +70,48 @@ def test_listeners_nest():
         report("c", 1, 2)
     assert outer == [("a", None, None), ("c", 1, 2)]
     assert inner == [("b", 1, None)]
+
+
+def test_a_display_inside_another_leaves_the_outer_one_in_charge():
+    terminal = Terminal()
+    with display("outer", stream=terminal, delay=0.0), display("inner", stream=Broken(), delay=0.0):
+        report("work")
+        time.sleep(0.15)
+    assert "work" in terminal.getvalue()
+
+
+def test_without_a_stage_quick_work_starts_no_thread():
+    import threading
+
+    with display(stream=Terminal(), delay=0.0):
+        assert not [t for t in threading.enumerate() if t.name == "holokern-progress"]
+
+
+def test_printing_above_the_line(capsys):
+    terminal = Terminal()
+    with display("working", stream=terminal, delay=0.0) as screen:
+        time.sleep(0.15)
+        screen.print("a table")
+        time.sleep(0.15)
+    assert capsys.readouterr().out == "a table\n"
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_notebooks_show_progress_in_the_cell_and_the_environment_turns_it_off(monkeypatch, capsys):
+    import sys
+    from types import SimpleNamespace
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    with display("deriving", delay=0.0):
+        time.sleep(0.15)
+    note("this takes a minute")
+    shown = capsys.readouterr().out
+    assert "deriving (0 s)" in shown
+    assert "\x1b" not in shown
+    assert shown.endswith("holokern: this takes a minute\n")
+    monkeypatch.setenv("HOLOKERN_PROGRESS", "off")
+    with display("deriving", delay=0.0):
+        time.sleep(0.05)
+    note("unseen")
+    assert capsys.readouterr().out == ""

@@ -1,26 +1,37 @@
 """Progress of long computations: a place to report to, and a display that appears after a second.
 
-Computations call :func:`report`; it costs nothing unless someone listens.  The command line listens through
-:func:`display`, which stays silent when the stream is not a terminal or the work is quick.
+Computations call :func:`report`; it costs nothing unless someone listens.  The command line and the public functions
+that may take long listen through :func:`display`.  The display writes to a terminal or to a notebook, never to a pipe
+or a file.  ``HOLOKERN_PROGRESS=off`` in the environment turns it off.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import Protocol, TextIO
 
-__all__ = ["display", "listen", "report"]
+__all__ = ["Display", "display", "listen", "note", "report"]
 
 Listener = Callable[[str, int | None, int | None], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("holokern_progress", default=None)
+# a wheel that turns
 _FRAMES = "|/-\\"
+# seconds between two frames
 _PAUSE = 0.1
+
+
+class Display(Protocol):
+    """What `display` gives: a way to print while the line of progress is shown."""
+
+    def print(self, text: str) -> None:
+        """Print to stdout, above the line of progress."""
 
 
 def report(stage: str, done: int | None = None, total: int | None = None) -> None:
@@ -39,6 +50,13 @@ def report(stage: str, done: int | None = None, total: int | None = None) -> Non
         listener(stage, done, total)
 
 
+def note(text: str) -> None:
+    """Say, before slow work starts, what it will cost and what to do instead; only in a terminal or a notebook."""
+    stream = _place(None)
+    if stream is not None:
+        _Silent().print(f"holokern: {text}", stream)
+
+
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
     """Send the reports of the enclosed computation to ``listener``."""
@@ -50,55 +68,114 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def display(stage: str = "working", *, stream: TextIO | None = None, delay: float = 1.0) -> Iterator[None]:
-    """Show a spinner with the last report on ``stream`` (stderr) once the enclosed work takes longer than ``delay``.
+def display(
+    stage: str | None = None, *, stream: TextIO | None = None, delay: float = 1.0, quiet: bool = False
+) -> Iterator[Display]:
+    """Show the last report once the enclosed work takes longer than ``delay`` seconds.
 
-    Nothing is written when the stream is not a terminal.  The line is erased at the end, also after an exception.
+    Without a ``stage`` nothing is shown before the first report, so that quick work costs nothing.  A display inside
+    another one leaves the outer one in charge.  The line is erased at the end, also after an exception.
+
+    Parameters
+    ----------
+    stage
+        What is being done before the first report.
+    stream
+        Where to write; by default stderr if it is a terminal, or the output of a notebook's cell.
+    delay
+        Seconds before anything is shown.
+    quiet
+        Whether to show nothing at all.
     """
-    target = sys.stderr if stream is None else stream
-    if not target.isatty():
-        yield
+    target = None if quiet or _listener.get() is not None else _place(stream)
+    if target is None:
+        yield _Silent()
         return
-    spinner = _Spinner(stage, target, delay)
-    spinner.start()
+    spinner = _Spinner(target, delay)
+    if stage is not None:
+        spinner.update(stage, None, None)
     try:
         with listen(spinner.update):
-            yield
+            yield spinner
     finally:
         spinner.stop()
 
 
-class _Spinner(threading.Thread):
-    """Redraws one line until stopped."""
+def _place(stream: TextIO | None) -> TextIO | None:
+    """Where a line can be shown and erased, or None."""
+    if os.environ.get("HOLOKERN_PROGRESS", "").lower() in ("off", "0", "no"):
+        return None
+    if stream is None and _in_notebook():
+        return sys.stdout
+    target = sys.stderr if stream is None else stream
+    return target if target is not None and target.isatty() else None
 
-    def __init__(self, stage: str, stream: TextIO, delay: float) -> None:
-        super().__init__(daemon=True, name="holokern-progress")
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this; nothing is imported to find out."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Silent:
+    """A display that shows nothing."""
+
+    def print(self, text: str, stream: TextIO | None = None) -> None:
+        """Print at once."""
+        target = sys.stdout if stream is None else stream
+        target.write(f"{text}\n")
+        target.flush()
+
+
+class _Spinner:
+    """Redraws one line until stopped; its thread starts with the first report."""
+
+    def __init__(self, stream: TextIO, delay: float) -> None:
         self.stream, self.delay = stream, delay
-        self.text = stage
+        self.begun = time.monotonic()
+        self.text = ""
+        self.shown = 0
         self.finished = threading.Event()
-        self.shown = False
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
 
     def update(self, stage: str, done: int | None, total: int | None) -> None:
         amount = "" if done is None else f" {done}" if total is None else f" {done}/{total}"
         self.text = stage + amount
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.run, daemon=True, name="holokern-progress")
+            self.thread.start()
 
     def run(self) -> None:
-        start = time.monotonic()
-        if self.finished.wait(self.delay):
+        if self.finished.wait(max(0.0, self.delay - (time.monotonic() - self.begun))):
             return
         frame = 0
         while not self.finished.is_set():
-            seconds = time.monotonic() - start
-            self._write(f"\r{_FRAMES[frame % len(_FRAMES)]} {self.text} ({seconds:.0f} s)\x1b[K")
-            self.shown = True
+            line = f"{_FRAMES[frame % len(_FRAMES)]} {self.text} ({time.monotonic() - self.begun:.0f} s)"
+            with self.lock:
+                self._erase()
+                self._write(line)
+                self.shown = len(line)
             frame += 1
             self.finished.wait(_PAUSE)
 
+    def print(self, text: str) -> None:
+        """Print to stdout, above the line of progress."""
+        with self.lock:
+            self._erase()
+            _Silent().print(text)
+
     def stop(self) -> None:
         self.finished.set()
-        self.join()
+        if self.thread is not None:
+            self.thread.join()
+        self._erase()
+
+    def _erase(self) -> None:
         if self.shown:
-            self._write("\r\x1b[K")
+            # notebooks know the carriage return, but not the control sequence that terminals have
+            self._write("\r\x1b[K" if self.stream.isatty() else f"\r{' ' * self.shown}\r")
+            self.shown = 0
 
     def _write(self, text: str) -> None:
         try:

@@ -16,14 +16,15 @@ from click.testing import CliRunner
 from holokern.cli import main
 from holokern.paper import experiments
 from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings
+from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import Problem
 from holokern.paper.table import Table
 
 SMALL = Findings(
     "Small ones",
     (Table("Small", ("case", "rank"), (("ReLU", 2),)),),
-    (Chart("small", "Small", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),)),),
+    (Chart("small", "Small", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),), caption="A line."),),
+    "ReLU has rank 2.",
 )
 FILES = ["index.html", "results.json", "small.png", "small.svg"]
 
@@ -69,7 +70,12 @@ KILL_WHILE_WRITING = """
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": lambda problem: SMALL})
+    def run(problem: Problem) -> Findings:
+        for table in SMALL.tables:
+            finished(table)
+        return SMALL
+
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {"derivations": run})
 
 
 def whole(path: Path) -> bool:
@@ -91,6 +97,10 @@ def test_writes_a_page_data_and_figures(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "<td>ReLU</td>" in page
     assert '<svg class="chart"' in page
+    assert "<figcaption>A line.</figcaption>" in page
+    # the headline is the first thing on the page and the last but one on the terminal
+    assert page.index("ReLU has rank 2.") < page.index("Measured on") < page.index("<td>ReLU</td>")
+    assert result.output.index("  ReLU") < result.output.index("In short\n- ReLU has rank 2.\n\nWritten: ")
 
 
 @pytest.mark.usefixtures("small")
@@ -174,4 +184,45 @@ def test_an_interruption_at_work_leaves_nothing(tmp_path: Path, name: str, code:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == code
     assert "Traceback" not in errors
-    assert not list(out.iterdir())
+    # a signal that Python does not see cannot remove the empty folder
+    assert not (list(out.iterdir()) if name == "SIGTERM" else out.exists())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
+@pytest.mark.parametrize("columns", [60, 140])
+def test_tables_fit_the_terminal_and_appear_when_they_are_done(tmp_path: Path, columns: int) -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    table = (
+        "from holokern.paper import Table, finished; "
+        "finished(Table('Wide', ('case', *(f'column number {i}' for i in range(12))), (('ReLU', *range(12)),), "
+        "('word ' * 60,))); Path(sys.argv[2]).touch(); time.sleep(60)"
+    )
+    started = tmp_path / "started"
+    command = [sys.executable, "-c", SCRIPT.format(extra=table), str(tmp_path / "out"), str(started)]
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+        until = time.monotonic() + 60
+        while not started.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.kill()
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    os.close(theirs)
+    lines = shown.replace("\r", "").split("\n")
+    assert "Wide" in lines
+    assert "column" in shown
+    assert columns - 30 < max(map(len, lines)) <= columns
+
+
+@pytest.mark.usefixtures("small")
+def test_a_pipe_is_a_hundred_columns_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holokern.paper.machine", lambda: "a machine " * 30)
+    result = CliRunner().invoke(main, ["paper", "-o", str(tmp_path / "out")])
+    written = [line for line in result.output.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, written)) <= 100

@@ -19,7 +19,7 @@ def test_every_row_agrees_with_the_paper() -> None:
         assert cells["same singular locus"] is not False
         assert cells["flat"] is True
     assert sum(row[3] is True for row in times.rows) == 6
-    ranks = {row[0]: row[times.columns.index("whole annihilator: rank")] for row in times.rows}
+    ranks = {row[0]: row[times.columns.index("all operators: rank")] for row in times.rows}
     assert ranks == {
         "ReLU": 2,
         "Heaviside": 2,

@@ -70,7 +70,8 @@ def test_the_true_error_of_inference_is_small_and_the_paper_prints_another_numbe
 def test_tables_and_charts_of_a_small_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_tables, "ACTIVATIONS", {"ReLU": "relu"})
     found = learning_tables.learning(Problem(depth=1, x=np.linspace(-1, 1, 3), tests=np.linspace(-1, 1, 4)))
-    methods, pairs, speed = found.tables
+    glossary, methods, pairs, speed = found.tables
+    assert [row[0] for row in glossary.rows] == list(METHODS)
     assert [row[0] for row in methods.rows] == list(METHODS)
     errors = {row[0]: row[methods.columns.index("kernel error against the truth")] for row in methods.rows}
     assert errors.pop("quadrature") is None

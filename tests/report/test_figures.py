@@ -49,3 +49,27 @@ def test_inline_charts_can_share_a_page() -> None:
         assert used <= ids
     first, second = (set(re.findall(r'\bid="([^"]+)"', text)) for text in both)
     assert not first & second
+
+
+@pytest.mark.parametrize("length", [8, 24, 32])
+def test_legends_stay_inside_the_figure(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure
+
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_args, **_options: drawn.append(self))
+    curves = tuple(Series(f"{i}" * length, (0.0, 1.0), (0.0, float(i))) for i in range(1, 5))
+    chart_svg(Chart("long", "Long labels", "x", "y", curves))
+    (figure,) = drawn
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box, frame = legend.get_window_extent(), figure.bbox
+    assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    assert frame.y0 <= box.y0 < box.y1 < figure.axes[0].get_window_extent().y0
+
+
+def test_points_of_a_category_stand_side_by_side_and_are_not_joined() -> None:
+    series = tuple(Series(name, (0.0, 1.0), (1.0, 2.0), "points") for name in ("first", "second", "third"))
+    svg = chart_svg(Chart("kinds", "Kinds", "kind", "s", series, names=("a", "b")))
+    places = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="[\d.]+" style="fill: #(?:2f74d0|d1620a|1f8f55)', svg)
+    assert len(set(places[:6])) == 6
+    assert not re.findall(r'<path d="[^"]*" clip-path[^>]*style="fill: none; stroke: #(?:2f74d0|d1620a|1f8f55)', svg)

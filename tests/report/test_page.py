@@ -50,3 +50,16 @@ def test_text_is_aligned() -> None:
     assert lines[1].split() == ["case", "value", "paper's"]
     assert lines[-1].strip() == "note & <i>"
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_text_is_as_wide_as_the_terminal() -> None:
+    columns = ("method", *(f"a long heading number {i}" for i in range(6)))
+    wide = Table("Title " * 20, columns, (("gauss_hermite", *(1e-3,) * 6), ("hgm", *(7.0,) * 6)), ("note " * 50,))
+    for width in (40, 60, 100, 200):
+        lines = wide.text(width).splitlines()
+        assert max(map(len, lines)) <= width
+        words = " ".join(lines).split()
+        assert all(words.count(str(i)) == 1 for i in range(6))
+        assert words.count("0.001") == 6
+    # blocks of columns begin with the first one again
+    assert wide.text(40).count("gauss_hermite") > wide.text(200).count("gauss_hermite") == 1

@@ -78,7 +78,7 @@ def kernel(
         )
     for path, points in ((data, rows), (against, columns)):
         _check_size(path, points)
-    with output_folder(output), progress.display("compiling"):
+    with output_folder(output.parent), progress.display("compiling"):
         shape = _write(net, kind, (rows, columns), output)
     record = {"kind": kind, "network": repr(net), "shape": list(shape), "file": str(output)}
     if as_json:

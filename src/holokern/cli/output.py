@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,7 +11,10 @@ from typing import Any
 
 import click
 
-__all__ = ["OutputFile", "output_folder", "refuse_inputs"]
+__all__ = ["OutputFile", "output_folder", "refuse_inputs", "terminal_width"]
+
+# columns: narrower terminals get lines of this length all the same
+_NARROWEST = 40
 
 
 class OutputFile(click.Path):
@@ -46,8 +51,8 @@ def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
 
 
 @contextmanager
-def output_folder(path: Path) -> Iterator[None]:
-    """Make the folder of an output file and prove that it can be written; folders made in vain are removed.
+def output_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for output and prove that it can be written; folders made in vain are removed.
 
     Raises
     ------
@@ -56,12 +61,19 @@ def output_folder(path: Path) -> Iterator[None]:
     """
     from holokern.files import prepare_folder
 
-    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
-        prepare_folder(path.parent)
+        prepare_folder(folder)
         yield
     except BaseException:
-        for folder in missing:
+        for one in missing:
             with suppress(OSError):  # never made, or not empty
-                folder.rmdir()
+                one.rmdir()
         raise
+
+
+def terminal_width() -> int:
+    """The columns of the terminal; 100 when the output goes elsewhere."""
+    from holokern.paper import WIDTH
+
+    return max(_NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else WIDTH

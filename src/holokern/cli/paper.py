@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING
 
 import click
 
 from holokern.cli.numbers import Real
+from holokern.cli.output import output_folder, terminal_width
 from holokern.errors import UnknownName
 from holokern.progress import display
+
+if TYPE_CHECKING:
+    from holokern.paper import Table
 
 __all__ = ["paper"]
 
@@ -54,10 +60,12 @@ def _known(_context: click.Context, _parameter: click.Parameter, only: tuple[str
 @click.option("--depth", type=click.IntRange(1, 20), default=2, show_default=True, help="Number of hidden layers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json: bool) -> None:
-    """Run the paper's experiments again and print each table with the paper's number beside ours.
+    """Run the experiments of the paper that holokern starts from, and print its numbers beside ours.
 
-    Experiments: learning, path, hermite, derivations, hie, width.  Together they take about two minutes.  The output
-    folder receives one page, index.html, the numbers, results.json, and every figure as SVG and PNG.
+    The paper is A. Sakoda and N. Takayama, An Application of the Holonomic Gradient Method to the Neural Tangent
+    Kernel (2024).  Experiments: learning, path, hermite, derivations, hie, width.  Together they take about two
+    minutes; each table is printed when it is done.  The output folder receives one page, index.html, the numbers,
+    results.json, and every figure as SVG and PNG.
 
     \b
     Examples:
@@ -65,20 +73,29 @@ def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json:
       holokern paper --only derivations --only hermite -o results
       holokern paper --only learning --bias 0.1 --depth 3 --json
     """  # noqa: D301
-    from holokern.files import prepare_folder
-    from holokern.paper.experiments import machine, run_experiments
+    from holokern.paper import machine, run_experiments, watching
     from holokern.paper.problem import Problem
     from holokern.report.paper_page import paper_data, paper_files, write_files
 
     problem = Problem(depth=depth, bias=bias)
-    folder = prepare_folder(output)
-    with display("running"):
-        results = run_experiments(only, problem)
+    width = terminal_width()
+    with output_folder(output), display("running") as screen:
+
+        def show(table: Table) -> None:
+            if not as_json:
+                screen.print(f"{table.text(width)}\n")
+
+        if not as_json:
+            screen.print("\n".join(wrap(f"Measured on: {machine()}", width)) + "\n")
+        with watching(show):
+            results = run_experiments(only, problem)
         files = paper_files(results, problem, machine())
-        write_files(folder, files)
+        write_files(output, files)
     if as_json:
         click.echo(json.dumps(paper_data(results, problem, machine()), indent=1))
         return
-    click.echo(f"Measured on: {machine()}\n")
-    click.echo("\n\n".join(found.text() for found in results.values()))
-    click.echo(f"\nWritten: {folder / 'index.html'}, results.json and {len(files) - 2} figures in the same folder")
+    headlines = [found.headline for found in results.values() if found.headline]
+    lines = [fill(line, width, initial_indent="- ", subsequent_indent="  ") for line in headlines]
+    click.echo("\n".join(["In short", *lines]))
+    written = f"Written: {output / 'index.html'}, results.json and {len(files) - 2} figures in the same folder"
+    click.echo("\n" + fill(written, width, break_on_hyphens=False, break_long_words=False))

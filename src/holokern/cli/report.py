@@ -46,7 +46,7 @@ def report(expression: str, parameters: tuple[str, ...], output: Path | None, no
     sigma = activation(expression, **read_parameters(parameters))
     path = Path(f"{_file_name(expression)}.html") if output is None else output
     start = time.perf_counter()
-    with output_folder(path), display("looking at the activation"):
+    with output_folder(path.parent), display("looking at the activation"):
         from holokern.report.activation_page import activation_page
 
         page = activation_page(sigma, timings=not no_timings)

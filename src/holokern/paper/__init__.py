@@ -2,12 +2,13 @@
 
 from holokern.paper.chart import Chart, Series
 from holokern.paper.experiments import EXPERIMENTS, check_names, machine, run_experiments
-from holokern.paper.findings import Findings
+from holokern.paper.findings import Findings, finished, watching
 from holokern.paper.problem import Problem
-from holokern.paper.table import Cell, Json, Table, format_cell
+from holokern.paper.table import WIDTH, Cell, Json, Table, format_cell
 
 __all__ = [
     "EXPERIMENTS",
+    "WIDTH",
     "Cell",
     "Chart",
     "Findings",
@@ -16,7 +17,9 @@ __all__ = [
     "Series",
     "Table",
     "check_names",
+    "finished",
     "format_cell",
     "machine",
     "run_experiments",
+    "watching",
 ]

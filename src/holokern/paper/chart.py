@@ -20,8 +20,8 @@ class Series:
     label : str
         Its entry in the legend; empty for none.
     x, y : tuple of float
-    style : {"line", "points", "both", "reference"}
-        A line, points, points joined by a line, or a dashed line in the colour of the text.
+    style : {"line", "points", "both", "reference", "marks"}
+        A line, points, points joined by a line, a dashed line in the colour of the text, or large marks in that colour.
     """
 
     label: str
@@ -43,7 +43,9 @@ class Chart:
     log : {"", "x", "y", "xy"}
         Logarithmic axes.
     names : tuple of str
-        Words instead of the numbers x = 0, 1, 2, ….
+        Words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined.
+    caption : str
+        What is to be seen, for a reader who does not know the paper.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Chart:
     series: tuple[Series, ...]
     log: str = ""
     names: tuple[str, ...] = ()
+    caption: str = ""
 
     def data(self) -> dict[str, Json]:
         """The chart as plain JSON data."""

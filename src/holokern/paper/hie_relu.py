@@ -14,7 +14,7 @@ import numpy as np
 
 from holokern.hgm import Basis, ChebyshevBasis, Constraint, MonomialBasis, fit_operator, fit_system, gauss_nodes
 from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings
+from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import Array, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
@@ -92,12 +92,24 @@ def hie_relu(_: Problem) -> Findings:
         ("functions", *ways),
         tuple(rows),
         (
-            f"The largest error relative to the largest value. Constraints as in the paper: the values at x₁₂ = {p} "
-            f"and {q}, as a penalty with μ = {_PENALTY:g} or exactly. In x the interval is [-{_EDGE}, {_EDGE}], "
-            "because the function is infinite at 1; in θ = arccos x₁₂ it is all of [-1, 1].",
-            "The paper gives the method and the loss, no numbers.",
+            "HIE, holonomic interpolation, fits a function to its differential equation by least squares and to a few "
+            "known values. Errors are the largest ones, relative to the largest value.",
+            f"The known values are those at x₁₂ = {p} and {q}, as in the paper: as a penalty of weight {_PENALTY:g}, "
+            f"or exactly. In x the fit covers [-{_EDGE}, {_EDGE}], because the function is infinite at ±1; in "
+            "θ = arccos x₁₂ it covers all of [-1, 1]. The paper describes the method and prints no numbers.",
         ),
     )
     series = tuple(Series(name, tuple(map(float, _SIZES)), tuple(e), "both") for name, e in errors.items())
-    chart = Chart("hie-relu", "HIE for ReLU", "basis functions", "largest relative error", series, log="y")
-    return Findings("Holonomic interpolation", (table,), (chart,))
+    caption = (
+        "Fitting the kernel of ReLU to its differential equation with more and more polynomials. In the correlation x "
+        "the error falls slowly; in the angle θ = arccos x twenty polynomials reach machine precision."
+    )
+    chart = Chart(
+        "hie-relu", "HIE for ReLU", "basis functions", "largest relative error", series, log="y", caption=caption
+    )
+    middle = _SIZES.index(20)
+    best, usual = errors["Chebyshev in θ, exact"][middle], errors["Chebyshev in x, exact"][middle]
+    headline = (
+        f"Holonomic interpolation: 20 polynomials in the angle err by {best:.0e}, 20 in the correlation by {usual:.0e}."
+    )
+    return Findings("Holonomic interpolation", (finished(table),), (chart,), headline)

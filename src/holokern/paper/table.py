@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill, wrap
 from typing import Any, TypeAlias
 
-__all__ = ["Cell", "Json", "Table", "format_cell"]
+__all__ = ["WIDTH", "Cell", "Json", "Table", "format_cell"]
+
+WIDTH = 100
+"""Columns of text where no terminal says how many it has."""
+
+# before every line of a table and of its notes
+_INDENT = "  "
+# between two columns
+_GAP = "  "
+# characters: words longer than this may be broken, so that one formula does not widen a whole column
+_WORD = 24
 
 Json: TypeAlias = Any
 """What :mod:`json` writes: text, numbers, None, and lists and dictionaries of them."""
@@ -30,19 +41,33 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """Aligned plain text; numbers to the right, words to the left."""
+    def text(self, width: int = WIDTH) -> str:
+        """Aligned plain text with no line longer than ``width``; numbers to the right, words to the left.
+
+        Headings and long cells are broken into lines.  Columns that still do not fit follow in blocks of their own,
+        each with the first column again.
+        """
         cells = [self.columns, *(tuple(format_cell(cell) for cell in row) for row in self.rows)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
-        lines = [self.title]
+        blocks = ["\n".join(self._block(cells, block, width)) for block in _blocks(cells, width)]
+        notes = [_wrapped(note, width) for note in self.notes]
+        return "\n".join([*wrap(self.title, width), "\n\n".join(blocks), *notes])
+
+    def _block(self, cells: list[tuple[str, ...]], block: list[int], width: int) -> list[str]:
+        right, widths = self.numeric(), _widths(cells, block, width)
+        lines = []
         for row in cells:
-            padded = [
-                cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, self.numeric(), strict=True)
-            ]
-            lines.append("  " + "  ".join(padded).rstrip())
-        lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
+            parts = [_broken(row[i], widths[i]) for i in block]
+            height = max(map(len, parts))
+            if row is self.columns:  # headings stand on the numbers below them
+                parts = [[""] * (height - len(part)) + part for part in parts]
+            for n in range(height):
+                texts = [part[n] if n < len(part) else "" for part in parts]
+                padded = [
+                    text.rjust(widths[i]) if right[i] else text.ljust(widths[i])
+                    for i, text in zip(block, texts, strict=True)
+                ]
+                lines.append((_INDENT + _GAP.join(padded)).rstrip())
+        return lines
 
     def numeric(self) -> list[bool]:
         """For each column, whether it holds numbers and nothing else but gaps."""
@@ -63,3 +88,44 @@ def format_cell(cell: Cell) -> str:
     if isinstance(cell, float):
         return f"{cell:.3g}"
     return str(cell)
+
+
+def _blocks(cells: list[tuple[str, ...]], width: int) -> list[list[int]]:
+    """Columns that fit side by side, in their order; every block begins with the first column."""
+    least = [_least(cells, i) for i in range(len(cells[0]))]
+    blocks = [[0]]
+    for i in range(1, len(least)):
+        if len(blocks[-1]) > 1 and _total([least[j] for j in (*blocks[-1], i)]) > width:
+            blocks.append([0])
+        blocks[-1].append(i)
+    return blocks
+
+
+def _least(cells: list[tuple[str, ...]], i: int) -> int:
+    """The longest word of a column, in which nothing need be broken."""
+    return max(min(len(word), _WORD) for row in cells for word in (row[i].split() or [""]))
+
+
+def _total(widths: list[int]) -> int:
+    return len(_INDENT) + sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _widths(cells: list[tuple[str, ...]], block: list[int], width: int) -> dict[int, int]:
+    """The widths of the columns of a block: as wide as they like, or capped so that the block fits."""
+    wanted = {i: max(len(row[i]) for row in cells) for i in block}
+    least = {i: _least(cells, i) for i in block}
+    for cap in range(max(wanted.values()), 0, -1):
+        chosen = {i: max(least[i], min(wanted[i], cap)) for i in block}
+        if _total(list(chosen.values())) <= width:
+            return chosen
+    # even the longest words do not fit: they are broken
+    share = max(1, (width - _total([0] * len(block))) // len(block))
+    return {i: min(least[i], share) for i in block}
+
+
+def _broken(text: str, width: int) -> list[str]:
+    return wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def _wrapped(note: str, width: int) -> str:
+    return fill(note, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)

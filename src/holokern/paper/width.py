@@ -10,7 +10,7 @@ import numpy as np
 from holokern.activation import Activation, activation
 from holokern.network import Network
 from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings
+from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import ACTIVATIONS, Array, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
@@ -78,14 +78,22 @@ def width(problem: Problem) -> Findings:
         ("width", *(f"{label}: relative distance from Θ" for label in columns)),
         tuple(rows),
         (
-            f"Frobenius norm of the difference from Θ on the {len(problem.x)} training points, relative to that of Θ; "
-            f"root mean square of {_NETWORKS} random networks, {problem}.",
-            "The theorem of Arora et al. says that the distance tends to zero; independent terms let expect the "
-            f"rate width^(-1/2). Fitted exponents: {', '.join(rates)}.",
+            f"The tangent kernel of a random network on the {len(problem.x)} training points, minus that of the "
+            "infinite network, Θ: Frobenius norm, divided by that of Θ. Each entry is the root mean square over "
+            f"{_NETWORKS} random networks ({problem}).",
+            "A theorem of Arora et al. says that the distance tends to zero. It is an average over independent "
+            f"neurons, so it should fall like width^(-1/2). Exponents fitted to the table: {', '.join(rates)}.",
         ),
     )
-    chart = Chart("width", "Finite networks against Θ", "width", "relative distance", tuple(series), log="xy")
-    return Findings("Convergence with the width", (table,), (chart,))
+    caption = (
+        "How far the tangent kernel of a finite random network is from the infinite one, Θ, that holokern computes. "
+        "The dashed line has the slope −1/2 that averages over independent neurons have."
+    )
+    chart = Chart(
+        "width", "Finite networks against Θ", "width", "relative distance", tuple(series), log="xy", caption=caption
+    )
+    headline = f"Finite networks approach Θ as the width grows; fitted exponents, −1/2 expected: {', '.join(rates)}."
+    return Findings("Convergence with the width", (finished(table),), (chart,), headline)
 
 
 def _errors(sigma: Activation, problem: Problem, label: str) -> list[float]:

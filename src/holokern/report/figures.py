@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["chart_png", "chart_svg", "inline_svg"]
 
@@ -31,6 +32,8 @@ _WIDTH = 4.7  # in 72 points an inch: about as wide as a phone, so that text kee
 _HEIGHT, _LEGEND_ROW = 3.3, 0.25
 # two labels fit side by side on the width of a phone
 _LEGEND_COLUMNS = 2
+# of the distance between two categories: how far their points spread
+_SPREAD = 0.6
 # sharp on screens of double density
 _DOTS_PER_INCH = 200
 # exponents of the labels 10ⁿ
@@ -106,19 +109,36 @@ def _drawn(chart: Chart, stream: IO[str] | IO[bytes], **options: Any) -> None:
         axes = figure.add_subplot()
         _fill(axes, chart)
         if rows:
-            figure.legend(loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.2, handlelength=1.6)
+            _add_legend(figure, len(labelled))
         figure.savefig(stream, **options)
+
+
+def _add_legend(figure: Figure, entries: int) -> None:
+    """A legend below the axes: two columns if they fit into the figure, else one."""
+    place: Any = {"loc": "outside lower center", "columnspacing": 1.2, "handlelength": 1.6}
+    legend = figure.legend(ncols=_LEGEND_COLUMNS, **place)
+    figure.draw_without_rendering()
+    if legend.get_window_extent().width > figure.bbox.width:
+        legend.remove()
+        rows = -(-entries // _LEGEND_COLUMNS)
+        figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * (entries - rows))
+        figure.legend(ncols=1, **place)
 
 
 def _fill(axes: Axes, chart: Chart) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     colour = 0
-    for series in chart.series:
+    for number, series in enumerate(chart.series):
+        # points of one category stand side by side
+        shift = _SPREAD * (number / max(1, len(chart.series) - 1) - 0.5) if chart.names else 0.0
+        x, label = [value + shift for value in series.x], series.label or None
         if series.style == "reference":
-            axes.plot(series.x, series.y, linestyle="--", color=_INK, linewidth=1.1, label=series.label or None)
+            axes.plot(x, series.y, linestyle="--", color=_INK, linewidth=1.1, label=label)
+        elif series.style == "marks":
+            axes.plot(x, series.y, linestyle="none", marker="*", markersize=9, color=_INK, label=label)
         else:
-            axes.plot(series.x, series.y, label=series.label or None, **_look(series, colour))
+            axes.plot(x, series.y, label=label, **_look(series, colour))
             colour += 1
     axes.set_title(chart.title)
     axes.set_xlabel(chart.x_label)
@@ -133,6 +153,10 @@ def _fill(axes: Axes, chart: Chart) -> None:
             axis.set_minor_formatter(NullFormatter())
     if chart.names:
         axes.set_xticks(range(len(chart.names)), chart.names)
+        axes.set_xlim(-0.5, len(chart.names) - 0.5)
+        axes.xaxis.grid(visible=False)
+        for border in range(1, len(chart.names)):
+            axes.axvline(border - 0.5, color=_INK, alpha=0.3, linewidth=0.6)
 
 
 def _look(series: Series, number: int) -> dict[str, Any]:

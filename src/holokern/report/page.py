@@ -43,6 +43,10 @@ code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1.2rem;
   margin: 1.2rem 0; }
 figure { margin: 0; max-width: 30rem; }
+figcaption { font-size: .92rem; margin: .3rem 0 0; }
+.summary { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .6rem 1rem;
+  max-width: 60rem; margin: 1rem 0; }
+.summary ul { margin: .3rem 0; padding-left: 1.2rem; } .summary li { margin: .3rem 0; } .summary p { font-weight: 600; }
 svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
 # characters: longer cells may break into lines
@@ -89,19 +93,20 @@ def _cell(text: str, kind: str) -> str:
     return f"<td{wide}>{escape(text)}</td>"
 
 
-def html_figures(drawings: Sequence[str]) -> str:
-    """SVG elements side by side, as many as fit.
+def html_figures(drawings: Sequence[tuple[str, str]]) -> str:
+    """SVG elements with their captions side by side, as many as fit.
 
     Examples
     --------
-    >>> html_figures(["<svg></svg>"])
-    '<div class="figures"><figure><svg></svg></figure></div>'
+    >>> html_figures([("<svg></svg>", "A line.")])
+    '<div class="figures"><figure><svg></svg><figcaption>A line.</figcaption></figure></div>'
     """
-    return '<div class="figures">' + "".join(f"<figure>{drawing}</figure>" for drawing in drawings) + "</div>"
+    shown = [f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for svg, caption in drawings]
+    return '<div class="figures">' + "".join(shown) + "</div>"
 
 
-def html_section(anchor: str, title: str, tables: Sequence[Table], drawings: Sequence[str] = ()) -> str:
-    """A part of a page: its heading, drawings and tables."""
+def html_section(anchor: str, title: str, tables: Sequence[Table], drawings: Sequence[tuple[str, str]] = ()) -> str:
+    """A part of a page: its heading, drawings with captions, and tables."""
     figures = html_figures(drawings) if drawings else ""
     return f'<section id="{escape(anchor)}"><h2>{escape(title)}</h2>\n{figures}\n' + "\n".join(
         [*(html_table(table, 3) for table in tables), "</section>"]
@@ -109,9 +114,15 @@ def html_section(anchor: str, title: str, tables: Sequence[Table], drawings: Seq
 
 
 def html_page(
-    title: str, introduction: Sequence[str], tables: Sequence[Table] = (), sections: Sequence[tuple[str, str, str]] = ()
+    title: str,
+    introduction: Sequence[str],
+    tables: Sequence[Table] = (),
+    sections: Sequence[tuple[str, str, str]] = (),
+    summary: Sequence[str] = (),
 ) -> str:
     """A whole page of tables, or of sections: triples of an anchor, a title for the contents, and the HTML.
+
+    The sentences of the summary come first.
 
     Examples
     --------
@@ -121,6 +132,8 @@ def html_page(
     """
     paragraphs = "\n".join(f"<p>{escape(text)}</p>" for text in introduction)
     contents = "".join(f'<li><a href="#{escape(anchor)}">{escape(name)}</a></li>' for anchor, name, _ in sections)
-    parts = [paragraphs, *([f"<nav><ul>{contents}</ul></nav>"] if sections else [])]
+    points = "".join(f"<li>{escape(text)}</li>" for text in summary)
+    short = f'<div class="summary"><p>In short</p><ul>{points}</ul></div>' if summary else ""
+    parts = [short, paragraphs, *([f"<nav><ul>{contents}</ul></nav>"] if sections else [])]
     parts += [html_table(table) for table in tables] + [html for _, _, html in sections]
     return page_frame(title, "\n".join(parts))

@@ -46,19 +46,20 @@ def paper_files(results: dict[str, Findings], problem: Problem, machine: str) ->
     introduction = [
         "The experiments of Sakoda and Takayama, An Application of the Holonomic Gradient Method to the Neural "
         "Tangent Kernel (2024), run again by holokern and set beside the paper's own numbers.",
-        f"Measured on: {machine}. The paper's seconds are its own, on its machines; nothing is scaled.",
+        f"Measured on: {machine}. The paper's seconds were measured on its own machines and are not rescaled.",
         f"Setting: {problem}.",
     ]
+    summary = [found.headline for found in results.values() if found.headline]
     files, sections = {}, []
     for name, found in results.items():
         report(f"drawing the figures of {name}")
-        drawings = [inline_svg(chart) for chart in found.charts]
+        drawings = [(inline_svg(chart), chart.caption) for chart in found.charts]
         sections.append((name, found.title, html_section(name, found.title, found.tables, drawings)))
         for chart in found.charts:
             files[f"{chart.name}.svg"] = chart_svg(chart).encode("utf-8")
             files[f"{chart.name}.png"] = chart_png(chart)
     files["results.json"] = json.dumps(paper_data(results, problem, machine), indent=1).encode("utf-8")
-    files["index.html"] = html_page(_TITLE, introduction, sections=sections).encode("utf-8")
+    files["index.html"] = html_page(_TITLE, introduction, sections=sections, summary=summary).encode("utf-8")
     return files
 
 
