@@ -20,6 +20,8 @@ from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.systems.gkz import gkz, toric_ideal
+from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "SymbolIdeal",
     "UnivariateIdeal",
     "WeylAlgebra",
+    "appell",
     "b_function",
     "bernstein_sato",
     "check_groebner_basis",
@@ -43,19 +46,24 @@ __all__ = [
     "elimination",
     "fourier_transform",
     "function_field",
+    "gauss",
     "gaussian_integral_algebra",
+    "gkz",
     "grevlex",
+    "hypergeometric",
     "integration_ideal",
     "integration_module",
     "inverse_fourier_transform",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
+    "lauricella",
     "lex",
     "membership_certificate",
     "rational_extension",
     "rational_weyl_algebra",
     "restriction_ideal",
     "restriction_module",
+    "toric_ideal",
     "translate",
     "weight_order",
     "weyl_algebra",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holokern.weyl.algebra.operator import Operator
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["WeylAlgebra", "rational", "weyl_algebra"]
+__all__ = ["WeylAlgebra", "rational", "split_names", "weyl_algebra"]
 
 Monomial = tuple[int, ...]
 
@@ -174,9 +174,10 @@ def weyl_algebra(variables: str | Iterable[str], derivations: str | Iterable[str
     >>> D("x*dx + y*dy")
     x*dx + y*dy
     """
-    names = _names(variables)
-    return WeylAlgebra(names, tuple("d" + name for name in names) if derivations is None else _names(derivations))
+    names = split_names(variables)
+    return WeylAlgebra(names, tuple("d" + name for name in names) if derivations is None else split_names(derivations))
 
 
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+def split_names(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Names given as one text, separated by blanks or commas, or one by one."""
     return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)

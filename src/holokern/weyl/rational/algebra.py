@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["RationalOperator", "RationalWeylAlgebra", "rational_weyl_algebra"]
 
 Exponents = tuple[int, ...]
-
-_MAX_ORDER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +34,33 @@ class RationalWeylAlgebra:
     (1/x)*dx + (-1)/x^2
     >>> R("1/x*(x*dx + 1)")
     dx + 1/x
+
+    ``parameters`` are names of constants: they commute with everything and have no derivations.
+
+    >>> rational_weyl_algebra("x", parameters="a")("dx*(a*x) - a")
+    x*a*dx
     """
 
     polynomial_algebra: WeylAlgebra
     field: FunctionField
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters; none when the coefficients are Q(x)."""
+        return self.field.variables[self.dimension :]
+
+    @property
+    def wide_algebra(self) -> WeylAlgebra:
+        """The polynomial Weyl algebra in which the parameters are variables; operators are read from there too."""
+        if not self.parameters:
+            return self.polynomial_algebra
+        derivations: list[str] = []
+        for name in self.parameters:
+            derivation = "d" + name
+            while derivation in (*self.field.variables, *self.derivations, *derivations):
+                derivation += "_"
+            derivations.append(derivation)
+        return WeylAlgebra(self.field.variables, (*self.derivations, *derivations))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -72,7 +93,9 @@ class RationalWeylAlgebra:
         return self(1)
 
     def gen(self, name: str) -> RationalOperator:
-        """The generator called ``name``."""
+        """The generator called ``name``, or the parameter of that name."""
+        if name in self.parameters:
+            return self(self.field.gens[self.field.variables.index(name)])
         return self(self.polynomial_algebra.gen(name))
 
     def from_terms(self, terms: Mapping[Exponents, object]) -> RationalOperator:
@@ -101,12 +124,14 @@ class RationalWeylAlgebra:
         return self.from_terms({(0,) * self.dimension: value})
 
     def _from_operator(self, operator: Operator) -> RationalOperator:
-        if operator.algebra != self.polynomial_algebra:
+        n, wide = self.dimension, operator.algebra.dimension
+        padding = (0,) * (len(self.field.variables) - wide)
+        known = operator.algebra in (self.polynomial_algebra, self.wide_algebra)
+        if not known or any(any(key[wide + n :]) for key, _ in operator):
             raise BadOperator(f"expected an operator in {' '.join(self.variables)}, got {operator} of another algebra")
-        n = self.dimension
         rows: dict[Exponents, dict[Exponents, Any]] = {}
         for key, c in operator:
-            rows.setdefault(key[n:], {})[key[:n]] = c
+            rows.setdefault(key[wide : wide + n], {})[(*key[:wide], *padding)] = c
         return RationalOperator(self, {beta: self._coefficient(row) for beta, row in rows.items()})
 
     def _coefficient(self, row: dict[Exponents, Any]) -> RationalFunction:
@@ -131,9 +156,12 @@ class RationalWeylAlgebra:
 
 
 def rational_weyl_algebra(
-    variables: str | Iterable[str] | WeylAlgebra, derivations: str | Iterable[str] | None = None
+    variables: str | Iterable[str] | WeylAlgebra,
+    derivations: str | Iterable[str] | None = None,
+    *,
+    parameters: str | Iterable[str] = (),
 ) -> RationalWeylAlgebra:
-    """Make the rational Weyl algebra Q(x)⟨∂⟩ in the given variables.
+    """Make the rational Weyl algebra Q(x)⟨∂⟩, or Q(x, a)⟨∂⟩ with parameters a, in the given variables.
 
     Parameters
     ----------
@@ -141,15 +169,24 @@ def rational_weyl_algebra(
         Names as for :func:`holokern.weyl.weyl_algebra`, or the polynomial Weyl algebra itself.
     derivations : str or iterable of str, optional
         Names of the derivations; ``d`` followed by the variable's name by default.
+    parameters : str or iterable of str, optional
+        Names of symbols that stay symbols: coefficients lie in Q(x, a).  What is computed holds for generic values;
+        :meth:`RationalIdeal.substitute` puts numbers in and says whether they are generic enough.
 
     Examples
     --------
     >>> R = rational_weyl_algebra("x y")
     >>> R("1/(x - y)*dx + dy")
     (1/(x - y))*dx + dy
+    >>> rational_weyl_algebra("x", parameters="a b c").ideal("x*(1-x)*dx^2 + (c-(a+b+1)*x)*dx - a*b").rank()
+    2
     """
     algebra = variables if isinstance(variables, WeylAlgebra) else weyl_algebra(variables, derivations)
-    return RationalWeylAlgebra(algebra, function_field(algebra.variables))
+    symbols = split_names(parameters)
+    clash = [name for name in symbols if name in (*algebra.variables, *algebra.derivations)]
+    if clash or len(set(symbols)) < len(symbols):
+        raise BadInput(f"expected parameters with names of their own, got {' '.join(symbols)}")
+    return RationalWeylAlgebra(algebra, function_field((*algebra.variables, *symbols)))
 
 
 class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
@@ -245,6 +282,8 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     def clear_denominators(self) -> Operator:
         """The primitive operator with polynomial coefficients that is a left multiple of this one by a function.
 
+        It lies in the polynomial Weyl algebra; parameters are variables there.
+
         Examples
         --------
         >>> rational_weyl_algebra("x")("1/x*dx + 1/2").clear_denominators()
@@ -253,8 +292,10 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         from holokern.weyl.rational.basis import primitive_row
 
         row = primitive_row({key: (c.numerator, c.denominator) for key, c in self})
-        terms = {(*map(int, a), *beta): int(c) for beta, poly in row.items() for a, c in poly.terms()}
-        return self.algebra.polynomial_algebra.from_terms(terms)
+        wide = self.algebra.wide_algebra
+        none = (0,) * (wide.dimension - self.algebra.dimension)
+        terms = {(*map(int, a), *beta, *none): int(c) for beta, poly in row.items() for a, c in poly.terms()}
+        return wide.from_terms(terms)
 
     def __hash__(self) -> int:
         return hash((self.algebra, frozenset(self._terms.items())))

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["Row", "groebner_rows", "primitive_row", "reduce_row", "strip_content"]
+__all__ = ["Row", "groebner_rows", "primitive_row", "strip_content"]
 
 Exponents = tuple[int, ...]
 Row = dict[Exponents, Any]
 Key = Callable[[Exponents], Any]
 
 
-def primitive_row(fractions: Mapping[Exponents, tuple[Any, Any]]) -> Row:
+def primitive_row(fractions: Mapping[Exponents, tuple[Any, Any]], divided: list[Any] | None = None) -> Row:
     """The row without denominators and common factors that is proportional to the given quotients."""
     common: Any = None
     for _, bottom in fractions.values():
         common = bottom if common is None else common * (bottom // common.gcd(bottom))
-    return strip_content({key: top * (common // bottom) for key, (top, bottom) in fractions.items()})
+    if divided is not None and common is not None:
+        divided.append(common)
+    return strip_content({key: top * (common // bottom) for key, (top, bottom) in fractions.items()}, divided)
 
 
-def strip_content(row: Row) -> Row:
-    """Divide a row by the greatest common divisor of its coefficients."""
+def strip_content(row: Row, divided: list[Any] | None = None) -> Row:
+    """Divide a row by the greatest common divisor of its coefficients, and note the divisor in ``divided``."""
     content: Any = None
     for c in sorted(row.values(), key=len):
         content = c if content is None else content.gcd(c)
@@ -33,10 +35,12 @@ def strip_content(row: Row) -> Row:
             return row
     if content is None:
         return row
+    if divided is not None:
+        divided.append(content)
     return {key: c // content for key, c in row.items()}
 
 
-def groebner_rows(rows: Iterable[Row], key: Key) -> list[Row]:
+def groebner_rows(rows: Iterable[Row], key: Key, divided: list[Any] | None = None) -> list[Row]:
     """The reduced left Gröbner basis of the rows, leading exponents ascending [SST2000, §1.4; Hibi2013, §6.1].
 
     Buchberger's algorithm with the chain criterion.  The criterion of coprime leading monomials is not used: the
@@ -48,12 +52,16 @@ def groebner_rows(rows: Iterable[Row], key: Key) -> list[Row]:
         Non-zero generators.
     key : callable
         Sort key of a monomial order on the exponents; it must be a well-order compatible with addition.
+    divided : list, optional
+        Receives every polynomial by which a row was divided.  Where none of them vanishes, each element of the basis
+        is a combination of the rows with coefficients that are defined there.
     """
-    basis = _Basis(key)
-    for row in sorted(map(strip_content, rows), key=lambda row: key(max(row, key=key))):
-        basis.add(reduce_row(row, basis.reducers, key))
+    basis = _Basis(key, divided)
+    stripped = [strip_content(row, divided) for row in rows]
+    for row in sorted(stripped, key=lambda row: key(max(row, key=key))):
+        basis.add(basis.reduce(row, basis.reducers))
     while basis.pairs:
-        basis.add(reduce_row(basis.next_s_row(), basis.reducers, key))
+        basis.add(basis.reduce(basis.next_s_row(), basis.reducers))
     return basis.reduced()
 
 
@@ -102,22 +110,7 @@ def _minus(a: Exponents, b: Exponents) -> Exponents:
     return tuple(p - q for p, q in zip(a, b, strict=True))
 
 
-def reduce_row(row: Row, reducers: Iterable[_Element], key: Key) -> Row:
-    """The full normal form of a row, up to a left factor in Q(x)."""
-    reducers = list(reducers)
-    done: set[Exponents] = set()
-    while True:
-        target = max((k for k in row if k not in done), key=key, default=None)
-        if target is None:
-            return strip_content(row)
-        divisor = next((g for g in reducers if _divides(g.lead, target)), None)
-        if divisor is None:
-            done.add(target)
-            continue
-        row = _combine(row, target, divisor.times(_minus(target, divisor.lead)))
-
-
-def _combine(row: Row, target: Exponents, other: Row) -> Row:
+def _combine(row: Row, target: Exponents, other: Row, divided: list[Any] | None) -> Row:
     """The combination of two rows, with coefficients in Z[x], that cancels the exponents ``target``."""
     left, right = other[target], row[target]
     common = left.gcd(right)
@@ -129,14 +122,15 @@ def _combine(row: Row, target: Exponents, other: Row) -> Row:
             del result[k]
         else:
             result[k] = total
-    return result if left.is_constant() else strip_content(result)
+    return result if left.is_constant() else strip_content(result, divided)
 
 
 class _Basis:
     """The state of Buchberger's algorithm: elements, pending pairs, and which elements still reduce."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: Key, divided: list[Any] | None) -> None:
         self.key = key
+        self.divided = divided
         self.elements: list[_Element] = []
         self.reducers: list[_Element] = []
         self.pairs: list[tuple[Exponents, int, int]] = []
@@ -171,13 +165,26 @@ class _Basis:
         place = min(range(len(self.pairs)), key=lambda p: self.key(self.pairs[p][0]))
         lcm, i, j = self.pairs.pop(place)
         left, right = (self.elements[k].times(_minus(lcm, self.elements[k].lead)) for k in (i, j))
-        return _combine(left, lcm, right)
+        return _combine(left, lcm, right, self.divided)
+
+    def reduce(self, row: Row, reducers: list[_Element]) -> Row:
+        """The full normal form of a row, up to a left factor in Q(x)."""
+        done: set[Exponents] = set()
+        while True:
+            target = max((k for k in row if k not in done), key=self.key, default=None)
+            if target is None:
+                return strip_content(row, self.divided)
+            divisor = next((g for g in reducers if _divides(g.lead, target)), None)
+            if divisor is None:
+                done.add(target)
+                continue
+            row = _combine(row, target, divisor.times(_minus(target, divisor.lead)), self.divided)
 
     def reduced(self) -> list[Row]:
         elements = sorted(self.reducers, key=lambda g: self.key(g.lead))
         rows = []
         for g in elements:
             others = [h for h in elements if h is not g]
-            row = reduce_row(g.row, others, self.key)
+            row = self.reduce(g.row, others)
             rows.append(row if row[g.lead].leading_coefficient() > 0 else {k: -c for k, c in row.items()})
         return rows

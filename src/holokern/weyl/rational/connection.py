@@ -32,7 +32,7 @@ def gauge_transformed(
     if inverse is None:
         return None
     result = []
-    for name, matrix in zip(field.variables, matrices, strict=True):
+    for name, matrix in zip(field.variables, matrices, strict=False):  # parameters come last and have no matrix
         changed = [
             [m + t.derivative(name) for m, t in zip(left, right, strict=True)]
             for left, right in zip(_product(transition, matrix), transition, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -63,12 +63,14 @@ class RationalIdeal:
     algebra: RationalWeylAlgebra
     generators: tuple[RationalOperator, ...]
     _bases: dict[Order, tuple[RationalOperator, ...]]
+    _divided: dict[Order, list[Any]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
         operators = dict.fromkeys(algebra(g) for g in listed(generators))
         object.__setattr__(self, "algebra", algebra)
         object.__setattr__(self, "generators", tuple(g for g in operators if g))
         object.__setattr__(self, "_bases", {})
+        object.__setattr__(self, "_divided", {})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("ideals are immutable")
@@ -101,7 +103,7 @@ class RationalIdeal:
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.generators)) or "0"
-        return f"<left ideal over Q({', '.join(self.algebra.variables)}): {inside}>"
+        return f"<left ideal over Q({', '.join(self.algebra.field.variables)}): {inside}>"
 
     def latex(self) -> str:
         """LaTeX source: the generators between angle brackets."""
@@ -147,17 +149,82 @@ class RationalIdeal:
         """
         chosen = as_order(self.algebra.polynomial_algebra, order)
         if chosen not in self._bases:
-            self._bases[chosen] = self._make_basis(_key_of(chosen))
+            self._bases[chosen], self._divided[chosen] = self._make_basis(_key_of(chosen))
         return self._bases[chosen]
 
-    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[RationalOperator, ...]:
-        rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}) for g in self.generators]
+    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[Any]]:
+        """The basis, and all polynomials that were divided by on the way."""
+        divided: list[Any] = []
+        rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}, divided) for g in self.generators]
         field = self.algebra.field
         found = []
-        for row in groebner_rows(rows, key):
+        for row in groebner_rows(rows, key, divided):
             lead = row[max(row, key=key)]
+            divided.append(lead)
             found.append(RationalOperator(self.algebra, {k: field.fraction(c, lead) for k, c in row.items()}))
-        return tuple(found)
+        return tuple(found), divided
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def exceptional_values(self) -> tuple[tuple[RationalFunction, ...], ...]:
+        """Where parameters may not be generic: sets of polynomials in the parameters, each given by its members.
+
+        Values of the parameters are exceptional when all polynomials of one of the sets vanish.  Everywhere else the
+        Gröbner basis, the rank and the connection matrices are those found with symbols.
+
+        Examples
+        --------
+        The first two equations of Appell's F1 have rank 3 unless a = c - 1:
+
+        >>> from holokern.weyl import appell
+        >>> F1 = appell(1, "a", "b1", "b2", "c")
+        >>> F1.algebra.ideal(F1.generators[:2]).exceptional_values()
+        ((a - c + 1,),)
+        """
+        from holokern.weyl.rational.parameters import exceptional_values
+
+        self.groebner()
+        return exceptional_values(self.algebra, self._divided[as_order(self.algebra.polynomial_algebra, None)])
+
+    def substitute(self, values: Mapping[str, object], *, check: bool = True) -> RationalIdeal:
+        """The ideal with values for some or all of its parameters.
+
+        Parameters
+        ----------
+        values : mapping from str to number or text
+            An exact number, or a rational function of the parameters that stay.
+        check : bool
+            Make sure that the values are generic: then the Gröbner basis, the rank and the connection matrices of the
+            result are those of this ideal with the values put in, and the basis is handed on.  Without it only the
+            generators are substituted.
+
+        Raises
+        ------
+        BadInput
+            When the values are exceptional; the message names what vanishes.
+
+        Examples
+        --------
+        >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
+        >>> R = rational_weyl_algebra("x", parameters="a")
+        >>> R.ideal("a*x*dx - 1").substitute({"a": "1/3"}).groebner()
+        (dx + (-3)/x,)
+        >>> R.ideal("a*x*dx - 1").substitute({"a": 0})
+        Traceback (most recent call last):
+            ...
+        holokern.errors.BadInput: the values a = 0 are exceptional, because a = 0 there: the Gröbner basis may ...
+        """
+        from holokern.weyl.rational.parameters import substituted_basis, substitution
+
+        put = substitution(self.algebra, values)
+        if not check:
+            return RationalIdeal(put.target, [put(g) for g in self.generators])
+        basis = substituted_basis(put, self.groebner(), self.exceptional_values())
+        found = RationalIdeal(put.target, [put(g) for g in self.generators])
+        default = as_order(self.algebra.polynomial_algebra, None)
+        found._bases[default] = basis
+        found._divided[default] = [c.denominator for g in (*found.generators, *basis) for _, c in g]
+        return found
 
     @cached_property
     def leading_exponents(self) -> tuple[Exponents, ...]:
@@ -293,8 +360,9 @@ class RationalIdeal:
         (x^2 - x,)
         """
         product = prod(self.singular_factors(basis), start=self.algebra.field.one).numerator
-        none = (0,) * self.algebra.dimension
-        return (self.algebra.polynomial_algebra.from_terms({(*key, *none): c for key, c in product.terms()}),)
+        wide = self.algebra.wide_algebra
+        none = (0,) * wide.dimension
+        return (wide.from_terms({(*key, *none): c for key, c in product.terms()}),)
 
     def singular_factors(self, basis: Sequence[object] | None = None) -> tuple[RationalFunction, ...]:
         """The irreducible factors of the singular locus, as polynomials of the field.

@@ -1,0 +1,1 @@
+"""Classical systems: hypergeometric functions of Gauss, Appell and Lauricella, GKZ systems."""

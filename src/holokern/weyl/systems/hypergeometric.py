@@ -1,0 +1,147 @@
+"""The hypergeometric systems of Gauss, Appell and Lauricella, with numbers or symbols as parameters.
+
+A series Σ c(m) x^m whose quotients c(m + e_i)/c(m) = P_i(m)/((m_i + 1) Q_i(m)) are rational in m is annihilated by
+∂_i Q_i(θ - e_i) - P_i(θ), where θ_i = x_i ∂_i [AppellKampe1926].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+from holokern.errors import BadInput
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.ideal import RationalIdeal
+from holokern.weyl.systems.symbols import algebra_with, variable_names
+
+__all__ = ["appell", "gauss", "hypergeometric", "lauricella"]
+
+_APPELL = {1: "D", 2: "A", 3: "B", 4: "C"}  # Appell's F1 to F4 are Lauricella's functions of two variables
+_SHAPES = {"A": "1nn", "B": "nn1", "C": "11n", "D": "1n1"}  # of the three groups of parameters: one, or one a variable
+
+
+def hypergeometric(
+    upper: Sequence[object], lower: Sequence[object], variables: str | Iterable[str] | None = None
+) -> LeftIdeal | RationalIdeal:
+    """The equation of the generalised hypergeometric series pFq(upper; lower; x).
+
+    Parameters
+    ----------
+    upper, lower : sequences of numbers or texts
+        Exact numbers, or texts with symbols.
+    variables : str, optional
+        The name of the variable; x by default.
+
+    Returns
+    -------
+    LeftIdeal or RationalIdeal
+        The first for numbers; with symbols an ideal over Q(x, symbols).
+
+    Examples
+    --------
+    >>> hypergeometric([], ["1/2"]).generators
+    (x*dx^2 + 1/2*dx - 1,)
+    """
+    names = variable_names(variables, 1, ["x"])
+    algebra, values = algebra_with(names, [*upper, *lower])
+    x, dx = algebra.gens
+    left: Any = dx
+    right: Any = algebra.one
+    for b in values[len(upper) :]:
+        left = left * (x * dx + b - 1)
+    for a in values[: len(upper)]:
+        right = right * (x * dx + a)
+    return algebra.ideal(left - right)
+
+
+def gauss(a: object, b: object, c: object, variables: str | Iterable[str] | None = None) -> LeftIdeal | RationalIdeal:
+    """The equation of the Gauss function 2F1(a, b; c; x).
+
+    Examples
+    --------
+    >>> gauss(1, "1/2", 2).generators
+    (-x^2*dx^2 + x*dx^2 - 5/2*x*dx + 2*dx - 1/2,)
+    >>> gauss("a", "b", "c").rank()
+    2
+    """
+    return hypergeometric([a, b], [c], variables)
+
+
+def appell(kind: int, *parameters: object, variables: str | Iterable[str] | None = None) -> LeftIdeal | RationalIdeal:
+    """The system of Appell's function F1, F2, F3 or F4 of two variables.
+
+    Parameters
+    ----------
+    kind : int
+        1 to 4.
+    parameters : numbers or texts
+        F1: a, b1, b2, c; F2: a, b1, b2, c1, c2; F3: a1, a2, b1, b2, c; F4: a, b, c1, c2.
+    variables : str, optional
+        Names of the two variables; x and y by default.
+
+    Examples
+    --------
+    >>> [appell(1, "a", "b1", "b2", "c").rank(), appell(4, 1, "1/2", "1/3", "1/5").rank()]
+    [3, 4]
+    """
+    if kind not in _APPELL:
+        raise BadInput(f"expected one of Appell's functions 1, 2, 3 or 4, got {kind!r}")
+    shape = _SHAPES[_APPELL[kind]]
+    sizes = [1 if letter == "1" else 2 for letter in shape]
+    if len(parameters) != sum(sizes):
+        raise BadInput(f"Appell's F{kind} has {sum(sizes)} parameters, got {len(parameters)}")
+    first, second, third = ([*parameters[sum(sizes[:i]) : sum(sizes[: i + 1])]] for i in range(3))
+    return lauricella(_APPELL[kind], first, second, third, variable_names(variables, 2, ["x", "y"]))
+
+
+def lauricella(
+    kind: str, first: object, second: object, third: object, variables: str | Iterable[str] | None = None
+) -> LeftIdeal | RationalIdeal:
+    """The system of Lauricella's function F_A, F_B, F_C or F_D of n variables.
+
+    Parameters
+    ----------
+    kind : str
+        ``"A"``, ``"B"``, ``"C"`` or ``"D"``.
+    first, second, third : numbers, texts, or sequences of n of them
+        A: a, (b_1, …, b_n), (c_1, …, c_n); B: (a_i), (b_i), c; C: a, b, (c_i); D: a, (b_i), c.
+    variables : str, optional
+        Names of the variables; x1, …, xn by default.
+
+    Notes
+    -----
+    For F_D the equations (x_i - x_j)∂_i∂_j - b_j∂_i + b_i∂_j are added, so that the rank is n + 1 for all parameters.
+    The ranks of the others are 2^n for generic parameters [AppellKampe1926].
+
+    Examples
+    --------
+    >>> lauricella("D", "1/2", ["1/3", "1/5", "1/7"], 2).rank()
+    4
+    """
+    if kind not in _SHAPES:
+        raise BadInput(f"expected one of Lauricella's functions A, B, C or D, got {kind!r}")
+    groups = [list(g) if isinstance(g, (list, tuple)) else [g] for g in (first, second, third)]
+    n = max(len(g) for g in groups)
+    for place, (letter, group) in enumerate(zip(_SHAPES[kind], groups, strict=True)):
+        if len(group) != (1 if letter == "1" else n):
+            raise BadInput(f"group {place + 1} of the parameters of F_{kind} in {n} variables has {len(group)} entries")
+    names = variable_names(variables, n, [f"x{i + 1}" for i in range(n)])
+    algebra, values = algebra_with(names, [value for group in groups for value in group])
+    it = iter(values)
+    one, two, three = ([next(it) for _ in group] for group in groups)
+    x, d = algebra.gens[:n], algebra.gens[n:]
+    theta: list[Any] = [x[i] * d[i] for i in range(n)]
+    total: Any = sum(theta[1:], theta[0])
+    operators = []
+    for i in range(n):
+
+        def rising(group: list[Any], i: int = i) -> Any:
+            return total + group[0] if len(group) == 1 < n else theta[i] + group[i if len(group) > 1 else 0]
+
+        # F_A, F_D, F_C: all but the last group rise upstairs; the last one, and the factorials, are downstairs
+        operators.append(d[i] * (rising(three) - 1) - rising(one) * rising(two))
+    if kind == "D":
+        pairs = combinations(range(n), 2)
+        operators += [(x[i] - x[j]) * d[i] * d[j] - two[j] * d[i] + two[i] * d[j] for i, j in pairs]
+    return algebra.ideal(operators)
