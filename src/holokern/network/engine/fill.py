@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from holokern.network.points import DataRange, Points
 from holokern.numeric.blas import one_thread
 from holokern.numeric.panels import Array
 
-__all__ = ["Diagonals", "diagonals", "fill", "layer_matrices"]
+__all__ = ["Diagonals", "diagonals", "fill", "layer_matrices", "spread"]
 
 _HEIGHT = 64
 """Rows of a strip."""
@@ -45,6 +45,8 @@ _MIRRORED = 512
 """Rows that are mirrored at a time."""
 
 Outs = tuple[Array | None, Array | None]
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
                 write_rows(panel, starts[some], part.rule == _LONGER, part.rows.order[some], rank, out)
 
     todo = [*range(0, by_layers, _HEIGHT), *range(by_layers, count, _HEIGHT)]
-    for done, _ in enumerate(_spread(strip, todo, threads), start=1):
+    for done, _ in enumerate(spread(strip, todo, threads), start=1):
         if done % _STRIPS_A_REPORT == 0:
             progress.report("kernel rows", done * _HEIGHT, count)
 
@@ -220,7 +222,7 @@ def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
     for out in outs:
         if out is not None:
             task = partial(_mirrored_rows, mirror, out, points)
-            for _ in _spread(task, range(0, len(out), _MIRRORED), threads):
+            for _ in spread(task, range(0, len(out), _MIRRORED), threads):
                 pass
 
 
@@ -271,7 +273,7 @@ def _symmetric(matrix: Array) -> Array:
     return np.asarray(upper + np.triu(matrix, 1).T)
 
 
-def _spread(task: Callable[[int], None], items: Sequence[int], threads: int | None) -> Iterator[None]:
+def spread(task: Callable[[Item], None], items: Sequence[Item], threads: int | None) -> Iterator[None]:
     """Run the task on the items, in threads if there are several."""
     workers = min(threads or os.cpu_count() or 1, len(items))
     if workers <= 1:
