@@ -41,6 +41,7 @@ __all__ = [
     "NTKRegressor",
     "NTKTransformer",
     "Network",
+    "NetworkFeatures",
     "PfaffianSystem",
     "__version__",
     "activation",
@@ -51,6 +52,7 @@ __all__ = [
     "enclose",
     "errors",
     "hgm",
+    "layers",
     "methods",
     "pfaffian",
     "weyl",
@@ -67,6 +69,8 @@ _LATER = {
     "NTKRegressor": "holokern.model",
     "NTKTransformer": "holokern.model",
     "Network": "holokern.network",
+    "layers": "holokern.network",
+    "NetworkFeatures": "holokern.model",
 }
 
 if TYPE_CHECKING:
@@ -78,9 +82,10 @@ if TYPE_CHECKING:
         NTKClassifier,
         NTKKernel,
         NTKRegressor,
+        NetworkFeatures,
         NTKTransformer,
     )
-    from holokern.network import Network
+    from holokern.network import Network, layers
 
 
 def __getattr__(name: str) -> Any:

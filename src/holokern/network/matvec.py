@@ -39,7 +39,7 @@ def matvec(
     vectors = np.asarray(v, dtype=float)
     if vectors.ndim not in (1, 2) or len(vectors) != len(X):
         raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
-    order = np.argsort(unit_vectors(X)[1], kind="stable")
+    order = np.argsort(unit_vectors(X)[1], kind="stable") if network.hidden_layers else np.arange(len(X))
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
     data = network.data_range(points)
     wanted = (kernel == "nngp", kernel == "ntk")

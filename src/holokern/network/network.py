@@ -13,10 +13,12 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
+from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense_layers
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
 from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matrices
 from holokern.network.hidden_layer import HiddenLayer, scale_free
+from holokern.network.layers import Layer
 from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination
 from holokern.network.plan import ENGINES, Engine, Plan, plan_for
@@ -31,9 +33,9 @@ _MOST_LAYERS = 10_000
 
 @dataclass(frozen=True, init=False, repr=False)
 class Network:
-    """A fully connected network of infinite width with ``depth`` hidden layers.
+    """A network of infinite width: fully connected with ``depth`` hidden layers, or any composition of layers.
 
-    With Σ⁰ = x·x' + β² and, for h = 1, …, depth,
+    ``Network("gelu", depth=3)`` is fully connected. With Σ⁰ = x·x' + β² and, for h = 1, …, depth,
 
         Σʰ = w k(Σʰ⁻¹) + β²,    Σ′ʰ = w k′(Σʰ⁻¹),    Θ ← Θ Σ′ʰ + Σʰ,   from Θ = Σ⁰,
 
@@ -42,7 +44,8 @@ class Network:
     Parameters
     ----------
     activation
-        An activation (or a name, an expression …) for all layers, or a sequence of them, one for each layer.
+        An activation (or a name, an expression …) for all layers, or a sequence of them, one for each layer. Or a
+        composition from `holokern.layers`, such as ``layers.Serial(…)``, which has weights and biases of its own.
     depth
         The number of hidden layers; may be left out with a sequence.
     bias
@@ -55,6 +58,12 @@ class Network:
         Θ ← Θ + Θ Σ′ʰ + w k + β².
     W_std, b_std
         Other spellings, as in neural-tangents: ``W_std`` is the root of ``weight_variance``, ``b_std`` is ``bias``.
+    parameterization
+        For layers: ``"ntk"`` (weights of variance 1, scaled by W_std/√fan-in) or ``"standard"`` (weights of variance
+        W_std²/fan-in, trained as they are), which needs the ``width`` of every layer.
+    input_shape
+        For layers: the shape of one input, channels last. Layers that do not fit are then refused at once, instead of
+        when the first data come.
 
     Notes
     -----
@@ -69,12 +78,20 @@ class Network:
     [[1.0, 0.733434], [0.733434, 1.0]]
     >>> net.ntk(x).round(6).tolist()
     [[3.0, 1.544416], [1.544416, 3.0]]
+
+    Images have the shape (inputs, height, width, channels):
+
+    >>> from holokern import layers as L
+    >>> net = Network(L.Serial(L.Conv(3), L.Activation("gelu"), L.GlobalAvgPool(), L.Dense()))
+    >>> net.nngp(np.ones((1, 4, 4, 3))).round(6).tolist()
+    [[0.203334]]
     """
 
     hidden_layers: tuple[HiddenLayer, ...]
     bias: float
     weight_variance: float | None
     residual: bool
+    kernels: LayerKernels | None
 
     def __init__(
         self,
@@ -86,7 +103,16 @@ class Network:
         *,
         W_std: float | None = None,
         b_std: float | None = None,
+        parameterization: Literal["ntk", "standard"] = "ntk",
+        input_shape: tuple[int, ...] | None = None,
     ) -> None:
+        if isinstance(activation, Layer):
+            if depth is not None or bias or weight_variance is not None or residual or W_std is not None or b_std:
+                raise BadInput("layers have weights and biases of their own; leave out depth, bias, W_std and residual")
+            self._of_layers(activation, parameterization, input_shape)
+            return
+        if parameterization != "ntk" or input_shape is not None:
+            raise BadInput("parameterization and input_shape are for networks of layers: Network(layers.Serial(…), …)")
         duals = _duals(activation, depth)
         bias = _either("bias", bias if bias != 0 else None, "b_std", b_std, bias)
         if W_std is not None:
@@ -107,6 +133,25 @@ class Network:
             ("bias", spread),
             ("weight_variance", weight),
             ("residual", bool(residual)),
+            ("kernels", None),
+        ):
+            object.__setattr__(self, name, value)
+
+    def _of_layers(self, layer: Layer, parameterization: str, input_shape: tuple[int, ...] | None) -> None:
+        if parameterization not in ("ntk", "standard"):
+            raise BadInput(f"parameterization = {parameterization!r}; choose 'ntk' or 'standard'")
+        shape = None if input_shape is None else tuple(map(int, input_shape))
+        kernels = LayerKernels(layer, parameterization == "standard", shape)
+        kernels.check()
+        dense = dense_layers(layer) if parameterization == "ntk" else None
+        # Networks of dense layers only have tables of their own, so `kernels` serves the others.
+        weight, bias, hidden = (None, 0.0, ()) if dense is None else dense
+        for name, value in (
+            ("hidden_layers", hidden),
+            ("bias", bias),
+            ("weight_variance", weight),
+            ("residual", False),
+            ("kernels", kernels),
         ):
             object.__setattr__(self, name, value)
 
@@ -120,6 +165,29 @@ class Network:
         """The activation of each hidden layer."""
         return tuple(layer.activation for layer in self.hidden_layers)
 
+    @property
+    def _by_layers(self) -> LayerKernels | None:
+        """The kernels of a composition that is not fully connected, else None."""
+        return None if self.hidden_layers else self.kernels
+
+    def summary(self, input_shape: tuple[int, ...] | None = None) -> str:
+        """A table of the layers: the shape after each, and how many numbers are kept for one pair of inputs.
+
+        Examples
+        --------
+        >>> from holokern import layers as L
+        >>> print(Network(L.Serial(L.Conv(3), L.Activation("relu"), L.Flatten(), L.Dense())).summary((8, 8, 1)))
+        layer               shape after it            numbers a pair
+        input               (inputs, 8, 8, 1)         64
+        Conv(3)             (inputs, 8, 8, channels)  64
+        Activation('relu')  (inputs, 8, 8, channels)  64
+        Flatten()           (inputs, channels)        1
+        Dense()             (inputs, channels)        1
+        """
+        if self.kernels is None:
+            raise BadInput(f"{self} is fully connected, and its summary is its text; pass layers for a table")
+        return self.kernels.summary(input_shape)
+
     def nngp(
         self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None, engine: Engine = "auto"
     ) -> Array:
@@ -128,8 +196,9 @@ class Network:
         Parameters
         ----------
         X, Y
-            Arrays with one row a point; float32 gives float32. JAX, torch and dask arrays give arrays of their kind:
-            JAX and torch can differentiate, dask is lazy and blockwise. For ``jax.jit`` see `compile`.
+            Arrays with one row a point, or (inputs, positions, channels) for layers; float32 gives float32. JAX, torch
+            and dask arrays give arrays of their kind: JAX and torch can differentiate, dask is lazy and blockwise. For
+            ``jax.jit`` see `compile`.
         out
             None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
         threads
@@ -183,11 +252,17 @@ class Network:
         other = diagonals_of_other_kind(self, X)
         if other is not None:
             return other
-        return diagonals(self.hidden_layers, self._points(_matrix("X", X)))
+        if self._by_layers is not None:
+            return self._by_layers.diagonals(self._read("X", X))
+        return diagonals(self.hidden_layers, self._points(self._read("X", X)))
 
     def layers(self, X: Any) -> list[tuple[Array, Array]]:
         """(Σʰ, Σ′ʰ) for every hidden layer h, for inspection; Σ′ʰ is empty where the activation jumps."""
-        return layer_matrices(self.hidden_layers, self._points(_matrix("X", X)))
+        if not self.hidden_layers:
+            raise BadInput(
+                "layers(X) is for fully connected networks; build the first layers as a network of their own"
+            )
+        return layer_matrices(self.hidden_layers, self._points(self._read("X", X)))
 
     def compile(self, low: float, high: float) -> ArrayKernel:
         """The kernels for rows with norms in [low, high], for functions that are traced before the data are known.
@@ -212,9 +287,15 @@ class Network:
         >>> Network("relu", depth=1).matvec(np.eye(3), np.ones(3), "nngp").round(6).tolist()
         [1.63662, 1.63662, 1.63662]
         """
-        return matvec(self, _matrix("X", X), v, kernel, threads)
+        return matvec(self, self._read("X", X), v, kernel, threads)
+
+    def _read(self, name: str, value: Any) -> Any:
+        return _matrix(name, value) if self._by_layers is None else self._by_layers.read(name, value)
 
     def __repr__(self) -> str:
+        if self.kernels is not None:
+            extra = ", parameterization='standard'" if self.kernels.is_standard else ""
+            return f"Network({self.kernels.layer!r}{extra})"
         names = [_shown(a) for a in self.activations]
         shown = names[0] if len(set(names)) == 1 else f"[{', '.join(names)}]"
         extras = "".join(
@@ -254,17 +335,22 @@ class Network:
         >>> net.plan(x[::600]).engine, net.plan(x[::30]).engine, net.plan(x).engine
         ('pairs', 'layers', 'network')
         """
-        return plan_for(self.hidden_layers, self.data_range(*([X] if Y is None else [X, Y])), engine)
+        data = self.data_range(*([X] if Y is None else [X, Y]))
+        if isinstance(data, SpanRange):
+            return Plan("layers", {}, "compositions of layers are computed layer by layer, from tables of activations")
+        return plan_for(self.hidden_layers, data, engine)
 
-    def data_range(self, *data: Any) -> DataRange:
+    def data_range(self, *data: Any) -> DataRange | SpanRange:
         """What parts of a matrix share: the range of the norms and the size of all the data that they belong to."""
+        if self._by_layers is not None:
+            return self._by_layers.data_range(*data)
         return DataRange.of(*(self._points(_matrix("X", x)).length for x in data))
 
     def part(
         self,
         X: Any,
         Y: Any,
-        data: DataRange,
+        data: DataRange | SpanRange,
         wanted: tuple[bool, bool],
         *,
         out: tuple[Target, Target] = (None, None),
@@ -282,22 +368,24 @@ class Network:
         threads: int | None,
         wanted: tuple[bool, bool],
         engine: Engine,
-        data: DataRange | None = None,
+        data: DataRange | SpanRange | None = None,
     ) -> list[Any]:
         if engine not in ENGINES:
             raise BadInput(f"engine = {engine!r}; choose one of {', '.join(map(repr, ENGINES))}")
         other = matrices_of_other_kind(self, X, Y, outs, wanted)
         if other is not None:
             return other
-        x = _matrix("X", X)
-        y = x if Y is None else _matrix("Y", Y)
-        if x.shape[1] != y.shape[1]:
-            raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
-        if wanted[1]:
+        x = self._read("X", X)
+        y = x if Y is None else self._read("Y", Y)
+        if x.shape[1:] != y.shape[1:]:
+            raise BadInput(_different_shapes(x.shape, y.shape))
+        if wanted[1] and self._by_layers is not None:
+            self._by_layers.require_tangent()
+        elif wanted[1]:
             require_tangent(self.hidden_layers)
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads = {threads!r} is not a positive integer")
-        shape, dtype = (len(x), len(y)), np.result_type(x.dtype, y.dtype)
+        shape, dtype = (len(x), len(y)), np.result_type(*(getattr(one, "dtype", float) for one in (x, y)))
         empty = np.empty((0, 0))
         with (
             destination(outs[0] if wanted[0] else empty, shape if wanted[0] else (0, 0), dtype) as nngp,
@@ -305,9 +393,30 @@ class Network:
         ):
             results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
             if shape[0] and shape[1]:
-                rows, columns = self._points(x), None if Y is None else self._points(y)
-                fill(self.hidden_layers, rows, columns, (results[0], results[1]), threads, data, engine)
+                self._fill(x, None if Y is None else y, (results[0], results[1]), threads, data, engine)
         return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
+
+    def _fill(
+        self,
+        x: Any,
+        y: Any,
+        outs: tuple[Array | None, Array | None],
+        threads: int | None,
+        data: DataRange | SpanRange | None,
+        engine: Engine,
+    ) -> None:
+        if self._by_layers is not None:
+            self._by_layers.fill(x, y, outs, threads, data if isinstance(data, SpanRange) else None)
+            return
+        known = data if isinstance(data, DataRange) else None
+        columns = None if y is None else self._points(y)
+        fill(self.hidden_layers, self._points(x), columns, outs, threads, known, engine)
+
+
+def _different_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> str:
+    if len(x) == len(y) == 2:
+        return f"X has {x[1]} columns and Y has {y[1]}; they must live in the same space"
+    return f"the inputs of X have shape {x[1:]} and those of Y {y[1:]}; they must be the same"
 
 
 def _duals(activation: Any, depth: int | None) -> tuple[DualActivation, ...]:

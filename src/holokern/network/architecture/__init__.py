@@ -1,0 +1,1 @@
+"""How any composition of layers becomes kernel matrices."""

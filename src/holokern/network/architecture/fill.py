@@ -1,0 +1,200 @@
+"""Kernel matrices of any composition of layers, tile by tile.
+
+Inputs are taken in blocks. What layers know of the inputs of a block is computed once; then tiles of pairs, small
+enough for the cache, go through all layers. When X = Y only tiles on one side of the diagonal are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import product
+
+import numpy as np
+
+from holokern import progress
+from holokern.errors import PrecisionLost
+from holokern.network.architecture.inputs import Inputs
+from holokern.network.architecture.walks import (
+    OutOfSpan,
+    Spans,
+    Tape,
+    find_spans,
+    own_pass,
+    pair_pass,
+    widened,
+)
+from holokern.network.engine.fill import Diagonals, spread
+from holokern.network.layers.layer import Layer, Output, Shape
+from holokern.network.layers.state import State
+from holokern.numeric.panels import Array
+
+__all__ = ["Architecture", "Outs"]
+
+_SCOUTS = 32
+"""Inputs that are followed first to find the ranges of deviations."""
+
+_TILE = 4 * 2**20
+"""Bytes of one array of a tile: a few of them stay in the last cache."""
+
+_TAPES = 128 * 2**20
+"""Bytes of what is known of the inputs of one block."""
+
+_PAIRED = 256 * 2**20
+"""Bytes of one array of inputs with themselves."""
+
+_WIDEST, _NARROWEST = 512, 64
+"""Columns of a tile: rows share the preparation of a row, and more columns make it cheaper."""
+
+_MOST = 4096
+"""Inputs of a block, however small they are."""
+
+Outs = tuple[Array | None, Array | None]
+
+_TRIES = 40
+"""How often ranges may grow; each time they grow by what was met."""
+
+
+@dataclass(frozen=True, eq=False)
+class Architecture:
+    """Layers for inputs of one shape.
+
+    Attributes
+    ----------
+    layer
+        The layers.
+    shape
+        The shape of the inputs.
+    is_standard
+        Whether the parametrisation is the standard one.
+    """
+
+    layer: Layer
+    shape: Shape
+    is_standard: bool
+
+    @cached_property
+    def _size(self) -> int:
+        """The most numbers that an array of one pair has at any layer."""
+        sizes = [math.prod(self.shape.positions or ())]
+        for _, after in self.layer.leaves(self.shape):
+            sizes += [math.prod(one.positions or ()) for one in _flat(after)]
+        return max(sizes) ** (2 if self.layer.needs_pairs(False) else 1)
+
+    def spans(self, inputs: tuple[Inputs, ...]) -> Spans:
+        """The ranges of deviations that activations meet for these inputs."""
+        spans: Spans = {}
+        for side in inputs:
+            if len(side):
+                some = side.part(slice(0, None, max(1, len(side) // _SCOUTS)))
+                for dual, span in find_spans(self.layer, self.shape, some, self.is_standard).items():
+                    spans[dual] = widened(span, spans.get(dual))
+        for _ in range(_TRIES):
+            try:
+                for side in inputs:
+                    self.diagonals(side, spans, False)
+            except OutOfSpan as error:
+                spans[error.dual] = widened(error.met, spans[error.dual])
+            else:
+                return spans
+        raise PrecisionLost("the deviations that the activations meet do not settle in a range; rescale the data")
+
+    def _own(self, inputs: Inputs, start: int, stop: int, spans: Spans, with_tangent: bool) -> _Block:
+        part = inputs.part(slice(start, stop))
+        state, tape = own_pass(self.layer, self.shape, part, spans, self.is_standard, with_tangent)
+        return _Block(start, part, state, tape)
+
+    def diagonals(self, inputs: Inputs, spans: Spans, with_tangent: bool) -> Diagonals:
+        """Σ and Θ of every input with itself."""
+        nngp, ntk = np.empty(len(inputs)), np.full(len(inputs), np.inf)
+        height = max(1, _PAIRED // (8 * self._size))
+        for start in range(0, len(inputs), height):
+            block = self._own(inputs, start, start + height, spans, with_tangent)
+            some = slice(start, start + len(block))
+            nngp[some] = block.state.first
+            if with_tangent:
+                ntk[some] = block.state.tangent
+        return Diagonals(nngp, ntk)
+
+    def fill(self, rows: Inputs, columns: Inputs | None, outs: Outs, threads: int | None, spans: Spans) -> None:
+        """Write the matrices; without columns they are the rows, and the matrices symmetric."""
+        others = rows if columns is None else columns
+        height = self._block(rows, spans)
+        starts = [range(0, len(side), height) for side in (rows, others)]
+        pairs = [(a, b) for a, b in product(*starts) if columns is not None or a <= b]
+        done, kept = 0, -1
+        for a, b in pairs:
+            if a != kept:
+                first, kept = self._own(rows, a, a + height, spans, outs[1] is not None), a
+                if columns is None:
+                    _write_diagonal(first, outs)
+            second = first if columns is None and a == b else self._own(others, b, b + height, spans, False)
+            tiles = [
+                (i, j)
+                for i, j in product(*(range(0, len(s), t) for s, t in zip((first, second), self._tile, strict=True)))
+                if second is not first or j + self._tile[1] > i
+            ]
+            work = partial(self._write, first, second, outs, spans, columns is None)
+            for _ in spread(work, tiles, threads):
+                pass
+            done += len(first) * len(second)
+            progress.report("kernel entries", done, sum(height**2 for _ in pairs))
+
+    def _block(self, inputs: Inputs, spans: Spans) -> int:
+        """How many inputs are known at a time."""
+        tape = self._own(inputs, 0, 1, spans, False).tape
+        return int(np.clip(min(_TAPES // max(1, tape.size), _PAIRED // (8 * self._size)), 1, _MOST))
+
+    @cached_property
+    def _tile(self) -> tuple[int, int]:
+        """Rows and columns of a tile."""
+        pairs = max(1, _TILE // (8 * self._size))
+        width = max(1, math.isqrt(pairs))
+        if not self.layer.needs_pairs(False):
+            width = min(_WIDEST, max(_NARROWEST, width))
+        return max(1, pairs // width), width
+
+    def _write(self, first: _Block, second: _Block, outs: Outs, spans: Spans, same: bool, at: tuple[int, int]) -> None:
+        parts = [
+            slice(start, min(start + size, len(block)))
+            for start, size, block in zip(at, self._tile, (first, second), strict=True)
+        ]
+        tapes = first.tape.of_inputs(parts[0]), second.tape.of_inputs(parts[1])
+        inputs = first.inputs.part(parts[0]), second.inputs.part(parts[1])
+        state = pair_pass(self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None)
+        rows, columns = (
+            slice(block.start + part.start, block.start + part.stop)
+            for block, part in zip((first, second), parts, strict=True)
+        )
+        # Only pairs above the diagonal are written, and mirrored, so that the matrix is symmetric to the last bit.
+        above = np.arange(rows.start, rows.stop)[:, None] < np.arange(columns.start, columns.stop) if same else True
+        for out, found in zip(outs, (None if outs[0] is None else state.covariance(), state.tangent), strict=True):
+            if out is not None:
+                np.copyto(out[rows, columns], found, where=above, casting="same_kind")
+                if same:
+                    np.copyto(out[columns, rows], found.T, where=np.transpose(above), casting="same_kind")
+
+
+def _write_diagonal(block: _Block, outs: Outs) -> None:
+    where = np.arange(block.start, block.start + len(block))
+    for out, own in zip(outs, (block.state.first, block.state.tangent), strict=True):
+        if out is not None:
+            out[where, where] = own
+
+
+def _flat(shape: Output) -> list[Shape]:
+    return [shape] if isinstance(shape, Shape) else [part for one in shape for part in _flat(one)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some inputs, how they meet themselves, and their tape."""
+
+    start: int
+    inputs: Inputs
+    state: State
+    tape: Tape
+
+    def __len__(self) -> int:
+        return len(self.inputs)

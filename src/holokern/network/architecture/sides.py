@@ -1,0 +1,269 @@
+"""Outputs when they enter an activation, and the activation of pairs of them, on numpy arrays."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.dual import DualActivation, DualTable
+from holokern.errors import PrecisionLost
+from holokern.network.engine.layered import LayerSpan, LayerStep, cells_of, functions_of
+from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
+from holokern.network.layers.state import Layout
+from holokern.numeric.machine.cells import Cells
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
+
+Counts = NDArray[np.int64]
+
+__all__ = ["ActivationTable", "NumpySide", "activated", "table_for"]
+
+_CELL = 0.4
+"""Width of a cell in log c: the positions of an image have many deviations, and tiles are small."""
+
+_ROWS, _COLUMNS = 64, 512
+"""Rows and columns that are computed at a time where there is no machine code for all tiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class ActivationTable:
+    """An activation for deviations in a range.
+
+    Attributes
+    ----------
+    layer
+        The activation as a layer without weights of its own.
+    span
+        The range of log c.
+    table, cells
+        A table for all angles, and its cells; None if the activation has none or is too rough on this range.
+    functions
+        Norms, norms of the slope, and means.
+    """
+
+    layer: HiddenLayer
+    span: Range
+    table: DualTable | None
+    cells: Cells | None
+    functions: tuple[Function, Function, Function]
+
+    def side(self, variances: Array) -> NumpySide:
+        """Prepare outputs with these variances, of shape (positions, inputs)."""
+        c = np.sqrt(variances).reshape(-1)
+        side = LayerSide.of(self.layer, c, *self.functions)
+        shape = variances.shape
+        if self.cells is None:
+            places, polynomials = np.zeros(shape, dtype=np.int64), np.zeros((*shape, 1))
+        else:
+            made = self.cells.side(side.numbers[0])
+            places, polynomials = made.cells.reshape(shape), made.by_point.reshape(*shape, -1)
+        # The machine code divides by deviations; those of zero vectors are put right afterwards.
+        numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
+        return NumpySide(numbers, side.zero.reshape(shape), side.means.reshape(shape), places, polynomials)
+
+    def squares(self, variances: Array) -> Array:
+        """Variances after the activation."""
+        c = np.sqrt(variances).reshape(-1)
+        positive = np.where(c > 0, c, np.min(c[c > 0], initial=1.0) if np.any(c > 0) else 1.0)
+        norms = np.where(c > 0, self.functions[0](positive), self.layer.dual.limits.norm)
+        return np.asarray(norms.reshape(variances.shape) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class NumpySide:
+    """Outputs of some inputs when they enter an activation.
+
+    Attributes
+    ----------
+    numbers
+        log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs).
+    zero
+        Where the deviation is zero.
+    means
+        E[σ(cz)].
+    cells, polynomials
+        The place of log c in the cells of the table.
+    """
+
+    numbers: Array
+    zero: NDArray[np.bool_]
+    means: Array
+    cells: Counts
+    polynomials: Array
+
+    @cached_property
+    def after(self) -> Array:
+        """The variances after the activation."""
+        return np.asarray(self.numbers[1] ** 2)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(part.nbytes for part in (self.numbers, self.zero, self.means, self.cells, self.polynomials))
+
+    def at(self, some: slice) -> NumpySide:
+        """Some positions along the first axis."""
+        return NumpySide(
+            self.numbers[:, some], self.zero[some], self.means[some], self.cells[some], self.polynomials[some]
+        )
+
+    def of_inputs(self, some: slice) -> NumpySide:
+        """Some inputs."""
+        return NumpySide(
+            self.numbers[..., some],
+            self.zero[..., some],
+            self.means[..., some],
+            self.cells[..., some],
+            self.polynomials[..., some, :],
+        )
+
+    def inputs_first(self) -> NumpySide:
+        """With the axis of inputs before those of positions."""
+        return NumpySide(
+            np.moveaxis(self.numbers, -1, 1),
+            np.moveaxis(self.zero, -1, 0),
+            np.moveaxis(self.means, -1, 0),
+            np.moveaxis(self.cells, -1, 0),
+            np.moveaxis(self.polynomials, -2, 0),
+        )
+
+    def tiles(self, shape: tuple[int, int]) -> NumpySide:
+        """With one axis of tiles and one of points."""
+        return NumpySide(
+            self.numbers.reshape(4, *shape),
+            self.zero.reshape(shape),
+            self.means.reshape(shape),
+            self.cells.reshape(shape),
+            self.polynomials.reshape(*shape, -1),
+        )
+
+
+_lock = threading.Lock()
+
+
+def table_for(dual: DualActivation, span: Range) -> ActivationTable:
+    """The activation on a range, made once."""
+    with _lock:
+        return _table_for(dual, span)
+
+
+@lru_cache(maxsize=32)
+def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
+    layer = HiddenLayer(dual, 1.0, 0.0, False)
+    table = cells = None
+    if dual.hinges is None and 0.0 in dual.smallest_angles:
+        try:
+            table = dual.table(*span.ends, 0.0)
+        except PrecisionLost:
+            table = None
+    if table is not None and not table.table.is_rough:
+        cells = cells_of(table, table.table.range if table.homogeneity is not None else span, _CELL)
+        return ActivationTable(layer, span, table, cells, (table.norms, table.slope_norms, table.means))
+    return ActivationTable(layer, span, None, None, functions_of(layer, span, False))
+
+
+def activated(
+    made: ActivationTable, sides: tuple[NumpySide, NumpySide], layout: Layout, gap: Array, tangent: Array | None
+) -> tuple[Array, Array | None]:
+    """G and Θ after an activation."""
+    if layout.is_paired and layout.is_tied:
+        # Coinciding outputs stay so, whatever rounding left of their distance.
+        return np.zeros_like(gap), None if tangent is None else tangent * sides[0].numbers[2] ** 2
+    if layout.is_paired:
+        sides = sides[0].inputs_first(), sides[1].inputs_first()
+    tiles = gap.shape[-1] if layout.is_paired else int(np.prod(gap.shape[: layout.dimensions])) if layout.is_tied else 1
+    first, second = (side.tiles((tiles, side.zero.size // tiles)) for side in sides)
+    shape = (tiles, first.zero.shape[1], second.zero.shape[1])
+
+    def cut(array: Array) -> Array:
+        front = np.moveaxis(array, -1, 0) if layout.is_paired else array
+        return np.array(front, order="C").reshape(shape)
+
+    def joined(array: Array) -> Array:
+        return (
+            np.moveaxis(array.reshape(tiles, *gap.shape[:-1]), 0, -1) if layout.is_paired else array.reshape(gap.shape)
+        )
+
+    after, moved = cut(gap), np.empty((0, 0, 0)) if tangent is None else cut(tangent)
+    (_by_tiles if made.cells is None else _by_table)(made, first, second, after, moved)
+    if first.zero.any() or second.zero.any():
+        _zero_outputs(first, second, after, moved)
+    return joined(after), None if tangent is None else joined(moved)
+
+
+def _by_table(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
+    from holokern.network.architecture.activate import Fold, TileSides, activate
+    from holokern.numeric.machine.look_up import room_for
+
+    assert made.table is not None and made.cells is not None
+    order, cells = _order(second.cells, made.cells.count)
+    numbers = np.ascontiguousarray(np.take_along_axis(second.numbers, order[None], axis=2))
+    polynomials = np.take_along_axis(second.polynomials, order[:, :, None], axis=1)
+    columns = TileSides(cells, np.ascontiguousarray(np.swapaxes(polynomials, 1, 2)), numbers)
+    rows = TileSides(
+        np.ascontiguousarray(first.cells),
+        np.ascontiguousarray(first.polynomials),
+        np.ascontiguousarray(first.numbers),
+    )
+    wanted = np.arange(2 if tangent.size and made.table.has_slope else 1)
+    cores = made.cells.cores
+    activate(
+        Fold(made.table.fold, made.table.power), cores, room_for(cores), wanted, rows, columns, order, gap, tangent
+    )
+
+
+def _order(cells: Counts, count: int) -> tuple[Counts, Counts]:
+    """The order of the points of each tile by their cells, and the cells in that order."""
+    if count == 1:
+        return np.ascontiguousarray(np.broadcast_to(np.arange(cells.shape[1]), cells.shape)), np.ascontiguousarray(
+            cells
+        )
+    order = np.argsort(cells, axis=1, kind="stable")
+    return order, np.take_along_axis(cells, order, axis=1)
+
+
+def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
+    """Tile by tile: closed forms of piecewise polynomials, and activations that are too rough for one table."""
+    from holokern.network.architecture.activate import angles_of
+
+    dual = made.layer.dual
+    points = [_layer_side(side) for side in (first, second)]
+    step = LayerStep(made.layer, (points[0], points[1]), LayerSpan(made.span, made.span), False, False)
+    with_tangent = bool(tangent.size) and not dual.jumps
+    tiles, rows, columns = gap.shape
+    for tile in range(tiles):
+        for i in range(0, rows, _ROWS):
+            for j in range(0, columns, _COLUMNS):
+                some, others = slice(i, min(i + _ROWS, rows)), slice(j, min(j + _COLUMNS, columns))
+                here, (c, d) = gap[tile, some, others], (first.numbers[:, tile, some], second.numbers[:, tile, others])
+                theta = np.empty(here.shape)
+                angles_of(here, c[3], d[3], theta)
+                at = [
+                    slice(tile * size + part.start, tile * size + part.stop)
+                    for size, part in ((rows, some), (columns, others))
+                ]
+                lost, slope = step.losses((theta, theta, theta), at[0], at[1], with_tangent)
+                far = (theta > np.pi / 2) & (dual.fold != 0)
+                missing = np.where(far & (dual.fold < 0), 2.0 - lost, lost)
+                here[...] = 0.5 * (c[1][:, None] - d[1]) ** 2 + c[1][:, None] * d[1] * missing
+                if with_tangent:
+                    tangent[tile, some, others] *= np.where(far & (dual.fold > 0), -slope, slope)
+
+
+def _layer_side(side: NumpySide) -> LayerSide:
+    numbers = side.numbers.reshape(4, -1)
+    return LayerSide(numbers, np.zeros(numbers.shape[1], dtype=bool), numbers[3], side.means.reshape(-1))
+
+
+def _zero_outputs(first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
+    """Pairs with an output that is zero: the limit of small outputs; their Θ is zero."""
+    zero, other = first.zero[:, :, None], second.zero[:, None, :]
+    n, m = first.numbers[1][:, :, None], second.numbers[1][:, None, :]
+    value = np.where(zero & other, n * m, first.means[:, :, None] * second.means[:, None, :])
+    np.copyto(gap, 0.5 * (n**2 + m**2) - value, where=zero | other)
+    if tangent.size:
+        np.copyto(tangent, 0.0, where=zero | other)

@@ -1,0 +1,228 @@
+"""Inputs on their way through a network: with themselves, which records a tape for each side, and in pairs.
+
+What a layer needs to know of one side (variances, and deviations when they enter an activation) is found once, when
+inputs meet themselves, and written on a tape. Pairs of inputs read the tapes of their sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import array_api_compat.numpy as xp
+import numpy as np
+
+from holokern.dual import DualActivation
+from holokern.network.architecture.inputs import Inputs
+from holokern.network.architecture.sides import NumpySide, activated, table_for
+from holokern.network.layers.layer import Context, Layer, Shape
+from holokern.network.layers.state import Layout, State
+from holokern.numeric.panels import Array
+from holokern.numeric.table import Range
+
+__all__ = ["OutOfSpan", "Spans", "Tape", "find_spans", "own_pass", "pair_pass", "widened"]
+
+Spans = dict[DualActivation, Range]
+"""The range of log c that each activation meets."""
+
+_SAMPLES = 33
+"""Deviations at which norms are computed while the ranges are not known yet."""
+
+_WIDER = 0.02
+"""What a range found from some inputs is widened by in log c."""
+
+
+@dataclass
+class Tape:
+    """What layers know of one side, in the order in which they ask."""
+
+    entries: list[Array | NumpySide] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(entry.nbytes for entry in self.entries)
+
+    def of_inputs(self, some: slice) -> Iterator[Any]:
+        """The entries for some inputs."""
+        for entry in self.entries:
+            yield entry.of_inputs(some) if isinstance(entry, NumpySide) else entry[..., some]
+
+
+class _NumpyWalk:
+    """What all ways through a network share."""
+
+    xp: Any = xp
+
+    def __init__(self, is_standard: bool, spans: Spans, inputs: tuple[Inputs, Inputs]) -> None:
+        self.is_standard = is_standard
+        self.spans = spans
+        self.inputs = inputs
+
+    def activated(
+        self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
+    ) -> tuple[Any, Any]:
+        """G and Θ after an activation."""
+        return activated(table_for(dual, self.spans[dual]), sides, layout, gap, tangent)
+
+    def patterns(self) -> tuple[Any, Any]:
+        """The matrices of the graphs of both sides."""
+        return self.inputs[0].pattern, self.inputs[1].pattern
+
+    def nodes(self) -> tuple[Any, Any] | None:
+        """Which positions are nodes."""
+        first, second = self.inputs[0].nodes, self.inputs[1].nodes
+        return None if first is None or second is None else (first, second)
+
+
+class _OwnWalk(_NumpyWalk):
+    """Inputs with themselves; writes the tape."""
+
+    def __init__(self, is_standard: bool, spans: Spans, inputs: Inputs) -> None:
+        super().__init__(is_standard, spans, (inputs, inputs))
+        self.tape = Tape()
+
+    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """Compute and write down."""
+        made = make()
+        self.tape.entries.append(made)
+        return made, made
+
+    def squares(self, dual: DualActivation, variances: Array) -> Array:
+        """Variances after an activation."""
+        return table_for(dual, self._span(dual, variances)).squares(variances)
+
+    def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
+        """The outputs when they enter an activation."""
+        made = table_for(dual, self._span(dual, variances())).side(variances())
+        self.tape.entries.append(made)
+        return made, made
+
+    def _span(self, dual: DualActivation, variances: Array) -> Range:
+        """The range of an activation, if these variances lie in it."""
+        positive = variances[variances > 0]
+        if len(positive) and dual.homogeneity is None:
+            met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
+            if not self.spans[dual].covers(met):
+                raise OutOfSpan(dual, met)
+        return self.spans[dual]
+
+
+@dataclass(frozen=True)
+class _Scouted:
+    before: Array
+    after: Array
+
+    def at(self, some: slice) -> _Scouted:
+        return _Scouted(self.before[some], self.after[some])
+
+
+class OutOfSpan(Exception):
+    """An activation met deviations outside of its range."""
+
+    def __init__(self, dual: DualActivation, met: Range) -> None:
+        super().__init__(str(dual.activation))
+        self.dual, self.met = dual, met
+
+
+class _Scout(_OwnWalk):
+    """Finds the deviations that activations meet; norms are interpolated, and covariances only roughly right."""
+
+    def squares(self, dual: DualActivation, variances: Array) -> Array:
+        """Interpolated in log c, from a few deviations."""
+        c = np.sqrt(variances)
+        positive = c[c > 0]
+        if not len(positive):
+            return np.full_like(variances, dual.limits.norm**2)
+        low, high = float(np.log(positive.min())), float(np.log(positive.max()))
+        known = self.spans.get(dual, Range(low, high))
+        self.spans[dual] = Range(min(low, known.low), max(high, known.high))
+        at = np.linspace(low, high, _SAMPLES) if high > low else np.array([low])
+        norms = np.log(np.maximum(dual.moments_in_range(np.exp(at))[0], 1e-300))
+        found = np.exp(2 * np.interp(np.log(np.where(c > 0, c, 1.0)), at, norms))
+        return np.where(c > 0, found, dual.limits.norm**2)
+
+    def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
+        """Only the variances."""
+        made = _Scouted(variances(), self.squares(dual, variances()))
+        return made, made
+
+    def activated(
+        self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
+    ) -> tuple[Any, Any]:
+        """Correlations stay as they are, which is between the truth and 1 for most activations."""
+        (c, n), (d, m) = (
+            (place(np.sqrt(side.before)), place(np.sqrt(side.after)))
+            for place, side in zip((layout.rows, layout.columns), sides, strict=True)
+        )
+        both = np.where(c * d > 0, c * d, 1.0)
+        return 0.5 * (n - m) ** 2 + n * m * np.clip((gap - 0.5 * (c - d) ** 2) / both, 0.0, 2.0), tangent
+
+
+class _PairWalk(_NumpyWalk):
+    """Pairs of inputs; reads the tapes of both sides."""
+
+    def __init__(
+        self, is_standard: bool, spans: Spans, inputs: tuple[Inputs, Inputs], tapes: tuple[Iterator[Any], Iterator[Any]]
+    ) -> None:
+        super().__init__(is_standard, spans, inputs)
+        self.tapes = tapes
+
+    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """Read."""
+        return next(self.tapes[0]), next(self.tapes[1])
+
+    def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
+        """Read."""
+        return next(self.tapes[0]), next(self.tapes[1])
+
+    def squares(self, dual: DualActivation, variances: Array) -> Array:
+        """Not asked for: the tapes have all variances."""
+        raise AssertionError
+
+
+def _context(layer: Layer, shape: Shape) -> tuple[Context, bool]:
+    return Context(shape, False), layer.needs_pairs(False)
+
+
+def own_pass(
+    layer: Layer, shape: Shape, inputs: Inputs, spans: Spans, is_standard: bool, with_tangent: bool
+) -> tuple[State, Tape]:
+    """Inputs with themselves: their Σ and Θ, and the tape for pairs."""
+    context, pairs = _context(layer, shape)
+    walk = _OwnWalk(is_standard, spans, inputs)
+    state = layer.apply(walk, inputs.pairs(inputs, not pairs, True, with_tangent), context)
+    assert isinstance(state, State)
+    return state, walk.tape
+
+
+def pair_pass(
+    layer: Layer,
+    shape: Shape,
+    inputs: tuple[Inputs, Inputs],
+    tapes: tuple[Iterator[Any], Iterator[Any]],
+    spans: Spans,
+    is_standard: bool,
+    with_tangent: bool,
+) -> State:
+    """All pairs of inputs of two sides."""
+    context, pairs = _context(layer, shape)
+    walk = _PairWalk(is_standard, spans, inputs, tapes)
+    state = layer.apply(walk, inputs[0].pairs(inputs[1], not pairs, False, with_tangent), context)
+    assert isinstance(state, State)
+    return state
+
+
+def find_spans(layer: Layer, shape: Shape, inputs: Inputs, is_standard: bool) -> Spans:
+    """The ranges of deviations that some inputs meet, roughly."""
+    context, pairs = _context(layer, shape)
+    walk = _Scout(is_standard, {}, inputs)
+    layer.apply(walk, inputs.pairs(inputs, not pairs, True, False), context)
+    return {dual: widened(span) for dual, span in walk.spans.items()}
+
+
+def widened(span: Range, other: Range | None = None) -> Range:
+    """A little more than one range, or than two."""
+    low, high = (span.low, span.high) if other is None else (min(span.low, other.low), max(span.high, other.high))
+    return Range(low - _WIDER, high + _WIDER)

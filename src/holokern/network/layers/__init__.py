@@ -1,0 +1,50 @@
+"""Layers that networks are made of; the names of neural-tangents where they exist there.
+
+Examples
+--------
+>>> from holokern import Network, layers as L
+>>> block = L.Serial(L.FanOut(2), L.Parallel(L.Identity(), L.Serial(L.Activation("relu"), L.Conv(3))), L.Sum())
+>>> net = Network(L.Serial(L.Conv(3), block, L.Flatten(), L.Dense()))
+"""
+
+from holokern.network.layers.combine import Concat, FanOut, Identity, Parallel, Product, Serial, Sum
+from holokern.network.layers.layer import Layer
+from holokern.network.layers.mixing import (
+    Aggregate,
+    AvgPool,
+    Flatten,
+    GlobalAvgPool,
+    GlobalSumPool,
+    Index,
+    LinearMap,
+    SumPool,
+)
+from holokern.network.layers.pointwise import Activation, Dropout, LayerNorm
+from holokern.network.layers.recurrent import Recurrent
+from holokern.network.layers.weights import Conv, ConvTranspose, Dense
+
+__all__ = [
+    "Activation",
+    "Aggregate",
+    "AvgPool",
+    "Concat",
+    "Conv",
+    "ConvTranspose",
+    "Dense",
+    "Dropout",
+    "FanOut",
+    "Flatten",
+    "GlobalAvgPool",
+    "GlobalSumPool",
+    "Identity",
+    "Index",
+    "Layer",
+    "LayerNorm",
+    "LinearMap",
+    "Parallel",
+    "Product",
+    "Recurrent",
+    "Serial",
+    "Sum",
+    "SumPool",
+]

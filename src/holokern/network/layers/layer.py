@@ -1,0 +1,155 @@
+"""`Layer`: one piece of a network, and the checks that pieces fit together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, NoReturn, Protocol
+
+from holokern.dual import DualActivation
+from holokern.errors import BadInput
+from holokern.network.layers.state import Layout, State
+
+__all__ = ["Branches", "Context", "Layer", "Output", "Shape", "Side", "Walk", "per_dimension"]
+
+Branches = State | tuple["Branches", ...]
+"""A state, or the states of several branches."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of the output of a layer before any data are seen.
+
+    Attributes
+    ----------
+    positions
+        The numbers of positions along each axis; empty without positions, None if they are not known yet.
+    width
+        The number of channels, None if it is not known.
+    is_gaussian
+        Whether the channels are independent Gaussian variables, which activations need.
+    """
+
+    positions: tuple[int, ...] | None
+    width: int | None = None
+    is_gaussian: bool = False
+
+    def __str__(self) -> str:
+        if self.positions is None:
+            return "(inputs, positions, channels)"
+        return f"({', '.join(['inputs', *map(str, self.positions), str(self.width or 'channels')])})"
+
+
+Output = Shape | tuple["Output", ...]
+"""The shape of a state, or of several branches."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The place of a layer: the shape before it, and whether pairs of different positions are needed after it."""
+
+    shape: Output
+    pairs: bool
+
+
+class Side(Protocol):
+    """The outputs of one side when they enter an activation."""
+
+    @property
+    def after(self) -> Any:
+        """The variances after it, of shape (positions, inputs)."""
+
+    def at(self, some: slice) -> Side:
+        """Some positions along the first axis."""
+
+
+class Walk(Protocol):
+    """What a layer may ask while inputs go through a network."""
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the arrays."""
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the parametrisation is the standard one."""
+
+    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """An array (positions, inputs) for both sides, which ``make`` computes when inputs meet themselves."""
+
+    def squares(self, dual: DualActivation, variances: Any) -> Any:
+        """Variances after an activation."""
+
+    def prepare(self, dual: DualActivation, variances: Callable[[], Any]) -> tuple[Side, Side]:
+        """Both sides when they enter an activation."""
+
+    def activated(
+        self, dual: DualActivation, sides: tuple[Side, Side], layout: Layout, gap: Any, tangent: Any
+    ) -> tuple[Any, Any]:
+        """G and Θ after an activation."""
+
+    def patterns(self) -> tuple[Any, Any]:
+        """The matrices of the graphs of both sides, of shape (inputs, positions, positions)."""
+
+    def nodes(self) -> tuple[Any, Any] | None:
+        """Which positions of both sides are nodes, of shape (positions, inputs); None if all are."""
+
+
+class Layer(ABC):
+    """A piece of a network; layers are immutable and compare by their settings."""
+
+    @abstractmethod
+    def shape(self, shape: Output) -> Output:
+        """The shape after the layer.
+
+        Raises
+        ------
+        BadInput
+            If the layer does not fit what comes before it.
+        """
+
+    @abstractmethod
+    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
+        """The state after the layer."""
+
+    def needs_pairs(self, after: bool) -> bool:
+        """Whether its input must have pairs of different positions, given whether its output must have them."""
+        return after
+
+    def parts(self) -> tuple[Layer, ...]:
+        """The layers that this one is made of."""
+        return ()
+
+    def leaves(self, shape: Output) -> Iterator[tuple[Layer, Output]]:
+        """All layers inside that have no parts, in order, with the shapes after them."""
+        yield self, self.shape(shape)
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            if default is MISSING:
+                shown.append(repr(value))
+            elif value is not default and value != default:
+                shown.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def one(self, shape: Output) -> Shape:
+        """The shape before the layer, if that is not several branches."""
+        if not isinstance(shape, Shape):
+            self.refuse(f"it follows {len(shape)} branches; join them with Sum, Concat or Product first")
+        return shape
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Say that the layer does not fit."""
+        raise BadInput(f"{self!r} does not fit: {reason}")
+
+
+def per_dimension(layer: Layer, name: str, value: int | tuple[int, ...], dimensions: int) -> tuple[int, ...]:
+    """One number for every axis of positions."""
+    numbers = (value,) * dimensions if isinstance(value, int) else tuple(value)
+    if len(numbers) != dimensions:
+        layer.refuse(f"{name} = {value!r} has {len(numbers)} numbers, and its input has {dimensions} axes of positions")
+    return numbers

@@ -1,0 +1,241 @@
+"""Layers with weights: `Dense`, `Conv` and `ConvTranspose`.
+
+They average covariances over a window, C ← W²·mean(C) + b², and train their weights, Θ ← W²·mean(Θ) + C, in the
+parametrisation where weights have variance W²/fan-in [Jacot2018], [Arora2019]. In the standard parametrisation
+[Sohl-Dickstein2020] the trained part of Θ is fan-in·mean(C) + 1 instead, with the widths of the finite network.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holokern.errors import BadInput
+from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
+from holokern.network.layers.state import State
+from holokern.network.layers.windows import Padding, Window, extended, taken, window_sums
+
+__all__ = ["Conv", "ConvTranspose", "Dense", "Weighted"]
+
+_PADDINGS = ("same", "valid", "circular")
+
+
+@dataclass(frozen=True, repr=False)
+class Weighted(Layer):
+    """A linear map with random weights, the same at all positions."""
+
+    def _check(self, W_std: float, b_std: float | None, width: int | None) -> None:
+        for name, value in (("W_std", W_std), ("b_std", 0.0 if b_std is None else b_std)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+                raise BadInput(f"{type(self).__name__}: {name} = {value!r} is not a number >= 0")
+        if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+            raise BadInput(f"{type(self).__name__}: width = {width!r} is not a positive number of channels")
+
+    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
+        """The window along each axis of positions."""
+        raise NotImplementedError
+
+    def _after(self, shape: Output, width: int | None) -> Shape:
+        before = self.one(shape)
+        if before.positions is None:
+            return replace(before, width=width, is_gaussian=True)
+        windows = self.windows(before.positions)
+        positions = tuple(window.count for window in windows)
+        if any(count < 1 for count in positions):
+            self.refuse(f"no position is left of an input of shape {before}; use padding='same' or a smaller kernel")
+        return Shape(positions, width, True)
+
+    def _weighted(
+        self, walk: Walk, state: State, context: Context, W_std: float, b_std: float | None, trainable: bool
+    ) -> State:
+        windows = self.windows(state.positions)
+        taps = math.prod(window.size for window in windows)
+        xp, scale, bias = walk.xp, W_std**2 / taps, (b_std or 0.0) ** 2
+        sides = walk.sides(lambda: scale * _side_sums(xp, state.first, windows) + bias)
+        summed = state
+        for dimension, window in enumerate(windows):
+            if window.size > 1 or window.places != tuple(range(window.count)):
+                summed = extended(xp, summed, dimension, window.places)
+                summed = _summed(xp, summed, dimension, window)
+        tangent = None
+        after = state.changed(sides, scale * summed.gap, None)
+        if state.tangent is not None:
+            tangent = scale * summed.tangent
+            if trainable and walk.is_standard:
+                tangent = tangent + self._fan_in(context) * summed.covariance() + (0.0 if b_std is None else 1.0)
+            elif trainable:
+                tangent = tangent + after.covariance()
+        return replace(after, tangent=tangent)
+
+    def _fan_in(self, context: Context) -> float:
+        width = self.one(context.shape).width
+        if width is None:
+            self.refuse(
+                "parameterization='standard' needs the width of the layer before it; pass width=… there, or use "
+                "parameterization='ntk'"
+            )
+        return float(width)
+
+
+def _summed(xp: Any, state: State, dimension: int, window: Window) -> State:
+    axes = state.layout.axes(dimension)
+    sides = [window_sums(xp, side, (dimension,), window) for side in (state.first, state.second)]
+    pairs = [None if a is None else window_sums(xp, a, axes, window) for a in (state.gap, state.tangent)]
+    return State(state.layout, sides[0], sides[1], pairs[0], pairs[1])
+
+
+def _side_sums(xp: Any, side: Any, windows: tuple[Window, ...]) -> Any:
+    for dimension, window in enumerate(windows):
+        side = window_sums(xp, taken(xp, side, dimension, window.places, 0.0), (dimension,), window)
+    return side
+
+
+@dataclass(frozen=True, repr=False)
+class Dense(Weighted):
+    """A fully connected layer, applied to the channels of every position.
+
+    Parameters
+    ----------
+    W_std, b_std
+        Standard deviations: weights have variance W_std² / fan-in, biases b_std². None means no bias.
+    width
+        The number of channels of the finite network, for ``parameterization="standard"`` only.
+    trainable
+        Whether its weights take part in training, and so in the NTK.
+    """
+
+    W_std: float = 1.0
+    b_std: float | None = None
+    width: int | None = None
+    trainable: bool = True
+
+    def __post_init__(self) -> None:
+        self._check(self.W_std, self.b_std, self.width)
+
+    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
+        """Every position by itself."""
+        return tuple(Window(tuple(range(count)), 1, 1, 1) for count in positions)
+
+    def shape(self, shape: Output) -> Output:
+        """Positions stay as they are."""
+        return self._after(shape, self.width)
+
+    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
+        """C ← W² C + b²."""
+        assert isinstance(state, State)
+        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+
+
+@dataclass(frozen=True, repr=False)
+class Conv(Weighted):
+    """A convolution over any number of axes of positions.
+
+    Parameters
+    ----------
+    kernel
+        The size of the kernel: one number for all axes, or one for each.
+    W_std, b_std
+        Standard deviations: weights have variance W_std² / (channels · kernel size), biases b_std². None means no bias.
+    stride, dilation
+        Steps between windows, and between the taps of a window.
+    padding
+        ``"same"`` (zeros outside, as many outputs as inputs / stride), ``"valid"`` or ``"circular"``.
+    width
+        The number of channels of the finite network, for ``parameterization="standard"`` only.
+    trainable
+        Whether its weights take part in training, and so in the NTK.
+    """
+
+    kernel: int | tuple[int, ...]
+    W_std: float = 1.0
+    b_std: float | None = None
+    stride: int | tuple[int, ...] = 1
+    padding: Padding = "same"
+    dilation: int | tuple[int, ...] = 1
+    width: int | None = None
+    trainable: bool = True
+
+    def __post_init__(self) -> None:
+        self._check(self.W_std, self.b_std, self.width)
+        check_windows(self, ("kernel", "stride", "dilation"), self.padding)
+
+    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
+        """The window along each axis."""
+        numbers = (per_dimension(self, n, getattr(self, n), len(positions)) for n in ("kernel", "stride", "dilation"))
+        return tuple(
+            Window.convolution(count, size, stride, dilation, self.padding)
+            for count, size, stride, dilation in zip(positions, *numbers, strict=True)
+        )
+
+    def shape(self, shape: Output) -> Output:
+        """One position for every window."""
+        require_positions(self, shape)
+        return self._after(shape, self.width)
+
+    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
+        """C ← W² mean(C) + b²."""
+        assert isinstance(state, State)
+        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+
+
+@dataclass(frozen=True, repr=False)
+class ConvTranspose(Weighted):
+    """A transposed convolution: a convolution after ``stride`` - 1 zeros were put between the positions.
+
+    The parameters are those of `Conv`; there is no dilation.
+    """
+
+    kernel: int | tuple[int, ...]
+    W_std: float = 1.0
+    b_std: float | None = None
+    stride: int | tuple[int, ...] = 1
+    padding: Padding = "same"
+    width: int | None = None
+    trainable: bool = True
+
+    def __post_init__(self) -> None:
+        self._check(self.W_std, self.b_std, self.width)
+        check_windows(self, ("kernel", "stride"), self.padding)
+
+    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
+        """The window along each axis."""
+        numbers = (per_dimension(self, name, getattr(self, name), len(positions)) for name in ("kernel", "stride"))
+        return tuple(
+            Window.transposed(count, size, stride, self.padding)
+            for count, size, stride in zip(positions, *numbers, strict=True)
+        )
+
+    def shape(self, shape: Output) -> Output:
+        """About ``stride`` positions for every one."""
+        require_positions(self, shape)
+        return self._after(shape, self.width)
+
+    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
+        """C ← W² Σ C / kernel size + b²."""
+        assert isinstance(state, State)
+        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+
+
+def check_windows(layer: Layer, names: tuple[str, ...], padding: str) -> None:
+    """Refuse sizes that are not positive whole numbers, and unknown paddings."""
+    for name in names:
+        value = getattr(layer, name)
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not numbers or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in numbers):
+            raise BadInput(
+                f"{type(layer).__name__}: {name} = {value!r}; pass a positive whole number, or a tuple of them, one "
+                "for each axis of positions"
+            )
+    if padding not in _PADDINGS:
+        raise BadInput(f"{type(layer).__name__}: padding = {padding!r}; choose one of {', '.join(_PADDINGS)}")
+
+
+def require_positions(layer: Layer, shape: Output) -> None:
+    """Refuse an input without positions."""
+    before = layer.one(shape)
+    if before.positions == ():
+        layer.refuse(
+            f"its input of shape {before} has no positions; give it images (inputs, height, width, channels) or "
+            "sequences (inputs, length, channels), and put it before Flatten and global pooling"
+        )
