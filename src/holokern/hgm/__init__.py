@@ -1,5 +1,10 @@
 """The holonomic gradient method: values of the vector F of a Pfaffian system carried along paths.
 
+:func:`solve` takes a holonomic ideal, an ODE or a Pfaffian system in any number of variables, values and targets.
+:func:`frobenius` gives series with logarithms at regular singular points, :func:`connection`, :func:`transition` and
+:func:`monodromy` the matrices between points and along loops.
+
+What it is made of, for dual activations above all:
 A *path* says where the system is to be solved: :class:`AnglePath` and :class:`SegmentPath` in the deviations and the
 angle, :class:`LinePath` in the coordinates of the system, or any object with the methods of :class:`Path`.
 :func:`transport` carries F along it in floats by Taylor steps, :func:`transport_balls` in balls that are proved to
@@ -20,6 +25,8 @@ from holokern.hgm.least_squares import (
     fit_system,
     gauss_nodes,
 )
+from holokern.hgm.lines.frobenius import Exponent, LocalBasis, LocalSeries, frobenius
+from holokern.hgm.monodromy import Transition, connection, monodromy, transition
 from holokern.hgm.ordering import clusters, length_of, order_of, resampled
 from holokern.hgm.polar.half_angle import HalfAngleTable
 from holokern.hgm.polar.line import LinePath, LineTable
@@ -27,6 +34,7 @@ from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import PolarTable, polar_table
 from holokern.hgm.scipy_solver import integrate, solve_along
+from holokern.hgm.solve import Solution, solve
 from holokern.hgm.steps.balls import BallRow, BallSystem, transport_balls
 from holokern.hgm.steps.path import Path, SeriesEquation
 from holokern.hgm.steps.series import Array as Numbers
@@ -41,11 +49,14 @@ __all__ = [
     "Basis",
     "ChebyshevBasis",
     "Constraint",
+    "Exponent",
     "Fit",
     "FunctionBasis",
     "HalfAngleTable",
     "LinePath",
     "LineTable",
+    "LocalBasis",
+    "LocalSeries",
     "MonomialBasis",
     "NearEnd",
     "Numbers",
@@ -54,18 +65,25 @@ __all__ = [
     "PolarTable",
     "SegmentPath",
     "SeriesEquation",
+    "Solution",
+    "Transition",
     "approach",
     "clusters",
+    "connection",
     "fit_operator",
     "fit_system",
+    "frobenius",
     "gauss_nodes",
     "integrate",
     "length_of",
+    "monodromy",
     "order_of",
     "orthant",
     "polar_table",
     "resampled",
+    "solve",
     "solve_along",
+    "transition",
     "transport",
     "transport_balls",
 ]

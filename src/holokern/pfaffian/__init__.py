@@ -3,7 +3,8 @@
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
 from holokern.pfaffian.evaluation import split_off
-from holokern.pfaffian.scalar.exponents import local_exponents, singular_points
+from holokern.pfaffian.ideal import ideal_of
+from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents, singular_points
 from holokern.pfaffian.scalar.rational_solutions import rational_solutions
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
@@ -14,6 +15,8 @@ __all__ = [
     "CurveSystem",
     "PfaffianSystem",
     "RationalFunction",
+    "coefficient_polynomials",
+    "ideal_of",
     "latex_polynomial",
     "local_exponents",
     "pfaffian",

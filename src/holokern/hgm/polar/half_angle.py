@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_mpoly
 
 from holokern.errors import BadInput
-from holokern.hgm.steps.balls import BallRow, BallSystem, Polynomial
+from holokern.hgm.steps.balls import BallSystem
+from holokern.hgm.steps.fixed_point import BallRow, Polynomial
 from holokern.pfaffian import PfaffianSystem
 
 __all__ = ["HalfAngleTable"]

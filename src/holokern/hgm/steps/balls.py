@@ -13,29 +13,20 @@ So correctness rests on the last line only: heuristics for step lengths and degr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import mul
-from typing import Any, TypeAlias
 
 import numpy as np
-from flint import acb, acb_poly, arb, arb_poly, ctx
+from flint import acb, acb_poly, arb, ctx
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
+from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
 
-__all__ = ["BallRow", "BallSystem", "transport_balls"]
-
-Ball: TypeAlias = Any
-"""``arb``, or ``acb`` on a detour: one code serves both, and a union of flint's types has no operators."""
-
-Polynomial: TypeAlias = Any
-"""``arb_poly`` or ``acb_poly``, likewise."""
+__all__ = ["BallRow", "BallSystem", "carry_balls", "smallest_on_unit", "transport_balls"]
 
 # bounds are taken strip by strip: two strips cost 50 bits of the result for gelu, 16 are no better than 8
 _STRIPS = 8
-# terms between two tests whether they are small enough; 4 and 64 cost about the same
-_BLOCK = 16
 # relative to t: where steps get so short the path runs into a singular point
 _SHORTEST = 2.0**-40
 # each step halves the distance to the end w = 0, so this serves 1 - |r| down to 2^-8000
@@ -48,30 +39,8 @@ _MIXING = 1e-3
 _ITERATIONS = 60
 # bounds need no digits; with 40 bits or 160 the balls and the time are the same
 _ROUGH_BITS = 80
-# bits beyond the working precision: with 8 balls are three times as wide, with 64 no narrower
-_EXTRA_BITS = 24
 # twice the precision that `enclose` works with at most: nothing could be left of such balls
 _HOPELESS_BITS = 4000
-
-
-@dataclass(frozen=True)
-class BallRow:
-    """One equation D(t) F_i' = Σ_j N_j(t) F_j.
-
-    Attributes
-    ----------
-    denominator : arb_poly
-        D.
-    entries : dict from int to arb_poly
-        The non-zero N_j.
-    """
-
-    denominator: Polynomial
-    entries: Mapping[int, Polynomial]
-
-    def mapped(self, change: Callable[[Polynomial], Polynomial]) -> BallRow:
-        """The equation with every polynomial changed."""
-        return BallRow(change(self.denominator), {j: change(entry) for j, entry in self.entries.items()})
 
 
 @dataclass(frozen=True)
@@ -116,6 +85,7 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
 
     Examples
     --------
+    >>> from flint import arb_poly
     >>> exponential = BallSystem((BallRow(arb_poly([1]), {0: arb_poly([1])}),))
     >>> transport_balls(exponential, arb(0), arb(1), [arb(1)])[0].overlaps(arb(1).exp())
     True
@@ -124,42 +94,64 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
         raise BadInput(f"expected {system.rank} initial values, got {len(value)}")
     singular = np.concatenate([_approximate_roots(row.denominator) for row in system.rows])
     corners = _detour(float(start), float(end), singular)
-    kind = _COMPLEX if corners else _REAL
+    kind = COMPLEX if corners else REAL
     if corners:
         system = system.mapped(acb_poly)
-    here, state = kind.number(start), [kind.number(entry) for entry in value]
-    for corner in [*map(acb, corners), kind.number(end)]:
-        for _ in range(_MOST_STEPS):
-            if here is corner:
-                break
-            here, state = _advance(_Path(system, kind, singular), here, corner, state)
-            if any(entry.rad() > arb(2) ** _HOPELESS_BITS for entry in state):
-                raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
-        else:
-            raise SingularPath(f"more than {_MOST_STEPS} steps from {start.str(5)} to {end.str(5)}: a singular path")
+    path = _Path(system, kind, singular)
+    (state,) = _along(path, kind.number(start), [*map(acb, corners), kind.number(end)], [list(value)])
     return [entry.real for entry in state]
 
 
-@dataclass(frozen=True)
-class _Arithmetic:
-    number: Callable[..., Ball]
-    polynomial: Callable[..., Polynomial]
+def carry_balls(system: BallSystem, columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
+    """Carry several solutions at once from t = 0 to t = 1, along the real line and nowhere else.
 
-    def disc(self, radius: arb) -> Ball:
-        """A ball around 0."""
-        return arb(0, radius) if self.number is arb else acb(arb(0, radius), arb(0, radius))
+    Parameters
+    ----------
+    system : BallSystem
+        With real or complex polynomials in t.
+    columns : sequence of sequences of arb or acb
+        Solutions at t = 0.
+
+    Returns
+    -------
+    list of lists
+        Balls that contain them at t = 1.
+
+    Examples
+    --------
+    >>> turning = BallSystem((BallRow(acb_poly([1]), {0: acb_poly([acb(0, 1)])}),))
+    >>> carry_balls(turning, [[acb(1)]])[0][0].overlaps(acb(arb(1).cos(), arb(1).sin()))
+    True
+    """
+    polynomials = [p for row in system.rows for p in (row.denominator, *row.entries.values())]
+    numbers = [entry for column in columns for entry in column]
+    real = not any(isinstance(p, acb_poly) for p in polynomials) and not any(isinstance(a, acb) for a in numbers)
+    kind = REAL if real else COMPLEX
+    singular = np.concatenate([_approximate_roots(row.denominator) for row in system.rows])
+    path = _Path(system if real else system.mapped(acb_poly), kind, singular)
+    return _along(path, kind.number(0), [kind.number(1)], columns)
 
 
-# along the real line
-_REAL = _Arithmetic(arb, arb_poly)
-# round zeros of D that lie on it
-_COMPLEX = _Arithmetic(acb, acb_poly)
+def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
+    """Go from corner to corner."""
+    states = [[path.kind.number(entry) for entry in column] for column in columns]
+    start = here
+    for corner in corners:
+        for _ in range(_MOST_STEPS):
+            if here is corner:
+                break
+            here, states = _advance(path, here, corner, states)
+            if any(entry.rad() > arb(2) ** _HOPELESS_BITS for state in states for entry in state):
+                raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
+        else:
+            raise SingularPath(f"more than {_MOST_STEPS} steps from {start.str(5)} to {corner.str(5)}: a singular path")
+    return states
 
 
 @dataclass(frozen=True)
 class _Path:
     system: BallSystem
-    kind: _Arithmetic
+    kind: Arithmetic
     singular: NDArray[np.complex128]
 
 
@@ -177,7 +169,7 @@ def _detour(start: float, end: float, singular: NDArray[np.complex128]) -> list[
     return [centre.real + 1j * height]
 
 
-def _advance(path: _Path, here: Ball, end: Ball, state: list[Ball]) -> tuple[Ball, list[Ball]]:
+def _advance(path: _Path, here: Ball, end: Ball, states: list[list[Ball]]) -> tuple[Ball, list[list[Ball]]]:
     """One step, of half the distance to the nearest zero of a denominator or shorter where that fails."""
     at = _centre(here)
     length = 0.5 * float(np.min(np.abs(path.singular - at), initial=np.inf))
@@ -186,9 +178,9 @@ def _advance(path: _Path, here: Ball, end: Ball, state: list[Ball]) -> tuple[Bal
         there = end
         if abs(remaining) > length:
             step = remaining / abs(remaining) * length
-            there = here.mid() + path.kind.number(step if path.kind is _COMPLEX else step.real)
+            there = here.mid() + path.kind.number(step if path.kind is COMPLEX else step.real)
         try:
-            return there, _step(path, here, there - here, state)
+            return there, _step(path, here, there - here, states)
         except PrecisionLost:
             length = 0.5 * min(length, abs(remaining))
     raise SingularPath(f"the system is singular at or near t = {at:.6g}; choose another path")
@@ -198,7 +190,7 @@ def _centre(value: Ball) -> complex:
     return complex(value) if isinstance(value, acb) else complex(float(value))
 
 
-def _step(path: _Path, here: Ball, h: Ball, state: list[Ball]) -> list[Ball]:
+def _step(path: _Path, here: Ball, h: Ball, states: list[list[Ball]]) -> list[list[Ball]]:
     kind = path.kind
     line = kind.polynomial([here, h])
     # in x = (t - here)/h, with h in the numerators
@@ -210,8 +202,15 @@ def _step(path: _Path, here: Ball, h: Ball, state: list[Ball]) -> list[Ball]:
     # a bound needs no digits
     with ctx.workprec(_ROUGH_BITS):
         bound = _gronwall(rows, weights, kind)
+    return [_moved(rows, state, bound, weights, kind) for state in states]
+
+
+def _moved(
+    rows: list[BallRow], state: list[Ball], bound: _Bound, weights: Sequence[arb], kind: Arithmetic
+) -> list[Ball]:
+    """One solution at the end of a step."""
     start = [entry.mid() for entry in state]
-    terms = _taylor(rows, start, kind)
+    terms = taylor_terms(rows, start, kind)
     p = [kind.polynomial(list(column)) for column in zip(*terms, strict=True)]
     defect = _largest(_defects(rows, p), weights)
     inherited = _largest([abs(entry - middle) for entry, middle in zip(state, start, strict=True)], weights)
@@ -219,63 +218,6 @@ def _step(path: _Path, here: Ball, h: Ball, state: list[Ball]) -> list[Ball]:
     if not error.is_finite():
         raise PrecisionLost("the error bound of this step is infinite; take a shorter step")
     return [f(kind.number(1)) + kind.disc(error * weight) for f, weight in zip(p, weights, strict=True)]
-
-
-def _taylor(rows: list[BallRow], start: list[Ball], kind: _Arithmetic) -> list[list[Ball]]:
-    """Approximate Taylor coefficients by D_0 (m+1) f_(m+1) = Σ_k N_k f_(m-k) - Σ_(k≥1) D_k (m+1-k) f_(m+1-k).
-
-    Nothing is claimed for them, so they are computed in fixed point with Python's integers, which is much faster than
-    balls.  A complex number is two of them.
-    """
-    point = ctx.prec + _EXTRA_BITS
-    parts = 1 if kind is _REAL else 2
-    size = parts * len(rows)
-    reach = max(len(p.coeffs()) for row in rows for p in (row.denominator, *row.entries.values()))
-    plans = [plan for i, row in enumerate(rows) for plan in _plans(row, i, point, parts, (size, size * reach))]
-    scale = max(abs(a).upper() for a in start).max(arb(2) ** -point)
-    now = [part for a in start for part in _fixed(a / scale, point, parts)]
-    terms, recent, scaled = [now], [now, *[[0] * size] * (reach - 1)], [[0] * size] * reach
-    enough = 1 << _EXTRA_BITS
-    while len(terms) % _BLOCK or any(abs(a) > enough for term in recent for a in term):
-        m = len(terms)
-        if m > 64 + 4 * ctx.prec:
-            raise PrecisionLost("the Taylor series of this step converges too slowly; take a shorter step")
-        flat = [a for block in (*recent, *scaled) for a in block]
-        fresh = [sum(map(mul, factors, [flat[i] for i in places])) >> point for places, factors in plans]
-        terms.append([a // m for a in fresh])
-        recent, scaled = [terms[-1], *recent[:-1]], [fresh, *scaled[:-1]]
-    unit = scale * arb(2) ** -point
-    if parts == 1:
-        return [[(a * unit).mid() for a in term] for term in terms]
-    return [[(acb(a, b) * unit).mid() for a, b in zip(term[::2], term[1::2], strict=True)] for term in terms]
-
-
-def _plans(row: BallRow, i: int, point: int, parts: int, block: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
-    """For each part of one unknown: where the recurrence looks in the list of recent f_n and n f_n, and its factors.
-
-    ``block`` is the length of one f_n in that list, and of all f_n together.
-    """
-    size, half = block
-    lead = row.denominator[0]
-    found = [(size * k + parts * j, a / lead) for j, entry in row.entries.items() for k, a in enumerate(entry.coeffs())]
-    found += [(half + size * k + parts * i, -a / lead) for k, a in enumerate(row.denominator.coeffs()[1:])]
-    fixed = [(place, _fixed(a, point, parts)) for place, a in found]
-    if parts == 1:
-        kept = [(place, a) for place, (a,) in fixed if a]
-        return [([place for place, _ in kept], [a for _, a in kept])]
-    places = [p for place, _ in fixed for p in (place, place + 1)]
-    real = [factor for _, (a, b) in fixed for factor in (a, -b)]
-    imaginary = [factor for _, (a, b) in fixed for factor in (b, a)]
-    return [(places, real), (places, imaginary)]
-
-
-def _fixed(value: Ball, point: int, parts: int) -> tuple[int, ...]:
-    """The real and imaginary parts of the midpoint times 2^point, rounded down."""
-    if parts == 2:
-        return _fixed(value.real, point, 1) + _fixed(value.imag, point, 1)
-    mantissa, exponent = value.mid().man_exp()
-    shift = int(exponent) + point
-    return (int(mantissa) << shift,) if shift >= 0 else (int(mantissa) >> -shift,)
 
 
 def _defects(rows: list[BallRow], p: list[Polynomial]) -> list[arb]:
@@ -286,11 +228,11 @@ def _defects(rows: list[BallRow], p: list[Polynomial]) -> list[arb]:
         for j, entry in row.entries.items():
             q = q - entry * p[j]
         size = sum((abs(a) for a in q.coeffs()), arb(0)).upper()
-        bounds.append((size / _smallest(row.denominator)).upper())
+        bounds.append((size / smallest_on_unit(row.denominator)).upper())
     return bounds
 
 
-def _smallest(polynomial: Polynomial) -> arb:
+def smallest_on_unit(polynomial: Polynomial) -> arb:
     """A lower bound of |D| on [0, 1], strip by strip."""
     best: arb | None = None
     with ctx.workprec(_ROUGH_BITS):
@@ -317,7 +259,7 @@ def _largest(sizes: Sequence[arb], weights: Sequence[arb]) -> arb:
     return best
 
 
-def _balance(rows: list[BallRow], kind: _Arithmetic) -> list[arb]:
+def _balance(rows: list[BallRow], kind: Arithmetic) -> list[arb]:
     """Weights of a maximum norm in which A = N/D is small: nearly the Perron vector of |A| at the middle of the step.
 
     Any positive weights are right.  A constant mixed into |A| keeps those of a reducible matrix within reason.
@@ -344,7 +286,7 @@ class _Bound:
     worst: arb
 
 
-def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: _Arithmetic) -> _Bound:
+def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: Arithmetic) -> _Bound:
     """Integrate the logarithmic norm μ(A) = max_i (Re a_ii + Σ_(j≠i) |a_ij|), A = N/D, strip by strip."""
     rates = [arb(0)] * _STRIPS
     for i, row in enumerate(rows):
@@ -362,15 +304,16 @@ def _gronwall(rows: list[BallRow], weights: Sequence[arb], kind: _Arithmetic) ->
     return _Bound(total.exp().upper(), worst.exp().upper())
 
 
-def _range(polynomial: Polynomial, kind: _Arithmetic) -> Ball:
+def _range(polynomial: Polynomial, kind: Arithmetic) -> Ball:
     """A ball that contains the values of the polynomial on [-1, 1], in its Taylor form."""
     return polynomial[0] + kind.disc(sum((abs(a) for a in polynomial.coeffs()[1:]), arb(0)).upper())
 
 
 def _approximate_roots(polynomial: Polynomial) -> NDArray[np.complex128]:
     """The zeros in floating point; they steer the path and the lengths of steps, and prove nothing."""
-    values: NDArray[np.float64] = np.array([float(polynomial[k].mid()) for k in range(polynomial.degree() + 1)][::-1])
+    values = np.array([_centre(polynomial[k].mid()) for k in range(polynomial.degree() + 1)][::-1])
     if len(values) < 2:
         return np.array([], dtype=complex)
+    values = values / np.max(np.abs(values))
     values[np.abs(values) < 1e-25 * np.max(np.abs(values))] = 0.0
     return np.roots(values).astype(complex)

@@ -63,10 +63,13 @@ class Arrival:
     steps: NDArray[np.intp]
 
 
-def taylor_coefficients(equation: SeriesEquation, state: Array, perturbed: bool = False) -> tuple[Array, Array]:
+def taylor_coefficients(
+    equation: SeriesEquation, state: Array, perturbed: bool = False, order: int | None = None
+) -> tuple[Array, Array]:
     """Coefficients of H, (tracks, order + 1, rank, columns), and of c1c2k′, (tracks, order + 1, columns).
 
-    If ``perturbed``, the columns after the first receive the rounding errors of the first.
+    If ``perturbed``, the columns after the first receive the rounding errors of the first.  Where D and N have fewer
+    terms than ``order`` asks for, they are polynomials.
 
     Examples
     --------
@@ -76,11 +79,12 @@ def taylor_coefficients(equation: SeriesEquation, state: Array, perturbed: bool 
     >>> (taylor_coefficients(system, np.ones((1, 1, 1)))[0].ravel() * [1, 1, 2, 6]).round(12).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    tracks, width, rank, _ = equation.top.shape
+    tracks, given, rank, _ = equation.top.shape
+    width = given if order is None else order + 1
     columns = state.shape[2]
     kind = np.result_type(equation.top, state)
     # [N_0 … N_n] meets [H_n; …; H_0], so the H are stored backwards and both are plain slices
-    wide = np.ascontiguousarray(np.moveaxis(equation.top, 1, 2)).reshape(tracks, rank, width * rank)
+    wide = np.ascontiguousarray(np.moveaxis(equation.top, 1, 2)).reshape(tracks, rank, given * rank)
     back = np.zeros((tracks, width * rank, columns), dtype=kind)
     scaled = np.zeros((tracks, width, rank * columns), dtype=kind)
     inverse = 1 / equation.bottom[:, :1]
@@ -89,10 +93,12 @@ def taylor_coefficients(equation: SeriesEquation, state: Array, perturbed: bool 
     back[:, (width - 1) * rank :] = state
     sizes = _Rounding(equation, wide, tail, back, columns) if perturbed else None
     for n in range(width - 1):
-        new = np.matmul(wide[:, :, : (n + 1) * rank], back[:, (width - 1 - n) * rank :]).reshape(tracks, -1)
+        used, first = min(n + 1, given), width - 1 - n
+        new = np.matmul(wide[:, :, : used * rank], back[:, first * rank : (first + used) * rank]).reshape(tracks, -1)
         if n and not constant:
             # scaled holds n H_n, backwards too
-            new = new + np.matmul(tail[:, :, :n], scaled[:, width - 1 - n : width - 1])[:, 0]
+            used = min(n, given - 1)
+            new = new + np.matmul(tail[:, :, :used], scaled[:, first : first + used])[:, 0]
         if sizes is not None:
             new = new + sizes.noise(n)
         new = new * inverse
@@ -115,16 +121,18 @@ class _Rounding:
             self.wide, self.tail = (part * equation.noise[:, None, None] for part in (self.wide, self.tail))
         self.back = np.abs(back[:, :, :1])
         tracks, self.rank, length = wide.shape
-        self.width = length // self.rank
+        self.given, self.width = length // self.rank, back.shape[1] // self.rank
         self.scaled = np.zeros((tracks, self.width, self.rank))
         shape = (self.width, self.rank, columns)
         self.signs = np.random.default_rng(1).choice([-_EPS, _EPS], size=shape)
         self.signs[:, :, 0] = 0.0
 
     def noise(self, n: int) -> Array:
-        size = np.matmul(self.wide[:, :, : (n + 1) * self.rank], self.back[:, (self.width - 1 - n) * self.rank :])
+        used, first, rank = min(n + 1, self.given), self.width - 1 - n, self.rank
+        size = np.matmul(self.wide[:, :, : used * rank], self.back[:, first * rank : (first + used) * rank])
         if n:
-            size[:, :, 0] += np.matmul(self.tail[:, :, :n], self.scaled[:, self.width - 1 - n : self.width - 1])[:, 0]
+            used = min(n, self.given - 1)
+            size[:, :, 0] += np.matmul(self.tail[:, :, :used], self.scaled[:, first : first + used])[:, 0]
         return np.asarray((size * self.signs[n]).reshape(len(size), -1))
 
     def add(self, n: int, found: Array) -> None:
@@ -170,8 +178,8 @@ def transport(
     start : array, (tracks,)
         Parameters, complex if ``detour``.
     state : array, (tracks, rank, columns)
-        The first column is H; the others are perturbations, to which every step adds its own rounding, unless
-        ``perturbed`` is False: then all columns are solutions, real or not.
+        Real, or complex where the path is.  The first column is H; the others are perturbations, to which every step
+        adds its own rounding, unless ``perturbed`` is False: then all columns are solutions, real or not.
     track, target : arrays, (targets,)
         The track of each target and its real parameter.
     order : int
@@ -190,9 +198,12 @@ def transport(
     """
     count, columns = len(target), state.shape[2]
     kind = complex if detour else float
+    # on a detour from a real state every value is real in the end
+    plain = perturbed and np.isrealobj(state)
+    carried = np.result_type(state, kind)
     result = Arrival(
-        np.full((count, path.rank, columns), np.nan, dtype=float if perturbed else kind),
-        np.full((count, columns), np.nan, dtype=float if perturbed else kind),
+        np.full((count, path.rank, columns), np.nan, dtype=float if plain else carried),
+        np.full((count, columns), np.nan, dtype=float if plain else carried),
         np.full((count, path.rank), np.inf),
         np.full(count, np.inf),
         np.zeros(count, dtype=np.intp),
@@ -203,7 +214,7 @@ def transport(
         mine = np.nonzero((track >= tracks[0]) & (track <= tracks[-1]))[0]
         if len(mine):
             walk = _Walk(path, tracks, result, order=order, every_entry=every_entry, perturbed=perturbed)
-            walk.at, walk.state = start[tracks].astype(kind), state[tracks].astype(kind)
+            walk.at, walk.state = start[tracks].astype(kind), state[tracks].astype(carried)
             walk.run(track[mine] - first, target[mine], mine, most)
     return result
 
@@ -233,7 +244,7 @@ class _Walk:
             row[busy] = np.arange(len(busy))
             with np.errstate(over="ignore", invalid="ignore"):
                 equation = self.path.equation_at(self.tracks[busy], self.at[busy], self.order)
-                value, slope = taylor_coefficients(equation, self.state[busy], self.perturbed)
+                value, slope = taylor_coefficients(equation, self.state[busy], self.perturbed, self.order)
             free = self.path.distance(self.tracks[busy], self.at[busy])
             todo = np.nonzero(pending)[0]
             gap = target[todo] - self.at[owner[todo]]
@@ -298,7 +309,7 @@ class _Walk:
         tail = np.max(np.max(np.abs(series[:, -4:, :, : self.solutions]), axis=3) * powers, axis=1)
         judged = slice(None) if self.every_entry else list(self.path.outputs)
         good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
-        if np.iscomplexobj(total) and self.perturbed:
+        if np.iscomplexobj(total) and np.isrealobj(self.result.value):
             # the truth is real, so an imaginary part is an error as well
             tail = tail + np.abs(total[:, :, 0].imag)
             total = total.real

@@ -1,0 +1,220 @@
+"""Straight segments in the coordinates of any Pfaffian system, real or complex, as a path for the Taylor stepper.
+
+On x(t) = a + t (b - a) the system is D(t) F' = N(t) F with polynomials: D is the product of the irreducible factors of
+the denominators.  Every factor and every numerator is restricted to the line by itself, so nothing is expanded in
+several variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from flint import fmpz_mpoly
+
+from holokern.hgm.steps.path import SeriesEquation, batch_roots
+from holokern.hgm.steps.series import Array, multiply_series, power_table
+from holokern.pfaffian import PfaffianSystem, split_off
+
+__all__ = ["SegmentTracks", "SystemTable"]
+
+Powers = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Entries over one denominator: their places in the matrix and numerators, (variables, places, monomials)."""
+
+    missing: Powers
+    rows: Array
+    columns: Array
+    tops: Array
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    """A Pfaffian system as tables of floats.
+
+    Attributes
+    ----------
+    rank : int
+    exponents : array of int, (monomials, variables)
+    factors : array, (factors, monomials)
+        The irreducible factors of the denominators.
+    powers : tuple of int
+        Their powers in the common denominator.
+    groups : tuple
+        The entries of the matrices, by denominators.
+    """
+
+    rank: int
+    exponents: Array
+    factors: Array
+    powers: Powers
+    groups: tuple[_Group, ...]
+
+    @classmethod
+    def of(cls, system: PfaffianSystem) -> SystemTable:
+        """Prepare a system."""
+        factors = [f.numerator for f in system.singular_locus]
+        powers = system.multiplicities
+        found: dict[Powers, dict[tuple[int, int], list[tuple[int, fmpz_mpoly, int]]]] = {}
+        for variable, matrix in enumerate(system.matrices):
+            for i, row in enumerate(matrix):
+                for j, entry in enumerate(row):
+                    if entry:
+                        own, rest = split_off(entry.denominator, factors)
+                        missing = tuple(p - q for p, q in zip(powers, own, strict=True))
+                        places = found.setdefault(missing, {})
+                        scale = int(rest.leading_coefficient())
+                        places.setdefault((i, j), []).append((variable, entry.numerator, scale))
+        monomials: dict[tuple[int, ...], int] = {}
+        named = [_terms(f, monomials) for f in factors]
+        listed = [
+            (missing, list(places), [[(v, _terms(top, monomials), s) for v, top, s in entries] for entries in values])
+            for missing, places in found.items()
+            for values in [list(places.values())]
+        ]
+        count, variables = max(len(monomials), 1), len(system.variables)
+        exponents = np.array(list(monomials) or [(0,) * variables], dtype=np.intp)
+        groups = []
+        for missing, keys, values in listed:
+            tops = np.zeros((variables, len(keys), count))
+            for place, entries in enumerate(values):
+                for v, terms, scale in entries:
+                    for at, c in terms:
+                        tops[v, place, at] += c / scale
+            rows, columns = np.array(keys, dtype=np.intp).T
+            groups.append(_Group(missing, rows, columns, tops))
+        dense = np.zeros((len(factors), count))
+        for k, terms in enumerate(named):
+            for at, c in terms:
+                dense[k, at] = c
+        return cls(system.rank, exponents, dense, powers, tuple(groups))
+
+
+@dataclass(frozen=True)
+class SegmentTracks:
+    """Segments from ``start`` (t = 0) to ``end`` (t = 1), (tracks, variables) each."""
+
+    table: SystemTable
+    start: Array
+    end: Array
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of the vector."""
+        return self.table.rank
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """All entries matter."""
+        return tuple(range(self.rank))
+
+    def _monomials(self, tracks: Array, at: Array) -> Array:
+        """All monomials along the lines as polynomials in t - ``at``, (tracks, monomials, degree + 1)."""
+        speed = (self.end - self.start)[tracks]
+        here = self.start[tracks] + at[:, None] * speed
+        exponents = self.table.exponents
+        degree = int(exponents.sum(axis=1).max(initial=0))
+        result = np.zeros((len(tracks), len(exponents), degree + 1), dtype=here.dtype)
+        result[:, :, 0] = 1.0
+        for axis in range(here.shape[1]):
+            line = np.stack([here[:, axis], speed[:, axis]], axis=1)
+            highest = int(exponents[:, axis].max(initial=0))
+            if highest:
+                table = power_table(line, highest, highest)
+                result = multiply_series(table[:, exponents[:, axis]], result, degree)
+        return result
+
+    @cached_property
+    def roots(self) -> Array:
+        """The parameters where a factor vanishes, (tracks, factors, degree), infinite where there are fewer.
+
+        A factor that vanishes on the whole line has only NaN.
+        """
+        tracks = np.arange(len(self.start))
+        series = self._monomials(tracks, np.zeros(len(tracks)))
+        sizes = self._monomials_size(tracks)
+        found = np.full((len(tracks), len(self.table.factors), max(series.shape[2] - 1, 1)), np.inf + 0j)
+        for k, factor in enumerate(self.table.factors):
+            line = np.einsum("m,pmn->pn", factor, series)
+            size = sizes @ np.abs(factor)
+            # a coefficient below rounding is zero: such a line is tangent, or lies in the locus
+            line = np.where(np.abs(line) <= 1e-14 * size[:, None], 0, line)
+            gone = ~np.any(line, axis=1)
+            top = int(np.max(np.nonzero(np.any(line, axis=0))[0], initial=0))
+            if top:
+                # rows of lower degree have a vanishing leading coefficient, which batch_roots takes to infinity
+                safe = np.where(gone[:, None], np.eye(top + 1)[0], line[:, : top + 1])
+                found[:, k, :top] = batch_roots(safe)
+            found[gone, k] = np.nan
+        return found
+
+    def _monomials_size(self, tracks: Array) -> Array:
+        ends = np.maximum(np.abs(self.start[tracks]), np.abs(self.end[tracks]))
+        return np.asarray(np.prod(ends[:, None] ** self.table.exponents, axis=2))
+
+    @cached_property
+    def _finite_roots(self) -> Array:
+        flat = self.roots.reshape(len(self.start), -1)
+        return np.where(np.isfinite(flat), flat, 1e300)
+
+    def distance(self, tracks: Array, at: Array) -> Array:
+        """How far the nearest zero of the denominator is."""
+        at = np.asarray(at)
+        roots = self._finite_roots[tracks]
+        roots = roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1])
+        return np.asarray(np.min(np.abs(at[..., None] - roots), axis=-1, initial=np.inf))
+
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
+        """The equation as series in t - ``at``; they are polynomials, and end with their degree."""
+        table = self.table
+        series = self._monomials(tracks, at)
+        factors = [_trimmed(np.einsum("m,pmn->pn", factor, series)) for factor in table.factors]
+        speed = (self.end - self.start)[tracks]
+        parts = []
+        for group in table.groups:
+            mixed = np.einsum("pv,vem->pem", speed, group.tops)
+            parts.append(multiply_into(mixed @ series, _product(factors, group.missing), order))
+        bottom = _product(factors, table.powers)
+        bottom = np.ones((len(tracks), 1), dtype=series.dtype) if bottom is None else bottom[:, : order + 1]
+        width = min(order + 1, max([bottom.shape[1], *(part.shape[2] for part in parts)]))
+        top = np.zeros((len(tracks), width, table.rank, table.rank), dtype=series.dtype)
+        for group, part in zip(table.groups, parts, strict=True):
+            top[:, : part.shape[2], group.rows, group.columns] += np.moveaxis(part, 1, 2)
+        whole = np.zeros((len(tracks), width), dtype=series.dtype)
+        whole[:, : bottom.shape[1]] = bottom
+        return SeriesEquation(whole, top, None)
+
+
+def multiply_into(numerators: Array, cofactor: Array | None, order: int) -> Array:
+    """Numerators, (tracks, places, width), times one polynomial a track."""
+    numerators = _trimmed(numerators)
+    if cofactor is None:
+        return numerators[..., : order + 1]
+    degree = min(order, numerators.shape[2] + cofactor.shape[1] - 2)
+    return multiply_series(cofactor[:, None], numerators, degree)
+
+
+def _trimmed(series: Array) -> Array:
+    """Without the highest coefficients that vanish on all tracks."""
+    kept = np.nonzero(np.any(series != 0, axis=tuple(range(series.ndim - 1))))[0]
+    return series[..., : int(np.max(kept, initial=0)) + 1]
+
+
+def _product(factors: list[Array], powers: Powers) -> Array | None:
+    """The product of powers of polynomials, None for 1."""
+    total: Array | None = None
+    for factor, power in zip(factors, powers, strict=True):
+        for _ in range(power):
+            degree = 0 if total is None else total.shape[1] + factor.shape[1] - 2
+            total = factor if total is None else multiply_series(factor, total, degree)
+    return total
+
+
+def _terms(polynomial: fmpz_mpoly, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
+    return [
+        (monomials.setdefault(tuple(map(int, key)), len(monomials)), float(int(c))) for key, c in polynomial.terms()
+    ]

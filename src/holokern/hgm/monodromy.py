@@ -1,0 +1,212 @@
+"""How solutions change along a way: transition matrices, monodromy, connection between singular points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import acb, acb_mat, arb
+
+from holokern.errors import BadInput
+from holokern.hgm.lines.ball_lines import Ball
+from holokern.hgm.lines.frobenius import frobenius
+from holokern.hgm.lines.initial import Holonomic, Point, as_ball, as_complex, read_point, read_system, start_vector
+from holokern.hgm.solve import SIDES, carry_along, floats_along, precisely
+from holokern.hgm.steps.series import Array
+from holokern.pfaffian import PfaffianSystem
+from holokern.weyl import LeftIdeal, Operator
+
+__all__ = ["Transition", "connection", "monodromy", "transition"]
+
+# corners of a loop: a hexagon keeps a distance of 0.87 radii
+_LOOP = 6
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A matrix that takes vectors at the beginning of a way to vectors at its end.
+
+    Attributes
+    ----------
+    matrix : array, (rank, rank)
+        Complex floats, or ``acb`` that are proved to contain the entries.
+    error : array of float
+        Estimates of the errors of floats; the radii of balls.
+    basis : tuple of str
+        What the entries of the vectors are.
+    """
+
+    matrix: Array
+    error: Array
+    basis: tuple[str, ...]
+
+
+def transition(
+    system: Holonomic,
+    path: Iterable[Point],
+    *,
+    basis: object = None,
+    side: str | None = None,
+    balls: bool = False,
+    digits: int = 30,
+) -> Transition:
+    """The matrix M with F(end) = M F(begin) for every solution, along a polygon.
+
+    Parameters
+    ----------
+    system : left ideal, operator, list of operators or PfaffianSystem
+    path : iterable of points
+        The corners, the begin and the end included.
+    basis, side, balls, digits
+        As for :func:`holokern.hgm.solve`.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> turn = transition(weyl_algebra("x").ideal("dx^2 + 1"), [0, 0.5])
+    >>> turn.matrix.round(6).tolist()
+    [[0.877583, 0.479426], [-0.479426, 0.877583]]
+    """
+    read = read_system(system, basis)
+    corners = [read_point(read, corner, "corner of the path") for corner in path]
+    if len(corners) < 2:
+        raise BadInput(f"expected at least the begin and the end of a path, got {len(corners)} points")
+    if side is not None and side not in SIDES:
+        raise BadInput(f"expected side='left' or 'right' of the way, got {side!r}")
+    return _transition(read, corners, side, balls, digits)
+
+
+def _transition(
+    system: PfaffianSystem, corners: Sequence[Sequence[object]], side: str | None, balls: bool, digits: int
+) -> Transition:
+    size = system.rank
+    if balls:
+        found = precisely(lambda: _ball_columns(system, corners, side), digits)
+        table = np.array(found, dtype=object).reshape(size, size)
+        radii = [float(acb(a).real.rad().max(acb(a).imag.rad())) for a in found]
+        return Transition(table, np.array(radii).reshape(size, size), system.basis_text)
+    stops = [np.tile([as_complex(x) for x in corner], (size, 1)) for corner in corners]
+    if not any(np.any(stop.imag) for stop in stops):
+        stops = [stop.real for stop in stops]
+    value, error = floats_along(system, stops, np.eye(size), side)
+    return Transition(value.T, error.T, system.basis_text)
+
+
+def _ball_columns(system: PfaffianSystem, corners: Sequence[Sequence[object]], side: str | None) -> list[Ball]:
+    """The entries of the matrix, row by row."""
+    size = system.rank
+    stops = [[as_ball(x) for x in corner] for corner in corners]
+    columns = carry_along(system, stops, [[arb(int(i == j)) for i in range(size)] for j in range(size)], side)
+    return [columns[j][i] for i in range(size) for j in range(size)]
+
+
+def monodromy(
+    system: Holonomic,
+    loop: Iterable[Point] | None = None,
+    *,
+    base: Point | None = None,
+    around: Point | None = None,
+    basis: object = None,
+    balls: bool = False,
+    digits: int = 30,
+) -> Transition:
+    """The matrix M that F is multiplied by when it is continued along a loop.
+
+    Parameters
+    ----------
+    system : left ideal, operator, list of operators or PfaffianSystem
+    loop : iterable of points, optional
+        The corners of a closed polygon.
+    base, around : points, optional
+        Instead of a loop, in one variable: once round ``around`` against the clock, on a circle through ``base``.
+    basis, balls, digits
+        As for :func:`holokern.hgm.solve`.
+
+    Raises
+    ------
+    SingularPath
+        If the loop meets the singular locus.
+
+    Examples
+    --------
+    The square root changes its sign:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> monodromy(weyl_algebra("x").ideal("2*x*dx - 1"), base=1, around=0).matrix.round(12).real.tolist()
+    [[-1.0]]
+    """
+    read = read_system(system, basis)
+    if loop is not None:
+        corners = [read_point(read, corner, "corner of the loop") for corner in loop]
+        if base is not None or around is not None or len(corners) < 3:
+            raise BadInput("expected a loop of at least three corners, or base= and around=, not both")
+        return _transition(read, [*corners, corners[0]], None, balls, digits)
+    if base is None or around is None:
+        raise BadInput("expected a loop, or a base point and the point that it goes around")
+    if len(read.variables) != 1:
+        raise BadInput(f"expected a loop for a system in {', '.join(read.variables)}; a circle needs one variable")
+    begin, centre = (as_complex(read_point(read, p)[0]) for p in (base, around))
+    arm = begin - centre
+    inner = [[centre + arm * np.exp(2j * np.pi * k / _LOOP)] for k in range(1, _LOOP)]
+    first = read_point(read, base)
+    return _transition(read, [first, *inner, first], None, balls, digits)
+
+
+def connection(
+    operator: Operator | LeftIdeal,
+    begin: object,
+    end: object,
+    *,
+    side: str | None = None,
+    digits: int = 30,
+) -> Transition:
+    """The matrix C between the series at two points: the j-th one at ``begin`` is Σ_i C_ij times the i-th at ``end``.
+
+    Both bases are those of :func:`holokern.hgm.frobenius`, with principal logarithms of x - begin and x - end on the
+    straight way between the points.  The entries are proved balls.
+
+    Parameters
+    ----------
+    operator : Operator
+        In one variable.
+    begin, end : rational numbers
+        Regular singular or ordinary points.
+    side : {"left", "right"}, optional
+        On which hand to pass other singular points on the way.
+    digits : int
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> print(connection(weyl_algebra("x")("dx^2 - dx"), 0, 1, digits=10).matrix[1, 1].real.str(8, radius=False))
+    2.7182818
+    """
+    first, second = frobenius(operator, begin), frobenius(operator, end)
+    system = read_system(first.operator)
+    size = system.rank
+
+    def entries() -> list[Ball]:
+        goal_first, goal_second = (as_ball(basis.point) for basis in (second, first))
+        a, b = first.reach(goal_first), second.reach(goal_second)
+        if abs(complex(acb(a)) - complex(acb(goal_second))) + abs(complex(acb(b)) - complex(acb(goal_first))) > abs(
+            complex(acb(goal_first)) - complex(acb(goal_second))
+        ):
+            # both discs reach beyond the middle
+            a = b = (goal_first + goal_second) / 2
+        starts = [start_vector(system, [a], _taylor(jet)) for jet in first.jets(a)]
+        ends = [start_vector(system, [b], _taylor(jet)) for jet in second.jets(b)]
+        moved = starts if a is b else carry_along(system, [[a], [b]], starts, side)
+        left = acb_mat([[acb(ends[j][i]) for j in range(size)] for i in range(size)])
+        right = acb_mat([[acb(moved[j][i]) for j in range(size)] for i in range(size)])
+        return list(left.solve(right).entries())
+
+    found = precisely(entries, digits)
+    table = np.array(found, dtype=object).reshape(size, size)
+    radii = [float(a.real.rad().max(a.imag.rad())) for a in found]
+    names = tuple(f"(x - {second.point})^{rho}" + (f" log^{k}" if k else "") for rho, k in second.exponents)
+    return Transition(table, np.array(radii).reshape(size, size), names)
+
+
+def _taylor(jet: Sequence[Ball]) -> dict[object, Ball]:
+    return {(k,): value / arb.fac_ui(k) for k, value in enumerate(jet)}

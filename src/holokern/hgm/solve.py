@@ -1,0 +1,373 @@
+"""The verb of this folder: values of a holonomic function from its system and values at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from holokern.errors import BadInput, PrecisionLost, SingularPath
+from holokern.hgm.lines.ball_lines import Ball, BallLines, value_at
+from holokern.hgm.lines.frobenius import LocalSeries
+from holokern.hgm.lines.initial import (
+    Holonomic,
+    Point,
+    Scalar,
+    Values,
+    as_ball,
+    as_complex,
+    read_point,
+    read_system,
+    start_vector,
+)
+from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
+from holokern.hgm.lines.segments import SegmentTracks, SystemTable
+from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.stepper import transport
+from holokern.pfaffian import PfaffianSystem, RationalFunction
+
+__all__ = ["SIDES", "Solution", "carry_along", "floats_along", "precisely", "solve"]
+
+SIDES = {"left": 1, "right": -1}
+"""On which hand of the traveller a detour leads round a singular point."""
+
+# the distance from 1 to the next float
+_EPS = float(np.finfo(float).eps)
+# columns that carry rounding errors along; three give the size of the error within a factor of two
+_PERTURBED = 3
+# steps of one leg: close to a singularity they shrink by half, so this serves distances of 1e-20
+_MOST_STEPS = 200
+# bits beyond the digits that are asked for; what a dozen steps lose
+_GUARD_BITS = 64
+# the precision is doubled at most so often
+_RESTARTS = 6
+# two ways round a point that agree to this are one value
+_SAME = 1e-8
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Values of a holonomic function and its derivatives at the targets.
+
+    Attributes
+    ----------
+    values : array
+        One row a target, one column an entry of ``basis``; one row alone for a single target.  Floats or complex
+        floats, or ``arb`` and ``acb`` that are proved to contain the values.
+    error : array of float
+        Estimates of the absolute errors of floats; the radii of balls.
+    basis : tuple of str
+        What the entries are.
+    """
+
+    values: Array
+    error: Array
+    basis: tuple[str, ...]
+
+    def __getitem__(self, name: object) -> Array:
+        """The values of one entry, by its name."""
+        if str(name) not in self.basis:
+            raise BadInput(f"expected one of {', '.join(self.basis)}, got {name}")
+        # a ball or a number for a single target
+        column: Array = self.values[..., self.basis.index(str(name))][()]
+        return column
+
+
+def solve(
+    system: Holonomic,
+    *,
+    start: Point,
+    values: Values | LocalSeries,
+    targets: object,
+    path: Iterable[Point] = (),
+    basis: object = None,
+    outputs: Sequence[object] | None = None,
+    side: str | None = None,
+    balls: bool = False,
+    digits: int = 30,
+    tolerance: float = 1e-8,
+) -> Solution:
+    """Carry a solution of a holonomic system from a point where it is known to other points.
+
+    Parameters
+    ----------
+    system : left ideal, operator, list of operators or PfaffianSystem
+        In any number of variables, with polynomial or rational coefficients.
+    start : number, sequence or mapping
+        Where the solution is known.
+    values : sequence, mapping, function or LocalSeries
+        What is known there: a number or ball for each entry of the basis; a dictionary from operators (``"1"``,
+        ``"dx"``, …) or from exponents of Taylor coefficients to numbers; a function without arguments that gives such
+        values at flint's working precision; or a series at a singular point, see :func:`holokern.hgm.frobenius`.
+    targets : point or array of points
+        Where it is wanted; complex numbers are welcome.
+    path : iterable of points, optional
+        Corners to pass on the way to every target.
+    basis : optional
+        Another basis of the system, as for :func:`holokern.pfaffian`.
+    outputs : sequence of operators, optional
+        What is wanted there: operators that are applied to the solution; the basis by default.
+    side : {"left", "right"}, optional
+        On which hand to pass singular points on the way.  When not given, both ways are taken, and must agree.
+    balls : bool
+        Whether to prove the values, in balls; floats with error estimates otherwise.
+    digits : int
+        How many digits balls should have; they are computed anew with more bits until they do.
+    tolerance : float
+        Floats whose relative error may be larger are computed anew in balls, from the same initial values.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    NotHolonomic
+        If an ideal has infinite rank.
+    SingularPath
+        If the way meets the singular locus in a place where the solution branches, or begins or ends there.
+    BadInput
+        If initial values are too few or contradict the system.
+    PrecisionLost
+        If balls do not reach the digits that were asked for.
+
+    Examples
+    --------
+    Airy's function at 1, from its values at 0:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> airy = weyl_algebra("x").ideal("dx^2 - x")
+    >>> at_zero = lambda: [arb(0).airy_ai(), arb(0).airy_ai(derivative=1)]
+    >>> solve(airy, start=0, values=at_zero, targets=[1.0, 2.0]).values.round(12).tolist()
+    [[0.135292416313, -0.159147441297], [0.034924130423, -0.053090384434]]
+    >>> print(solve(airy, start=0, values=at_zero, targets=1, balls=True, digits=20).values[0].str(20, radius=False))
+    0.13529241631288141552
+    """
+    read = read_system(system, basis)
+    if side is not None and side not in SIDES:
+        raise BadInput(f"expected side='left' or 'right' of the way, got {side!r}")
+    ends, single = _targets(read, targets)
+    corners = [read_point(read, corner, "corner of the path") for corner in path]
+    rows = [read.row(P) for P in outputs] if outputs is not None else None
+    names = read.basis_text if outputs is None else tuple(map(str, outputs))
+    begin = read_point(read, start, "start")
+    task = _Task(read, begin, values, corners, side, rows)
+    if balls:
+        found = [precisely(lambda end=end: task.balls(end), digits) for end in ends]  # type: ignore[misc]
+        table = np.array(found, dtype=object).reshape(len(ends), -1)
+        error = np.array([[float(_radius(entry)) for entry in row] for row in found]).reshape(table.shape)
+    else:
+        table, error = task.floats(ends)
+        poor = np.nonzero(~(np.max(error, axis=1) <= tolerance * np.max(np.abs(table), axis=1)))[0]
+        for k in poor:
+            proved = precisely(lambda end=ends[k]: task.balls(end), 15)  # type: ignore[misc]
+            table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
+            error[k] = [float(_radius(entry)) + _EPS * abs(complex(acb(entry))) for entry in proved]
+    return Solution(table[0], error[0], names) if single else Solution(table, error, names)
+
+
+@dataclass(frozen=True)
+class _Task:
+    system: PfaffianSystem
+    start: Sequence[Scalar]
+    values: object
+    corners: Sequence[Sequence[Scalar]]
+    side: str | None
+    rows: list[tuple[RationalFunction, ...]] | None
+
+    def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
+        goals = np.array([[as_complex(x) for x in end] for end in ends])
+        begin, state = self._float_start(goals)
+        stops = [begin, *(np.tile([as_complex(x) for x in c], (len(goals), 1)) for c in self.corners), goals]
+        value, error = floats_along(self.system, stops, state, self.side)
+        if self.rows is not None:
+            point = dict(zip(self.system.variables, goals.T, strict=True))
+            matrix = np.stack(
+                [np.stack([np.broadcast_to(e.evaluate(point), len(goals)) for e in row], axis=1) for row in self.rows],
+                axis=1,
+            )
+            value, error = np.einsum("pij,pj->pi", matrix, value), np.einsum("pij,pj->pi", np.abs(matrix), error)
+        real = np.isrealobj(begin) and np.isrealobj(state) and not np.any(goals.imag) and self.side is None
+        if (real and not any(as_complex(x).imag for c in self.corners for x in c)) or not np.any(value.imag):
+            return value.real, error + np.abs(value.imag)
+        return value, error
+
+    def _float_start(self, goals: Array) -> tuple[Array, Array]:
+        """The start of every target and the vectors there."""
+        if isinstance(self.values, LocalSeries):
+            pairs = [self._near(self.values, list(goal)) for goal in goals]
+            begin = np.array([[as_complex(x) for x in point] for point, _ in pairs])
+            return begin, np.array([[as_complex(x) for x in vector] for _, vector in pairs])
+        vector = np.array([as_complex(x) for x in start_vector(self.system, self.start, self.values)])
+        point = np.array([as_complex(x) for x in self.start])
+        real = not np.any(vector.imag) and not np.any(point.imag)
+        vector, point = (vector.real, point.real) if real else (vector, point)
+        return np.tile(point, (len(goals), 1)), np.tile(vector, (len(goals), 1))
+
+    def _near(self, series: LocalSeries, goal: Sequence[object]) -> tuple[list[Ball], list[Ball]]:
+        """A regular point on the way from a singular one, and F there from the series."""
+        first = self.corners[0] if self.corners else goal
+        if as_complex(self.start[0]) != as_complex(series.point):
+            raise BadInput(f"the series is one at {series.point}, and the start is {self.start[0]}; start there")
+        where, jet = series.towards(as_ball(first[0]))
+        derivatives = {(k,): value / arb.fac_ui(k) for k, value in enumerate(jet)}
+        return [where], start_vector(self.system, [where], derivatives)
+
+    def balls(self, end: list[object]) -> list[Ball]:
+        """F, or what is asked for, at one target, at flint's working precision."""
+        goal = [as_ball(x) for x in end]
+        if isinstance(self.values, LocalSeries):
+            begin, state = self._near(self.values, end)
+        else:
+            begin, state = [as_ball(x) for x in self.start], start_vector(self.system, self.start, self.values)
+        stops = [begin, *([as_ball(x) for x in corner] for corner in self.corners), goal]
+        (vector,) = carry_along(self.system, stops, [state], self.side)
+        if self.rows is None:
+            return vector
+        return [
+            sum((value_at(entry, goal) * f for entry, f in zip(row, vector, strict=True)), arb(0)) for row in self.rows
+        ]
+
+
+def floats_along(
+    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None
+) -> tuple[Array, Array]:
+    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates."""
+    table = SystemTable.of(system)
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
+    state = np.concatenate([vectors[..., None], _EPS * np.abs(vectors)[..., None] * signs], axis=2)
+    branched = np.zeros(vectors.shape)
+    for a, b in pairwise(stops):
+        met = crossings(system, table, a, b)
+        straight = np.array([not places for places in met])
+        moved = np.zeros(state.shape, dtype=complex)
+        moved[straight] = _leg(table, a[straight], b[straight], state[straight])
+        for k in np.nonzero(~straight)[0]:
+            ways = [SIDES[side]] if side else [1, -1]
+            sides = [_polygon(table, detour(a[k], b[k], met[k], way), state[k : k + 1])[0] for way in ways]
+            moved[k] = sides[0]
+            gap = np.abs(sides[0][:, 0] - sides[-1][:, 0])
+            if np.any(gap > _SAME * np.max(np.abs(sides[0][:, 0]))):
+                raise _branches(system, a[k], b[k], met[k])
+            if not side:
+                # the values on both ways are conjugate where the data are real
+                moved[k] = (sides[0] + sides[1]) / 2
+            branched[k] += gap
+        state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
+    spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
+    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0])
+
+
+def _polygon(table: SystemTable, corners: Sequence[Array], state: Array) -> Array:
+    for a, b in pairwise(corners):
+        state = _leg(table, a[None], b[None], state)
+    return state
+
+
+def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
+    """Straight segments that meet no singularity."""
+    if not len(a):
+        return state
+    real = np.isrealobj(state) and not np.any(np.imag(a)) and not np.any(np.imag(b))
+    a, b, state = (a.real, b.real, state) if real else (a.astype(complex), b.astype(complex), state.astype(complex))
+    tracks = np.arange(len(a))
+    arrival = transport(
+        SegmentTracks(table, a, b), np.zeros(len(a)), state, tracks, np.ones(len(a)), most=_MOST_STEPS, every_entry=True
+    )
+    value = arrival.value
+    # what the series left out is an error as well; targets that no step reached have an infinite one
+    value[..., 1:] += (6 * arrival.tail)[..., None] * np.where(value[..., 1:].real < 0, -1.0, 1.0)
+    value[..., 0] = np.where(np.isfinite(arrival.tail), value[..., 0], np.nan)
+    return value
+
+
+def _branches(system: PfaffianSystem, a: Array, b: Array, met: Sequence[Crossing]) -> SingularPath:
+    where, factor = point_text(system, a + met[0].at * (b - a)), system.singular_locus[met[0].factor]
+    return SingularPath(
+        f"the way from {point_text(system, a)} to {point_text(system, b)} meets the singular locus {factor} = 0 at "
+        f"{where}, and the solution branches there; give side='left' or side='right', or a path round it"
+    )
+
+
+def carry_along(
+    system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
+) -> list[list[Ball]]:
+    """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
+    table, lines = SystemTable.of(system), BallLines(system)
+    for a, b in pairwise(stops):
+        floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
+        (met,) = crossings(system, table, floats[0][None], floats[1][None])
+        if not met:
+            columns = lines.carry(a, b, columns)
+            continue
+        ways = [SIDES[side]] if side else [1, -1]
+        sides = []
+        for way in ways:
+            corners = detour(floats[0], floats[1], met, way)
+            inner = [[acb(complex(x).real, complex(x).imag) for x in corner] for corner in corners[1:-1]]
+            state = columns
+            for first, second in pairwise([a, *inner, b]):
+                state = lines.carry(first, second, state)
+            sides.append(state)
+        columns = [
+            [_both(system, floats, met, *pair) for pair in zip(*ways_of, strict=True)]
+            for ways_of in zip(*sides, strict=True)
+        ]
+        if not side and all(not isinstance(x, acb) for x in (*a, *b)):
+            columns = [[entry.real if entry.imag.contains(0) else entry for entry in column] for column in columns]
+    return columns
+
+
+def _both(system: PfaffianSystem, ends: Sequence[Array], met: Sequence[Crossing], *values: Ball) -> Ball:
+    """A ball that holds the values on both ways, which must not be proved different."""
+    first, last = acb(values[0]), acb(values[-1])
+    if not first.overlaps(last):
+        raise _branches(system, ends[0], ends[1], met)
+    return acb(first.real.union(last.real), first.imag.union(last.imag))
+
+
+def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
+    """Compute with more and more bits until balls have the digits, relative to the largest entry."""
+    bits = int(digits * 3.33) + _GUARD_BITS
+    before = np.inf
+    for _ in range(_RESTARTS):
+        with ctx.workprec(bits):
+            try:
+                found = compute()
+            except PrecisionLost:
+                found = None
+            if found is not None:
+                size = max((abs(acb(entry)).upper() for entry in found), default=arb(1))
+                width = max((_radius(entry) for entry in found), default=arb(0))
+                reached = float(width / size) if size > 0 else float(width)
+                if reached <= 10.0**-digits:
+                    return found
+                if reached > 0.5 * before:
+                    raise PrecisionLost(
+                        f"the initial values determine the result to {max(0, int(-np.log10(reached)))} digits only, "
+                        f"not to {digits}; give narrower balls, or a function that computes them at any precision"
+                    )
+                before = reached
+        bits *= 2
+    raise PrecisionLost(f"{bits // 2} bits do not give {digits} digits; choose another path or fewer digits")
+
+
+def _radius(value: Ball) -> arb:
+    return value.rad() if isinstance(value, arb) else value.real.rad().max(value.imag.rad())
+
+
+def _targets(system: PfaffianSystem, given: object) -> tuple[list[list[object]], bool]:
+    """A list of points, and whether it was a single one."""
+    many = isinstance(given, np.ndarray) or (isinstance(given, Sequence) and not isinstance(given, str))
+    if not many:
+        return [list(read_point(system, given, "target"))], True
+    items = list(given)  # type: ignore[call-overload]
+    nested = any(isinstance(item, (Sequence, np.ndarray)) and not isinstance(item, str) for item in items)
+    if len(system.variables) == 1 or nested or any(hasattr(item, "keys") for item in items):
+        if not items:
+            raise BadInput("expected at least one target, got an empty list")
+        return [list(read_point(system, item, "target")) for item in items], False
+    return [list(read_point(system, items, "target"))], True
