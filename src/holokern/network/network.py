@@ -17,6 +17,7 @@ from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
 from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layers import Layer
 from holokern.network.matvec import matvec
@@ -288,6 +289,22 @@ class Network:
         [1.63662, 1.63662, 1.63662]
         """
         return matvec(self, self._read("X", X), v, kernel, threads)
+
+    def sample(self, width: int, seed: int = 0, *, outputs: int = 1) -> FiniteNetwork:
+        """A random network of this architecture with ``width`` channels in every layer that does not say its own.
+
+        Its empirical kernels tend to those of the infinite network like width^(-1/2). The last layer has ``outputs``
+        channels, or ``width`` if nothing mixes channels after a sum of branches, a recurrent layer or `LayerNorm`.
+
+        Examples
+        --------
+        >>> finite = Network("relu", depth=2).sample(512, seed=0)
+        >>> finite(np.eye(2)).shape, [weight.shape for weight in finite.weights]
+        ((2, 1), [(2, 512), (512, 512), (512, 1)])
+        """
+        if self.kernels is not None:
+            return FiniteNetwork.of_layers(self.kernels, width, seed, outputs)
+        return FiniteNetwork.fully_connected(self.hidden_layers, self.weight_variance, width, seed, outputs)
 
     def _read(self, name: str, value: Any) -> Any:
         return _matrix(name, value) if self._by_layers is None else self._by_layers.read(name, value)
