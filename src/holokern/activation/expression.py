@@ -17,7 +17,8 @@ from holokern.activation.tree.grammar import read_expression
 from holokern.activation.tree.substitution import substitute
 from holokern.activation.tree.sympy_bridge import to_latex
 from holokern.activation.values.balls import ball
-from holokern.activation.values.evaluate import evaluate
+from holokern.activation.values.double_floats import Array
+from holokern.activation.values.evaluate import evaluate, evaluation_noise
 from holokern.errors import BadInput, HolokernError
 from holokern.weyl import Operator
 
@@ -41,6 +42,10 @@ class Expression:
     def __call__(self, x: Any) -> Any:
         """The value."""
         return evaluate(self.tree, x)
+
+    def noise(self, x: Array) -> Array:
+        """How far floats may be from the true values."""
+        return evaluation_noise(self.tree, x)
 
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
         """A ball that contains the value."""

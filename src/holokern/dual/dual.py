@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
+from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
 from holokern.dual.quadrature.method import Estimate, norms
 from holokern.dual.registry import method_named, methods
-from holokern.dual.unbounded import not_square_integrable
 from holokern.dual.value import DualValue
-from holokern.errors import BadInput, HolokernError, NotHolonomic, PrecisionLost, TooLarge, Unsupported
+from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric.panels import Array
 
 __all__ = ["dual"]
@@ -78,7 +77,7 @@ def dual(
         raise BadInput(f"tolerance = {tolerance!r} is not between 0 and 1; try 1e-12")
     names = _names(sigma, method, options)
     points = covariances(c1, c2, r, theta)
-    _check_defined(sigma)
+    check_defined(sigma)
     result = Estimate.empty(len(points))
     used: list[str] = []
     zero = (points.c1 == 0) | (points.c2 == 0)
@@ -120,22 +119,6 @@ def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
             f"k of {sigma} at c1 = {points.c1[at]:g}, c2 = {points.c2[at]:g}, θ = {points.theta[at]:g} exceeds the "
             "range of floating-point numbers; scale the data, or use enclose()"
         )
-
-
-def _check_defined(sigma: Activation) -> None:
-    """Refuse σ that is not a real number somewhere between its breaks, or not square-integrable as the algebra sees."""
-    if not sigma.is_holonomic:
-        with suppress(NotHolonomic, Unsupported, TooLarge):
-            _ = sigma.annihilator
-    breaks = np.array([float(b) for b in sigma.breaks])
-    u = np.add.outer(np.append(breaks, 0.0), np.array([-3.1, -1.3, -0.37, -0.011, 0.011, 0.37, 1.3, 3.1])).ravel()
-    with np.errstate(all="ignore"):
-        unreal = u[np.isnan(sigma(u))]
-    if len(unreal):
-        raise BadInput(f"{sigma} is not a real number at u = {unreal[0]:g}; use Abs or cases to make it real")
-    reason = not_square_integrable(sigma)
-    if reason is not None:
-        raise BadInput(f"E[σ²] of {sigma} is infinite: {reason}; dual activations need a square-integrable σ")
 
 
 def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.closed.hinges import Pieces, pieces_of
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
+from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.method import norms
@@ -305,12 +306,18 @@ def _made(sigma: Activation, _shown: str) -> DualActivation:
 def dual_activation(activation: object) -> DualActivation:
     """The dual of an activation, a name, an expression …; the same object for the same activation.
 
+    Raises
+    ------
+    BadInput
+        If σ is not real, or E[σ²] is infinite.
+
     Examples
     --------
     >>> dual_activation("gelu") is dual_activation("gelu")
     True
     """
     sigma = as_activation(activation)
+    check_defined(sigma)
     return _made(sigma, repr(sigma))
 
 

@@ -16,8 +16,26 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import pieces_of
+from holokern.activation.tree.constructors import call
+from holokern.activation.tree.nodes import Call, Node, Number, Power, is_constant, walk
+from holokern.activation.values.cancellation import stabilise
+from holokern.activation.values.evaluate import evaluate
 from holokern.errors import HolokernError
 from holokern.numeric.panels import Array
+
+# on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
+_APPROACH = 2.0 ** -np.arange(8.0, 22.0, 2.0)
+# powers of the distance with which 1/√distance is told from weaker growth
+_NOT_SQUARE_INTEGRABLE = 0.49
+# poles are looked for as far as breaks are
+_FARTHEST = 60.0
+# points of the search: oscillations up to 120 radians a unit are seen
+_GRID = 6001
+# golden sections of a bracket: 1e-15 of its width
+_SECTIONS = 72
+_GOLDEN = (1 + 5**0.5) / 2
+# denominators that are looked at, so that long derivatives do not take long
+_MOST_DENOMINATORS = 12
 
 __all__ = ["UnboundedSide", "infinite_slope_sign", "not_square_integrable", "unbounded_sides"]
 
@@ -82,12 +100,73 @@ def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
     return e, slope * series[e, k].sign()
 
 
+@lru_cache(maxsize=256)
 def not_square_integrable(activation: Activation) -> str | None:
-    """Why E[σ(cx)²] is infinite for every c, or None."""
+    """Why E[σ(cx)²] is infinite for every c, or None.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> not_square_integrable(activation("tan(u)"))
+    'it has a pole at u = -1.5708'
+    >>> not_square_integrable(activation("u/sin(u)^(1/3)")) is None
+    True
+    """
     for side in unbounded_sides(activation):
         if 2 * side.exponent <= -1:
             return f"it grows like |u - ({side.point:g})|^({side.exponent}) at u = {side.point:g}"
+    try:
+        pole = _numerical_pole(activation.tree)
+    except HolokernError:
+        return None
+    return None if pole is None else f"it has a pole at u = {round(pole, 9):.6g}"
+
+
+def _numerical_pole(tree: Node) -> float | None:
+    """A point where σ is seen to grow like a power of the distance that is not square-integrable, or None."""
+    stable = stabilise(tree)
+    for base in _denominators(stable):
+        for place in _zeros(base):
+            for side in (1.0, -1.0):
+                u = place + side * _APPROACH * max(1.0, abs(place))
+                with np.errstate(all="ignore"):
+                    growth = -np.diff(np.log(np.abs(evaluate(tree, u)))) / np.diff(np.log(_APPROACH))
+                if np.all(growth > _NOT_SQUARE_INTEGRABLE):
+                    return place
     return None
+
+
+def _denominators(tree: Node) -> list[Node]:
+    """What σ is divided by somewhere."""
+    found: dict[Node, None] = {}
+    for node in walk(tree):
+        match node:
+            case Power(base, Number(q)) if q < 0 and not is_constant(base):
+                found[base] = None
+            case Call("tan", (argument,)):
+                found[call("cos", argument)] = None
+    return list(found)[:_MOST_DENOMINATORS]
+
+
+def _zeros(base: Node) -> list[float]:
+    """Where the values on a grid change sign or nearly touch zero."""
+
+    def size(u: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.nan_to_num(np.abs(evaluate(base, u)), nan=np.inf))
+
+    u = np.linspace(-_FARTHEST, _FARTHEST, _GRID)
+    height = size(u)
+    dips = 1 + np.nonzero((height[1:-1] <= height[:-2]) & (height[1:-1] <= height[2:]))[0]
+    low, high = u[dips - 1], u[dips + 1]
+    # golden sections
+    for _ in range(_SECTIONS):
+        left, right = high - (high - low) / _GOLDEN, low + (high - low) / _GOLDEN
+        down = size(left) < size(right)
+        low, high = np.where(down, low, left), np.where(down, right, high)
+    middle = (low + high) / 2
+    found = middle[size(middle) <= 1e-9 * height[dips + 1]]
+    return [float(p) for p in found[np.argsort(np.abs(found))]]
 
 
 def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Array) -> Array:

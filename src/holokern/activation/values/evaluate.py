@@ -14,9 +14,11 @@ from holokern.activation.values.balls import ball
 from holokern.activation.values.cancellation import stabilise
 from holokern.activation.values.double_floats import Array
 from holokern.activation.values.floats import FLOATS
+from holokern.activation.values.near_points import near_points
+from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluation_noise"]
 
 _BLOCK = 1 << 15
 _BALL_BITS = (128, 512, 2048)
@@ -64,6 +66,26 @@ def evaluate(tree: Node, x: Any) -> Any:
     return float(result[0]) if np.ndim(x) == 0 and not isinstance(x, np.ndarray) else shaped
 
 
+def evaluation_noise(tree: Node, x: Array) -> Array:
+    """Bounds of the errors of `evaluate` at an array of floats, to first order; infinite where nothing is known.
+
+    Examples
+    --------
+    >>> from holokern.activation.tree.grammar import read_expression
+    >>> far = read_expression("Abs(u)*(sqrt(1 + u^2) - Abs(u))")  # 1/2 in the limit
+    >>> bool(evaluation_noise(far, np.array([1e6]))[0] > 1e-6)
+    True
+    """
+    flat = np.asarray(x, dtype=float).ravel()
+    stable = stabilise(tree)
+    error = noisy(stable, flat)[1]
+    for near in near_points(stable):
+        distance = near.distance(flat)
+        here = near.covers(distance)
+        error[here] = near.error(distance[here])
+    return error.reshape(np.shape(x))
+
+
 def _read(x: Any) -> np.ndarray[Any, np.dtype[Any]]:
     try:
         points = np.asarray(x)
@@ -80,6 +102,10 @@ def _block(stable: Node, x: Array) -> Array:
     """One block of points, with the rare cases that floats cannot settle done one by one."""
     result = np.array(np.broadcast_to(FLOATS.value(stable, x), x.shape))
     result[np.isnan(x)] = np.nan
+    for near in near_points(stable):
+        distance = near.distance(x)
+        here = near.covers(distance)
+        result[here] = near.at(distance[here])
     for place in np.flatnonzero(~np.isfinite(result) & ~np.isnan(x)):
         if np.isfinite(x[place]):
             result[place] = _by_balls(stable, float(x[place]), float(result[place]))

@@ -88,23 +88,24 @@ class FloatArithmetic(Arithmetic[Array]):
         result = np.full_like(x, np.nan)
         left = np.ones(x.shape, dtype=bool)
         for branch, test in node.cases:
-            here = left & self._holds(test, x)
+            here = left & self.holds(test, x)
             result[here] = self.value(branch, x[here])
             left &= ~here
         return result
 
-    def _holds(self, test: Condition, x: Array) -> Mask:
+    def holds(self, test: Condition, x: Array) -> Mask:
+        """Where a condition holds."""
         match test:
             case Always(truth):
                 return np.full(x.shape, truth)
             case Relation(left, sign, right):
                 return _COMPARE[sign](self.value(left, x), self.value(right, x))
             case And(parts):
-                return reduce(and_, [self._holds(part, x) for part in parts])
+                return reduce(and_, [self.holds(part, x) for part in parts])
             case Or(parts):
-                return reduce(or_, [self._holds(part, x) for part in parts])
+                return reduce(or_, [self.holds(part, x) for part in parts])
             case Not(part):
-                return ~self._holds(part, x)
+                return ~self.holds(part, x)
 
 
 def _rounded(value: Fraction) -> float:

@@ -88,15 +88,19 @@ def refine(
 ) -> Estimate:
     """Compare two resolutions of ``resolve(index, resolution)``; halve the panels of the points where they differ."""
     result = Estimate.empty(len(f.c))
-    f_condition, g_condition = _condition(f), _condition(g)
+    condition = _condition(f), _condition(g)
+    # the argument is rounded at random, and a formula may be off in one direction
+    factors = (condition[0] + condition[1]).reshape(2, 2, -1)
+    factors = factors[0] / 4 + factors[1]
     todo = np.arange(len(f.c))
     before = np.full((2, len(todo)), np.inf)
     for halvings in range(_MOST_HALVINGS + 1):
         coarse, fine = (resolve(todo, Resolution(nodes, halvings)) for nodes in ORDERS)
-        from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine)
+        slopes = condition[0][1, todo] * condition[1][1, todo]
+        from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine, slopes)
         rounding = [
-            _ROUNDING * size * (3 + (a[todo] + b[todo]) / 4) + angle
-            for size, a, b, angle in zip((fine.size, fine.size_dot), f_condition, g_condition, from_angle, strict=True)
+            _ROUNDING * size * (3 + factor[todo]) + angle
+            for size, factor, angle in zip((fine.size, fine.size_dot), factors, from_angle, strict=True)
         ]
         change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
         result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
@@ -111,10 +115,13 @@ def refine(
     return result
 
 
-def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments) -> tuple[Array, Array]:
-    """What the rounding of θ itself does to k and k′, by ∂k/∂θ = -c1 c2 sin θ k′ and the like of k′."""
+def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments, slopes: Array) -> tuple[Array, Array]:
+    """What the rounding of θ itself does to k and k′, by ∂k/∂θ = -c1 c2 sin θ k′ and the like of k′.
+
+    ``slopes`` holds c1 c2 E[|σ″σ″|]/E[|σ′σ′|], roughly.
+    """
     inside = (theta > 0) & (theta < np.pi)
-    slope = _condition(f)[1] * _condition(g)[1] * np.sin(theta) * moments.size_dot
+    slope = slopes * np.sin(theta) * moments.size_dot
     for jump_f, b_f in zip(f.profile.slope_jumps, f.profile.breaks, strict=True):
         for jump_g, b_g in zip(g.profile.slope_jumps, g.profile.breaks, strict=True):
             angle = np.where(inside, theta, np.pi / 2)
@@ -130,10 +137,9 @@ def norms(activation: Activation, c: Array) -> Array:
     return np.sqrt(diagonal(side, side, 1).k)[back]
 
 
-def _condition(side: Side) -> tuple[Array, Array]:
+def _condition(side: Side) -> Array:
     different, first, back = np.unique(side.c, return_index=True, return_inverse=True)
-    value, slope = side.profile.condition(different, side.left[first], side.right[first])
-    return value[back], slope[back]
+    return side.profile.condition(different, side.left[first], side.right[first])[:, back]
 
 
 def _delta_terms(f: Side, g: Side, theta: Array, resolution: Resolution) -> tuple[Array, Array]:

@@ -25,8 +25,12 @@ HALF_RANGE = 9.0
 DEGREE = 44
 """A panel is smooth when a polynomial of this degree represents the function on it to rounding."""
 
+# noise in the values moves a Chebyshev coefficient by no more than this many times its median size
+_NOISE = 4.0
 # deviations; exp(au) at deviation c has its mass about 2ac out, so farther means an infinite moment or overflow
 _FARTHEST = 60.0
+# the distance from 1 to the next float
+_EPS = float(np.finfo(float).eps)
 # halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
 _DEEPEST = 48
 
@@ -80,6 +84,8 @@ class Profile:
     parity: str | None
     label: str
     curvature: Function | None = None
+    noise: Function | None = None
+    slope_noise: Function | None = None
     _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -124,20 +130,31 @@ class Profile:
                 right[some] = np.maximum(right[some], far_right - HALF_RANGE)
         return left, right
 
-    def condition(self, c: Array, left: Array, right: Array) -> tuple[Array, Array]:
-        """How rounding of the argument shows in σ(cx) and in σ′(cx), in the mean under the normal law: roughly."""
+    def condition(self, c: Array, left: Array, right: Array) -> Array:
+        """How many roundings σ(cx) and σ′(cx) are off, in the mean under the normal law: roughly.
+
+        The rows are what the rounding of the argument does to σ and to σ′, and the noise of their formulas.
+        """
         x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
         u = c[:, None] * x
-        factors = []
-        for function, rate in ((self.value, self.slope), (self.slope, self.curvature)):
+        factors = np.zeros((4, len(c)))
+        for row, (function, rate, noise) in enumerate(
+            ((self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise))
+        ):
             with np.errstate(all="ignore"):
                 # Logarithms, as the squares of a fast growing σ overflow.
                 size = 2 * np.log(np.abs(function(u))) - x * x / 2
                 change = 2 * np.log(np.abs(u * (rate(u) if rate else 0.0))) - x * x / 2
                 peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
-                ratio = np.nansum(np.exp(change - peak), axis=1) / np.nansum(np.exp(size - peak), axis=1)
-            factors.append(np.sqrt(np.nan_to_num(ratio, posinf=0.0)))
-        return factors[0], factors[1]
+                whole = np.nansum(np.exp(size - peak), axis=1)
+                ratio = np.nansum(np.exp(change - peak), axis=1) / whole
+                factors[row] = np.sqrt(np.nan_to_num(ratio, posinf=0.0))
+                if noise is not None:
+                    off = noise(u)
+                    own = 2 * np.log(np.where(np.isfinite(off), off, 0.0) / _EPS) - x * x / 2
+                    ratio = np.nansum(np.exp(own - peak), axis=1) / whole
+                    factors[row + 2] = np.sqrt(np.nan_to_num(ratio, posinf=0.0))
+        return factors
 
     def _finite_reach(self, mass: Array, peak: Array, x: Array, c: Array) -> tuple[Array, Array]:
         reach = []
@@ -210,7 +227,8 @@ class Profile:
         at = a + (b - a) * _NODES
         heights = ceiling(np.max(np.abs(panels), axis=1))
         smooth = np.ones(len(panels), dtype=bool)
-        for function, height in zip((self.value, self.slope), heights, strict=True):
+        noises = self.noise, self.slope_noise
+        for function, height, own in zip((self.value, self.slope), heights, noises, strict=True):
             with np.errstate(all="ignore"):
                 values = function(at)
                 coefficients = np.abs(values @ _TO_CHEBYSHEV.T)
@@ -219,7 +237,12 @@ class Profile:
             scale = np.maximum(height, np.max(np.abs(values), axis=1))
             # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
             noise = (tail > 0.2 * earlier) & (tail < 1e-10 * scale)
-            smooth &= (tail <= 1e-13 * scale) | noise | ~np.isfinite(tail)
+            settled = (tail <= 1e-13 * scale) | noise | ~np.isfinite(tail)
+            if own is not None and not np.all(settled):
+                rough = np.nonzero(~settled)[0]
+                level = np.median(own(at[rough]), axis=1)
+                settled[rough] = tail[rough] <= _NOISE * level
+            smooth &= settled
         return smooth
 
     def _merged(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
@@ -286,7 +309,9 @@ def profile_of(activation: Activation) -> Profile:
     continuous = activation.jump_order != 0
     jumps = np.array([0.0 if continuous else _jump(activation, b) for b in breaks])
     slope_jumps = np.array([_jump(slope, b) for b in breaks])
-    return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, str(activation), slope.derivative)
+    noises = activation.noise, slope.noise
+    label = str(activation)
+    return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, label, slope.derivative, *noises)
 
 
 def limit_at_zero(activation: Activation) -> Profile:

@@ -1,0 +1,45 @@
+"""Which activations have dual activations: those that are real and square-integrable under the normal law."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.dual.unbounded import not_square_integrable
+from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
+
+__all__ = ["check_defined"]
+
+# distances from zero and from the breaks at which σ must be a real number
+_PROBES = np.array([-3.1, -1.3, -0.37, -0.011, 0.011, 0.37, 1.3, 3.1])
+
+
+@lru_cache(maxsize=256)
+def check_defined(sigma: Activation) -> None:
+    """Refuse σ that is not a real number somewhere between its breaks, or not square-integrable.
+
+    Raises
+    ------
+    BadInput
+        With the place.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> check_defined(activation("gelu"))
+    """
+    if not sigma.is_holonomic:
+        with suppress(NotHolonomic, Unsupported, TooLarge):
+            _ = sigma.annihilator
+    breaks = np.array([float(b) for b in sigma.breaks])
+    u = np.add.outer(np.append(breaks, 0.0), _PROBES).ravel()
+    with np.errstate(all="ignore"):
+        unreal = u[np.isnan(sigma(u))]
+    if len(unreal):
+        raise BadInput(f"{sigma} is not a real number at u = {unreal[0]:g}; use Abs or cases to make it real")
+    reason = not_square_integrable(sigma)
+    if reason is not None:
+        raise BadInput(f"E[σ²] of {sigma} is infinite: {reason}; dual activations need a square-integrable σ")
