@@ -4,9 +4,19 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
 from holokern.weyl.algebra.symbols import SymbolIdeal
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.constructions.annihilators import (
+    annihilator_of_exponential,
+    annihilator_of_polynomial,
+    annihilator_of_power,
+    annihilator_of_rational_function,
+    annihilator_of_symbolic_power,
+)
+from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
+from holokern.weyl.constructions.localization import Localization, localization, saturation
+from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
 from holokern.weyl.groebner.certificate import membership_certificate
 from holokern.weyl.groebner.checker import check_groebner_basis, check_membership
-from holokern.weyl.modules.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl.modules.bfunction import BFunction, b_function
 from holokern.weyl.modules.fourier import fourier_transform, inverse_fourier_transform
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.integration import integration_ideal, integration_module
@@ -28,6 +38,7 @@ __all__ = [
     "BFunction",
     "FunctionField",
     "LeftIdeal",
+    "Localization",
     "Operator",
     "Order",
     "RationalFunction",
@@ -38,8 +49,16 @@ __all__ = [
     "SymbolIdeal",
     "UnivariateIdeal",
     "WeylAlgebra",
+    "adjoint",
+    "annihilator_of_exponential",
+    "annihilator_of_image",
+    "annihilator_of_polynomial",
+    "annihilator_of_power",
+    "annihilator_of_rational_function",
+    "annihilator_of_symbolic_power",
     "appell",
     "b_function",
+    "bernstein_operator",
     "bernstein_sato",
     "check_groebner_basis",
     "check_membership",
@@ -53,16 +72,21 @@ __all__ = [
     "hypergeometric",
     "integration_ideal",
     "integration_module",
+    "intersection",
     "inverse_fourier_transform",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
     "lauricella",
     "lex",
+    "local_bernstein_sato",
+    "localization",
     "membership_certificate",
+    "product_of_functions",
     "rational_extension",
     "rational_weyl_algebra",
     "restriction_ideal",
     "restriction_module",
+    "saturation",
     "toric_ideal",
     "translate",
     "weight_order",

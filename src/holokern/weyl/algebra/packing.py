@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import comb, perm
 from typing import Any
@@ -21,11 +22,13 @@ class Packing:
     """The code of a monomial: the values of the order's rows above, the exponents below.
 
     With ``homogenized`` a last variable h is added, [∂_i, x_i] = h², and the total degree becomes the first row, so
-    that every admissible order can be used [SST2000, Sect. 1.2].  Otherwise [∂_i, x_i] = 1.
+    that every admissible order can be used [SST2000, Sect. 1.2].  Otherwise [∂_i, x_i] = 1.  At the places in
+    ``shifts`` the rule is [∂_i, x_i] = x_i instead: ∂_i is a variable that x_i shifts.
     """
 
-    def __init__(self, order: Order, homogenized: bool) -> None:
+    def __init__(self, order: Order, homogenized: bool, shifts: Collection[int] = ()) -> None:
         self.order = order
+        self.shifts = frozenset(shifts)
         self.homogenized = homogenized
         self.n = order.size // 2
         self.size = order.size + homogenized
@@ -49,7 +52,9 @@ class Packing:
             codes.append((value << width) + (-low if self._negative else low))
         self.codes = codes
         homogenizer = 2 * codes[-1] if homogenized else 0
-        self.contraction = [homogenizer - codes[i] - codes[self.n + i] for i in range(self.n)]
+        self.contraction = [
+            homogenizer - codes[self.n + i] - (0 if i in self.shifts else codes[i]) for i in range(self.n)
+        ]
 
     def encode(self, exponents: Monomial) -> int:
         """The code of x^α ∂^β (h^γ)."""
@@ -161,11 +166,13 @@ class Support:
         terms = [(code + shift, source, 1) for source, code in enumerate(self.codes)]
         for i in active:
             contraction, extra = packing.contraction[i], []
+            shifting = i in packing.shifts
             for code, source, factor in terms:
                 a = packing.exponent(code, i)
+                last = b[i] if shifting and a else min(a, b[i])
                 extra += [
-                    (code + k * contraction, source, factor * comb(b[i], k) * perm(a, k))
-                    for k in range(1, min(a, b[i]) + 1)
+                    (code + k * contraction, source, factor * comb(b[i], k) * (a**k if shifting else perm(a, k)))
+                    for k in range(1, last + 1)
                 ]
             terms += extra
         terms.sort(reverse=True)

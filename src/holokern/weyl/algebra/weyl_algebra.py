@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holokern.weyl.algebra.operator import Operator
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["WeylAlgebra", "rational", "split_names", "weyl_algebra"]
+__all__ = ["WeylAlgebra", "fresh_name", "rational", "split_names", "weyl_algebra"]
 
 Monomial = tuple[int, ...]
 
@@ -73,8 +73,8 @@ class WeylAlgebra:
             raise BadInput(f"expected variable names made of letters, digits and _, got {bad[0]!r}")
         if len(self.variables) != len(self.derivations):
             raise BadInput(f"expected one derivation a variable, got {self.variables} and {self.derivations}")
-        if not self.variables or len(set(names)) < len(names):
-            raise BadInput(f"expected at least one variable and distinct names, got {' '.join(names)!r}")
+        if len(set(names)) < len(names):
+            raise BadInput(f"expected distinct names, got {' '.join(names)!r}")
         object.__setattr__(self, "_place", {name: i for i, name in enumerate(names)})
 
     @property
@@ -113,7 +113,7 @@ class WeylAlgebra:
         pairs = terms.items() if isinstance(terms, Mapping) else terms
         found: dict[Monomial, Any] = {}
         for key, value in pairs:
-            if len(key) != 2 * self.dimension or min(key) < 0:
+            if len(key) != 2 * self.dimension or min(key, default=0) < 0:
                 raise BadOperator(f"expected {2 * self.dimension} non-negative exponents, got {key}")
             exponents = tuple(map(index, key))  # flint's integers become Python's
             found[exponents] = found.get(exponents, 0) + rational(value)
@@ -175,9 +175,24 @@ def weyl_algebra(variables: str | Iterable[str], derivations: str | Iterable[str
     x*dx + y*dy
     """
     names = split_names(variables)
+    if not names:
+        raise BadInput(f"expected the name of at least one variable, got {variables!r}")
     return WeylAlgebra(names, tuple("d" + name for name in names) if derivations is None else split_names(derivations))
 
 
 def split_names(given: str | Iterable[str]) -> tuple[str, ...]:
     """Names given as one text, separated by blanks or commas, or one by one."""
     return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
+
+
+def fresh_name(algebra: WeylAlgebra, name: str) -> str:
+    """The name, with as many underscores as it takes to differ from the algebra's generators.
+
+    Examples
+    --------
+    >>> fresh_name(weyl_algebra("t x"), "t")
+    't_'
+    """
+    while name in (*algebra.variables, *algebra.derivations):
+        name += "_"
+    return name

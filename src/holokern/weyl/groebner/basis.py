@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
 
@@ -20,7 +20,9 @@ __all__ = ["groebner_basis"]
 _MAX_PRIMES = 400  # coefficients of up to about 6000 bits, numerator and denominator each
 
 
-def groebner_basis(generators: Sequence[Operator], order: Order, *, certified: bool = False) -> list[Operator]:
+def groebner_basis(
+    generators: Sequence[Operator], order: Order, *, certified: bool = False, shifts: Collection[int] = ()
+) -> list[Operator]:
     """A left Gröbner basis of the ideal of ``generators``; the reduced one for a well order.
 
     For an order that is not a well order the basis is computed in the homogenised Weyl algebra and dehomogenised
@@ -34,6 +36,9 @@ def groebner_basis(generators: Sequence[Operator], order: Order, *, certified: b
         Any order of that algebra.
     certified : bool
         Prove the result over Q before it is returned; see the notes.
+    shifts : collection of int
+        Places i at which [∂_i, x_i] = x_i holds instead of 1; the names stand for other operators then, and products
+        of these ``generators`` must not be made with ``*``.  Only for well orders.
 
     Raises
     ------
@@ -71,7 +76,7 @@ def groebner_basis(generators: Sequence[Operator], order: Order, *, certified: b
     algebra = operators[0].algebra
     if order.size != 2 * algebra.dimension or any(f.algebra != algebra for f in operators):
         raise BadInput("expected operators and an order of one and the same Weyl algebra")
-    packing = Packing(order, not order.is_well_order)
+    packing = Packing(order, not order.is_well_order, shifts)
     basis = _lift(packing, [packing.pack(f) for f in operators], certified)
     size = order.size
     return [Operator(algebra, {packing.decode(code)[:size]: c for code, c in terms.items()}) for terms in basis]

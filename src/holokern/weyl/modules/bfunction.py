@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.algebra.weyl_algebra import Monomial
 
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["BFunction", "b_function", "bernstein_sato", "fresh_name"]
+__all__ = ["BFunction", "b_function"]
 
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12
@@ -58,15 +57,29 @@ class BFunction:
             result = result * value + c
         return result
 
-    def reflected(self) -> BFunction:
-        """The monic polynomial whose roots are -1 - r for the roots r of this one.
+    @classmethod
+    def from_roots(cls, roots: Mapping[Fraction, int]) -> BFunction:
+        """The monic polynomial with the given roots and multiplicities.
+
+        Examples
+        --------
+        >>> BFunction.from_roots({Fraction(-1): 2, Fraction(1, 2): 0})
+        (s + 1)^2
+        """
+        product = fmpq_poly([1])
+        for root, power in roots.items():
+            product = product * fmpq_poly([fmpq(-root.numerator, root.denominator), 1]) ** power
+        return cls(tuple(Fraction(int(c.p), int(c.q)) for c in product.coeffs()))
+
+    def reflected(self, codimension: int = 1) -> BFunction:
+        """The monic polynomial whose roots are -codimension - r for the roots r of this one.
 
         Examples
         --------
         >>> BFunction((Fraction(-1), Fraction(1))).reflected()
         s + 2
         """
-        image = self._polynomial(fmpq_poly([-1, -1])) * (-1) ** self.degree
+        image = self._polynomial(fmpq_poly([-codimension, -1])) * (-1) ** self.degree
         return BFunction(tuple(Fraction(int(c.p), int(c.q)) for c in image.coeffs()))
 
     @property
@@ -216,73 +229,3 @@ def _subtract(rest: dict[Monomial, Any], factor: Any, row: dict[Monomial, Any]) 
             rest.pop(key, None)
         else:
             rest[key] = value
-
-
-def bernstein_sato(polynomial: Operator | str, *, certified: bool = False) -> BFunction:
-    """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
-
-    The ideal of t - f and ∂_i + (∂f/∂x_i) ∂_t annihilates f^s with s = -∂_t t, so its b-function for the weight 1 on t
-    is b at s → -s - 1 [Oaku1997; SST2000, §5.3].
-
-    Parameters
-    ----------
-    polynomial : Operator or str
-        A polynomial f that is not constant: a text, or an operator without derivations.  All names in a text are
-        variables.
-    certified : bool
-        Prove the Gröbner bases over Q.
-
-    Examples
-    --------
-    The cusp:
-
-    >>> bernstein_sato("x^2 + y^3")
-    (s + 5/6)*(s + 1)*(s + 7/6)
-    """
-    from holokern.weyl.modules.ideal import LeftIdeal
-
-    if isinstance(polynomial, str):
-        polynomial = _read_polynomial(polynomial)
-    if not isinstance(polynomial, Operator) or polynomial.order != 0 or polynomial.degree == 0:
-        raise BadInput(f"expected a polynomial in the variables, not a constant, got {polynomial}")
-    small = polynomial.algebra
-    n = small.dimension
-    graph = WeylAlgebra((fresh_name(small, "t"), *small.variables), (fresh_name(small, "dt"), *small.derivations))
-    t, dt = graph.gens[0], graph.gens[n + 1]
-
-    def lifted(operator: Operator) -> Operator:
-        return graph.from_terms({(0, *key[:n], 0, *key[n:]): c for key, c in operator})
-
-    generators = [t - lifted(polynomial)]
-    for derivation in small.gens[n:]:
-        slope = derivation.apply(polynomial)
-        generators.append(lifted(derivation) + lifted(slope) * dt)
-    return b_function(LeftIdeal(graph, generators, certified=certified), (1, *[0] * n)).reflected()
-
-
-def _read_polynomial(text: str) -> Operator:
-    """The polynomial of a text, in the Weyl algebra of the names that occur."""
-    names = sorted(names_in(parse(text, "polynomial")))
-    if not names:
-        raise BadInput(f"expected a polynomial in at least one variable, got {text[:60]!r}")
-    derivations: list[str] = []
-    for name in names:
-        derivation = "d" + name
-        while derivation in (*names, *derivations):
-            derivation += "_"
-        derivations.append(derivation)
-    return WeylAlgebra(tuple(names), tuple(derivations))(text)
-
-
-def fresh_name(algebra: WeylAlgebra, name: str) -> str:
-    """The name, with as many underscores as it takes to differ from the algebra's generators.
-
-    Examples
-    --------
-    >>> from holokern.weyl import weyl_algebra
-    >>> fresh_name(weyl_algebra("t x"), "t")
-    't_'
-    """
-    while name in (*algebra.variables, *algebra.derivations):
-        name += "_"
-    return name

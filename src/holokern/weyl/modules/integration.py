@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from holokern.errors import BadInput
 from holokern.weyl.modules.fourier import fourier_transform
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_module
 
@@ -18,7 +19,16 @@ def integration_module(ideal: LeftIdeal, names: str | Iterable[str]) -> Restrict
     """The integration module D/(I + Σ ∂_i D) along the named variables [SST2000, Alg. 5.5.4].
 
     It is the restriction of the Fourier transform, which carries ∂_i to x_i; so the generators ∂^γ of the result stand
-    for the integrals with the extra factor (-t)^γ.
+    for the integrals with the extra factor (-t)^γ.  When all variables are integrated the result is a vector space: the
+    top cohomology group of the de Rham complex of D/I.
+
+    Examples
+    --------
+    The rational functions on the line without 0 have one class of differential forms, dx/x:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> integration_module(weyl_algebra("x").ideal("x*dx + 1"), "x").dimension
+    1
     """
     return restriction_module(fourier_transform(ideal, names), names)
 
@@ -55,4 +65,10 @@ def integration_ideal(ideal: LeftIdeal, names: str | Iterable[str]) -> LeftIdeal
     >>> integration_ideal(D.ideal("dt + 2*t*x", "dx + t^2"), "t").generators
     (x*dx + 1/2,)
     """
-    return integration_module(ideal, names).ideal()
+    module = integration_module(ideal, names)
+    if not module.algebra.dimension:
+        raise BadInput(
+            f"expected to keep at least one of the variables {' '.join(ideal.algebra.variables)}; for all of them "
+            "integration_module(ideal, names).dimension is the dimension of a vector space"
+        )
+    return module.ideal()

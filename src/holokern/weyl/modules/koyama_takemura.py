@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, BadOperator
+from holokern.weyl.algebra.maps import substituted
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 
@@ -103,24 +104,11 @@ def koyama_takemura_generators(
     image_of_derivation = [
         -y[i] - sum((2 * x[min(i, k), max(i, k)] * dy[k] for k in range(d)), target.zero) for i in range(d)
     ]
-    images = [_substitute(operator, dy, image_of_derivation, target) for operator in operators]
+    images = [substituted(operator, dy, image_of_derivation, target) for operator in operators]
     heat = [
         dx - (dy[i] * dy[j] if i == j else 2 * dy[i] * dy[j]) for (i, j), dx in zip(pairs, derivations, strict=True)
     ]
     return (*(image for image in images if image), *heat)
-
-
-def _substitute(
-    operator: Operator, of_variables: Sequence[Operator], of_derivations: Sequence[Operator], target: WeylAlgebra
-) -> Operator:
-    """The image under the ring homomorphism that is given on the generators."""
-    result = target.zero
-    for exponents, c in operator:
-        term = target.one * c
-        for image, power in zip((*of_variables, *of_derivations), exponents, strict=True):
-            term = term * image**power
-        result = result + term
-    return result
 
 
 def koyama_takemura_ideal(operators: Sequence[Operator], linear: str = "y", quadratic: str = "x") -> LeftIdeal:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
+from flint import fmpq, fmpq_mat
+
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
-from holokern.weyl.modules.bfunction import BFunction, b_function, fresh_name
+from holokern.weyl.modules.bfunction import BFunction, b_function
 from holokern.weyl.modules.fourier import chosen_variables
+from holokern.weyl.modules.submodule import first_components
 from holokern.weyl.modules.translation import translate
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ class RestrictionModule:
     """The D'-module D/(I + Σ x_i D), x_i the restricted variables, by generators and relations.
 
     ``algebra`` is D', the Weyl algebra in the remaining variables; ``basis`` holds the exponents γ of the generators
-    ∂^γ in the restricted derivations, 1 first; each relation has one operator of D' for each generator.
+    ∂^γ in the restricted derivations, 1 first; each relation has one operator of D' for each generator.  When all
+    variables are restricted, D' is Q and the module is a vector space of finite dimension.
     """
 
     algebra: WeylAlgebra
@@ -34,14 +38,38 @@ class RestrictionModule:
     b_function: BFunction
     certified: bool = False
 
-    def ideal(self) -> LeftIdeal:
-        """The annihilator of the class of 1: the restriction ideal."""
+    @property
+    def dimension(self) -> int:
+        """The dimension over Q of the restriction to a point; only when all variables are restricted.
+
+        Examples
+        --------
+        The power series solutions of x f'' = f at 0 are spanned by one series; at 1 there are two:
+
+        >>> from holokern.weyl import weyl_algebra
+        >>> I = weyl_algebra("x").ideal("x*dx^2 - 1")
+        >>> restriction_module(I, "x").dimension, restriction_module(I, {"x": 1}).dimension
+        (1, 2)
+        """
+        if self.algebra.dimension:
+            names = " ".join(self.algebra.variables)
+            raise BadInput(f"the restriction still has the variables {names}; ask ideal() for its rank instead")
+        if not self.relations:
+            return len(self.basis)
+        numbers = [[entry.terms.get((), fmpq(0)) for entry in row] for row in self.relations]
+        return len(self.basis) - int(fmpq_mat(numbers).rank())
+
+    def ideal(self, place: int = 0) -> LeftIdeal:
+        """The annihilator of the generator at a place of ``basis``; of the class of 1, the restriction ideal, first."""
+        if not self.algebra.dimension:
+            raise BadInput("all variables were restricted, so there is no ideal; ask for the module's dimension")
         from holokern.weyl.modules.ideal import LeftIdeal
 
         if not self.basis:
             return LeftIdeal(self.algebra, [self.algebra.one], certified=self.certified)
-        columns, rows = _component_of_one(self.relations)
-        found = [row[0] for row in rows] if len(columns) == 1 else _eliminate(self.algebra, rows, self.certified)
+        order = [place, *(i for i in range(len(self.basis)) if i != place)]
+        columns, rows = _component_of_one(tuple(tuple(row[i] for i in order) for row in self.relations))
+        found = [row[0] for row in rows] if len(columns) == 1 else first_components(self.algebra, rows, self.certified)
         basis = LeftIdeal(self.algebra, found, certified=self.certified).groebner()
         return LeftIdeal(self.algebra, basis, certified=self.certified)
 
@@ -58,8 +86,8 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[st
     ideal : LeftIdeal
         A holonomic ideal, or any whose b-function exists.
     names : str, iterable of str, or mapping from str to rational number
-        The variables that become 0, or the values that they take, such as ``{"x": 1, "y": "1/2"}``; at least one
-        variable must remain.
+        The variables that become 0, or the values that they take, such as ``{"x": 1, "y": "1/2"}``; all of them
+        for the restriction to a point.
 
     Examples
     --------
@@ -73,8 +101,6 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[st
     algebra = ideal.algebra
     places = chosen_variables(algebra, names)
     rest = [i for i in range(algebra.dimension) if i not in places]
-    if not rest:
-        raise BadInput(f"expected to keep at least one of the variables {' '.join(algebra.variables)}")
     smaller = WeylAlgebra(tuple(algebra.variables[i] for i in rest), tuple(algebra.derivations[i] for i in rest))
     weights = tuple(int(i in places) for i in range(algebra.dimension))
     b = b_function(ideal, weights)
@@ -129,7 +155,13 @@ def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str
     >>> restriction_ideal(weyl_algebra("x y").ideal("dx - y", "dy - x"), {"x": 1}).generators
     (dy - 1,)
     """
-    return restriction_module(ideal, names).ideal()
+    module = restriction_module(ideal, names)
+    if not module.algebra.dimension:
+        raise BadInput(
+            f"expected to keep at least one of the variables {' '.join(ideal.algebra.variables)}; for all of them "
+            "restriction_module(ideal, names).dimension is the dimension of a vector space"
+        )
+    return module.ideal()
 
 
 def _exponents(count: int, degree: int) -> list[Monomial]:
@@ -175,30 +207,3 @@ def _component_of_one(
     chosen = sorted(columns)
     rows = [tuple(row[i] for i in chosen) for row in relations if any(row[i] for i in chosen)]
     return chosen, rows
-
-
-def _eliminate(algebra: WeylAlgebra, rows: list[tuple[Operator, ...]], certified: bool) -> list[Operator]:
-    """Generators of the left ideal of all a with (a, 0, …, 0) in the module that the rows span.
-
-    Component i of a row is marked by p^i q^(d-i), and every monomial in p, q of degree d + 1 is made zero: then the
-    part of degree d of the left ideal is exactly the module, and an order that looks at p first eliminates.
-    """
-    from holokern.weyl.algebra.orders import Order
-    from holokern.weyl.groebner.basis import groebner_basis
-
-    d = len(rows[0]) - 1
-    n = algebra.dimension
-    marks = [fresh_name(algebra, letter) for letter in "pq"]
-    derivations = [fresh_name(algebra, "d" + mark) for mark in marks]
-    larger = WeylAlgebra((*algebra.variables, *marks), (*algebra.derivations, *derivations))
-
-    def marked(row: tuple[Operator, ...]) -> Operator:
-        terms = {(*k[:n], i, d - i, *k[n:], 0, 0): c for i, entry in enumerate(row) for k, c in entry}
-        return larger.from_terms(terms)
-
-    nilpotent = [larger.from_terms({(*[0] * n, i, d + 1 - i, *[0] * (n + 2)): 1}) for i in range(d + 2)]
-    by_p = tuple(int(i == n) for i in range(2 * n + 4))
-    order = Order("position of p first", 2 * n + 4, (by_p, (1,) * (2 * n + 4)), True)
-    basis = groebner_basis([*map(marked, rows), *nilpotent], order, certified=certified)
-    first = [g for g in basis if all(key[n] == 0 and key[n + 1] == d for key, _ in g)]
-    return [algebra.from_terms({(*k[:n], *k[n + 2 : 2 * n + 2]): c for k, c in g}) for g in first]

@@ -1,0 +1,1 @@
+"""Annihilators, b-functions of polynomials, localisation and Weyl closure, operations on ideals, solutions."""

@@ -1,0 +1,202 @@
+"""Annihilators of powers, polynomials, rational functions and exponentials."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from holokern.errors import BadInput
+from holokern.syntax import names_in, parse
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational
+from holokern.weyl.constructions.operations import annihilator_of_image
+from holokern.weyl.groebner.basis import groebner_basis
+from holokern.weyl.modules.ideal import LeftIdeal
+
+__all__ = [
+    "annihilator_of_exponential",
+    "annihilator_of_polynomial",
+    "annihilator_of_power",
+    "annihilator_of_rational_function",
+    "annihilator_of_symbolic_power",
+    "polynomial_of",
+]
+
+
+def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
+    """A polynomial as an operator without derivations; all names in a text are variables, sorted.
+
+    Examples
+    --------
+    >>> polynomial_of("x^2 + y^3").algebra.variables
+    ('x', 'y')
+    """
+    if isinstance(given, str):
+        names = sorted(names_in(parse(given, "polynomial")))
+        if not names:
+            raise BadInput(f"expected a polynomial in at least one variable, got {given[:60]!r}")
+        derivations: list[str] = []
+        for name in names:
+            derivation = "d" + name
+            while derivation in (*names, *derivations):
+                derivation += "_"
+            derivations.append(derivation)
+        given = WeylAlgebra(tuple(names), tuple(derivations))(given)
+    if not isinstance(given, Operator) or given.order != 0 or (given.degree == 0 and not constant):
+        kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
+        raise BadInput(f"expected {kind}, got {given}")
+    return given
+
+
+def annihilator_of_exponential(polynomial: Operator | str) -> LeftIdeal:
+    """All operators that annihilate exp(f): the left ideal of ∂_i - ∂f/∂x_i, which is maximal.
+
+    Examples
+    --------
+    >>> annihilator_of_exponential("-t^2*x").generators
+    (dt + 2*t*x, dx + t^2)
+    """
+    f = polynomial_of(polynomial, constant=True)
+    algebra = f.algebra
+    return LeftIdeal(algebra, [d - d.apply(f) for d in algebra.gens[algebra.dimension :]])
+
+
+def annihilator_of_polynomial(polynomial: Operator | str) -> LeftIdeal:
+    """All operators that annihilate a polynomial f.
+
+    A derivative P = c∂^α with P f = 1 exists, α a monomial of f of the highest degree.  If Q f = 0, then Q is a
+    combination of 1 - fP and the ∂_i P: Q = Q(1 - fP) + (Qf)P, and the operator Qf annihilates 1.
+
+    Examples
+    --------
+    >>> annihilator_of_polynomial("x*y").groebner()
+    (dy^2, y*dy - 1, dx^2, x*dx - 1)
+    """
+    f = polynomial_of(polynomial, constant=True)
+    algebra, n = f.algebra, f.algebra.dimension
+    top = max(f.terms, key=lambda key: (sum(key), key))
+    derivative = Operator(algebra, {((0,) * n + top[:n]): rational(1)})
+    value = derivative.apply(f).constant_value()
+    assert value is not None
+    P = derivative / value
+    return LeftIdeal(algebra, [1 - f * P, *(d * P for d in algebra.gens[n:])])
+
+
+def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s", certified: bool = False) -> LeftIdeal:
+    """All operators of D[s] that annihilate f^s; s is one more variable of the algebra, its derivation unused.
+
+    With T = ∂_t and s = -∂_t t the operators s + fT and ∂_i + (∂f/∂x_i)T annihilate f^s, s T = T(s + 1), and T is
+    eliminated [BrianconMaisonobe2002].
+
+    Parameters
+    ----------
+    polynomial : Operator or str
+        A polynomial f that is not constant.
+    name : str
+        What s is called.
+    certified : bool
+        Prove the Gröbner bases over Q.
+
+    Examples
+    --------
+    >>> annihilator_of_symbolic_power("x^2 + y^3").generators
+    (3*x*dx + 2*y*dy - 6*s, 3*y^2*dx - 2*x*dy, y^3*dy + x^2*dy - 3*y^2*s)
+    """
+    f = polynomial_of(polynomial)
+    small, n = f.algebra, f.algebra.dimension
+    power, tag = fresh_name(small, name), fresh_name(small, "T")
+    mixed = WeylAlgebra((*small.variables, tag), (*small.derivations, power))
+
+    def term(operator: Operator, t: int) -> Operator:
+        return Operator(mixed, {(*key[:n], t, *key[n:], 0): c for key, c in operator})
+
+    generators = [mixed.gen(power) + term(f, 1)]
+    generators += [term(d, 0) + term(d.apply(f), 1) for d in small.gens[n:]]
+    # T is eliminated; s above the rest lets an Euler operator of f do much of the work
+    rows = [tuple(int(i == place) for i in range(2 * n + 2)) for place in (n, 2 * n + 1)]
+    order = Order("T, then s", 2 * n + 2, (*rows, tuple(1 - a - b for a, b in zip(*rows, strict=True))), True)
+    basis = groebner_basis(generators, order, certified=certified, shifts=[n])
+    large = WeylAlgebra((*small.variables, power), (*small.derivations, fresh_name(small, "d" + power)))
+    found = [
+        Operator(large, {(*key[:n], key[-1], *key[n + 1 : -1], 0): c for key, c in g}).primitive()
+        for g in basis
+        if not any(key[n] for key, _ in g)
+    ]
+    return LeftIdeal(large, found, certified=certified)
+
+
+def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIdeal:
+    """Put a number for s, the last variable, in an ideal of D[s]."""
+    n, number = algebra.dimension, rational(value)
+    found = []
+    for g in ideal.generators:
+        terms: dict[tuple[int, ...], Any] = {}
+        for key, c in g:
+            short = (*key[:n], *key[n + 1 : -1])
+            terms[short] = terms.get(short, 0) + c * number ** key[n]
+        found.append(algebra.from_terms(terms))
+    return LeftIdeal(algebra, found, certified=ideal.certified)
+
+
+def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certified: bool = False) -> LeftIdeal:
+    """All operators that annihilate f^a for a rational number a.
+
+    Where b(a - k) is not zero for k = 1, 2, …, b the Bernstein–Sato polynomial, it is the annihilator of f^s at s = a;
+    otherwise f^a = f^k f^(a-k) with k large enough, and the annihilator is that of an image [SST2000, §5.3].
+
+    Parameters
+    ----------
+    polynomial : Operator or str
+        A polynomial f that is not constant.
+    exponent : rational number
+        Exact: an int, a Fraction or a text.
+    certified : bool
+        Prove the Gröbner bases over Q.
+
+    Examples
+    --------
+    >>> annihilator_of_power("x^2 + y^3", "1/2").generators
+    (3*x*dx + 2*y*dy - 3, 3*y^2*dx - 2*x*dy, y^3*dy + x^2*dy - 3/2*y^2)
+    >>> annihilator_of_power("x", -1).groebner()
+    (x*dx + 1,)
+    """
+    from holokern.weyl.constructions.bernstein import bernstein_sato
+
+    f = polynomial_of(polynomial)
+    number = rational(exponent)
+    a = Fraction(int(number.p), int(number.q))
+    if a.denominator == 1 and a >= 0:
+        return annihilator_of_polynomial(f ** int(a))
+    steps = [a - root for root in bernstein_sato(f, certified=certified).roots]
+    k = max((int(step) for step in steps if step.denominator == 1 and step > 0), default=0)
+    symbolic = annihilator_of_symbolic_power(f, certified=certified)
+    ideal = at_power(symbolic, f.algebra, a - k)
+    return annihilator_of_image(ideal, f**k) if k else ideal
+
+
+def annihilator_of_rational_function(
+    numerator: Operator | str, denominator: Operator | str, *, certified: bool = False
+) -> LeftIdeal:
+    """All operators that annihilate g/f, both polynomials in one Weyl algebra.
+
+    Parameters
+    ----------
+    numerator, denominator : Operator or str
+        A text is read in the algebra of the other one; two texts in that of all their names.
+    certified : bool
+        Prove the Gröbner bases over Q.
+
+    Examples
+    --------
+    >>> annihilator_of_rational_function("1", "x - y").groebner()
+    (dx + dy, x*dy - y*dy - 1)
+    """
+    if isinstance(numerator, str) and isinstance(denominator, str):
+        algebra = polynomial_of(f"({numerator}) + ({denominator})", constant=True).algebra
+    else:
+        algebra = next(f.algebra for f in (numerator, denominator) if isinstance(f, Operator))
+    top, bottom = polynomial_of(algebra(numerator), constant=True), polynomial_of(algebra(denominator), constant=True)
+    if bottom.degree == 0:
+        return annihilator_of_polynomial(top)
+    return annihilator_of_image(annihilator_of_power(bottom, -1, certified=certified), top)

@@ -1,0 +1,123 @@
+"""Intersection, quotient, product and sum: what is done to functions, done to their ideals."""
+
+from __future__ import annotations
+
+from holokern.errors import BadInput
+from holokern.weyl.algebra.maps import substituted, widened
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import elimination
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
+from holokern.weyl.groebner.basis import groebner_basis
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.submodule import first_components
+
+__all__ = ["adjoint", "annihilator_of_image", "intersection", "product_of_functions"]
+
+
+def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
+    """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.
+
+    A new variable u commutes with everything; I ∩ J is what uI + (1 - u)J has in common with D [SST2000, §1.1].
+
+    Examples
+    --------
+    The sum exp(x) + y:
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x y")
+    >>> intersection(D.ideal("dx - 1", "dy"), D.ideal("dx", "y*dy - 1")).groebner()
+    (dx*dy, dx + y*dy - 1, dx^2 - dx)
+    """
+    result = first
+    for other in others:
+        result = _intersection(result, other)
+    return result
+
+
+def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
+    small = first.algebra
+    if second.algebra != small:
+        raise BadInput(f"the ideals {first!r} and {second!r} belong to different Weyl algebras")
+    n, certified = small.dimension, first.certified or second.certified
+    tag = fresh_name(small, "u")
+    large = WeylAlgebra((*small.variables, tag), (*small.derivations, fresh_name(small, "d" + tag)))
+    u = large.gen(tag)
+    generators = [u * widened(g, large, range(n)) for g in first.generators]
+    generators += [(1 - u) * widened(g, large, range(n)) for g in second.generators]
+    basis = groebner_basis(generators, elimination(large, [tag]), certified=certified)
+    kept = [{(*key[:n], *key[n + 1 : -1]): c for key, c in g} for g in basis if not any(key[n] for key, _ in g)]
+    return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
+
+
+def annihilator_of_image(ideal: LeftIdeal, operator: object) -> LeftIdeal:
+    """The left ideal {Q : Q P ∈ I}: when I annihilates f, this annihilates P f.
+
+    The kernel of D → D/I, Q ↦ QP, by elimination in a free module of rank two.
+
+    Examples
+    --------
+    The derivative of x² + exp(x):
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> annihilator_of_image(intersection(D.ideal("dx - 1"), D.ideal("x*dx - 2", "dx^3")), "dx").groebner()
+    (dx^3 - dx^2, x*dx^2 - dx^2 - x*dx + 1)
+    """
+    algebra = ideal.algebra
+    image = algebra(operator)
+    rows = [(algebra.one, image), *((algebra.zero, g) for g in ideal.generators)]
+    return LeftIdeal(algebra, first_components(algebra, rows, ideal.certified), certified=ideal.certified)
+
+
+def product_of_functions(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
+    """An ideal that annihilates f·g when the given ones annihilate f and g.
+
+    f(x)g(x') with x' = x + z is annihilated by P(x, ∂_x - ∂_z) and Q(x + z, ∂_z); its restriction to z = 0 is f·g
+    [SST2000, §5.2].
+
+    Raises
+    ------
+    NotHolonomic
+        When there is no b-function, which does not happen for holonomic ideals.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> product_of_functions(D.ideal("dx - 1"), D.ideal("dx^2 - x")).generators
+    (dx^2 - 2*dx - x + 1,)
+    """
+    small = first.algebra
+    if second.algebra != small:
+        raise BadInput(f"the ideals {first!r} and {second!r} belong to different Weyl algebras")
+    n = small.dimension
+    new: list[str] = []
+    for name in small.variables:
+        shift = fresh_name(small, f"z_{name}")
+        while shift in new:
+            shift += "_"
+        new.append(shift)
+    derivations = [fresh_name(small, f"d{name}") for name in new]
+    large = WeylAlgebra((*small.variables, *new), (*small.derivations, *derivations))
+    x, z, dx, dz = (large.gens[i * n : (i + 1) * n] for i in range(4))
+    images = [substituted(P, x, [a - b for a, b in zip(dx, dz, strict=True)], large) for P in first.generators]
+    images += [substituted(Q, [a + b for a, b in zip(x, z, strict=True)], dz, large) for Q in second.generators]
+    return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(new)
+
+
+def adjoint(operator: Operator) -> Operator:
+    """The formal adjoint: x^α ∂^β becomes (-∂)^β x^α, so that the order of products is reversed.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> adjoint(weyl_algebra("x")("x*dx^2 + 1"))
+    x*dx^2 + 2*dx + 1
+    """
+    algebra, n = operator.algebra, operator.algebra.dimension
+    none = (0,) * n
+    result = algebra.zero
+    for key, c in operator:
+        derivation = algebra.from_terms({(*none, *key[n:]): c * (-1) ** sum(key[n:])})
+        result = result + derivation * algebra.from_terms({(*key[:n], *none): 1})
+    return result
