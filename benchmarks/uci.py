@@ -279,8 +279,7 @@ def markdown(summary: Row, failed: list[Row]) -> str:
     """The means, then one line a set."""
     activations = list(summary["means"])
     lines = [f"# UCI, protocol {summary['protocol']}", "", "| | mean accuracy over sets |", "|---|---|"]
-    for name in activations:
-        lines.append(f"| NTK, {name} | {_shown(summary['means'][name])} |")
+    lines += [f"| NTK, {name} | {_shown(summary['means'][name])} |" for name in activations]
     if "chosen" in summary:
         lines.append(f"| NTK, activation chosen on the validation split | {_shown(summary['chosen'])} |")
         lines += [f"| the same sets, {name} alone | {_shown(mean)} |" for name, mean in summary["same_sets"].items()]

@@ -47,6 +47,7 @@ __all__ = [
     "activation",
     "activations",
     "closed_form",
+    "critical",
     "dual",
     "dual_activation",
     "enclose",
@@ -69,6 +70,7 @@ _LATER = {
     "NTKRegressor": "holokern.model",
     "NTKTransformer": "holokern.model",
     "Network": "holokern.network",
+    "critical": "holokern.network",
     "layers": "holokern.network",
     "NetworkFeatures": "holokern.model",
 }
@@ -85,7 +87,7 @@ if TYPE_CHECKING:
         NetworkFeatures,
         NTKTransformer,
     )
-    from holokern.network import Network, layers
+    from holokern.network import Network, critical, layers
 
 
 def __getattr__(name: str) -> Any:

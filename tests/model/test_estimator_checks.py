@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from holokern.model import (
     GradientDescentEnsemble,
+    NetworkFeatures,
     NNGPClassifier,
     NNGPRegressor,
     NTKClassifier,
@@ -26,6 +27,11 @@ ESTIMATORS = [
     NTKTransformer(kernel="nngp"),
     GradientDescentEnsemble(),
     GradientDescentEnsemble(bias=0.1, time=1e6, trained="last"),
+    NetworkFeatures(n_components=50),
+    NetworkFeatures(kernel="nngp", method="leverage", n_components=20, tolerance=0.5, random_state=0),
+    pytest.param(NetworkFeatures(method="harmonics", n_components=50, random_state=0), marks=pytest.mark.slow),
+    pytest.param(NNGPRegressor(bias=0.2, fit_parameters=("alpha", "bias")), marks=pytest.mark.slow),
+    pytest.param(NTKRegressor(solver="harmonics", n_landmarks=60, random_state=0), marks=pytest.mark.slow),
     NTKRegressor(depth=2, bias=0.2, solver="eigh"),
     NTKRegressor(solver="nystrom", n_landmarks=30, random_state=0),
     pytest.param(NTKRegressor(solver="cg", random_state=0), marks=pytest.mark.slow),

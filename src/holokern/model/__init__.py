@@ -3,7 +3,7 @@
 from holokern.model.estimators.classifiers import NNGPClassifier, NTKClassifier
 from holokern.model.estimators.ensemble import GradientDescentEnsemble
 from holokern.model.estimators.regressors import NNGPRegressor, NTKRegressor
-from holokern.model.features.transformer import NTKTransformer
+from holokern.model.features.transformer import NetworkFeatures, NTKTransformer
 from holokern.model.gaussian_process.kernels import NNGPKernel, NTKKernel
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "NTKKernel",
     "NTKRegressor",
     "NTKTransformer",
+    "NetworkFeatures",
 ]

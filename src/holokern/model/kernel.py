@@ -17,8 +17,10 @@ __all__ = ["Array", "Kind", "NetworkKernel", "row_blocks"]
 Array = NDArray[np.float64]
 Kind = Literal["ntk", "nngp"]
 
+# Squares of sums of a few such lengths stay below the largest float.
 _LARGEST = 1e150
-_BLOCK_ENTRIES = 1 << 24
+# 32 MB: a block of features or of a kernel stays small beside the data, and large enough for BLAS.
+_BLOCK_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -45,38 +47,37 @@ class NetworkKernel:
 
     def __call__(self, x: Array, y: Array | None = None) -> Array:
         """The matrix between the rows of ``x`` and of ``y``."""
-        left, right = _in_range(x), None if y is None else _in_range(y)
+        left, right = self.checked(x), None if y is None else self.checked(y)
         return _finite(np.asarray(getattr(self.network, self.kind)(left, right), dtype=float))
 
     def diagonal(self, x: Array) -> Array:
         """The kernel of each row of ``x`` with itself."""
-        return _finite(np.asarray(getattr(self.network.diagonals(_in_range(x)), self.kind), dtype=float))
+        return _finite(np.asarray(getattr(self.network.diagonals(self.checked(x)), self.kind), dtype=float))
+
+    def checked(self, x: Array) -> Array:
+        """The rows, refused when their squares overflow, and zero when their squares underflow."""
+        lengths = np.max(np.abs(x), axis=1, initial=0.0) * np.sqrt(x.shape[1])
+        largest = float(np.max(lengths, initial=0.0))
+        if largest > _LARGEST:
+            raise BadInput(
+                f"the features reach {largest:.1g}, so that inner products overflow float64; "
+                "scale them first, for example with sklearn.preprocessing.StandardScaler"
+            )
+        vanishing = lengths < 1 / _LARGEST
+        return np.where(vanishing[:, None], 0.0, x) if np.any(vanishing) else x
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Slices of ``rows`` whose blocks with ``columns`` columns stay near 128 MB.
+    """Slices of ``rows`` whose blocks with ``columns`` columns stay near 32 MB.
 
     Examples
     --------
-    >>> [(part.start, part.stop) for part in row_blocks(5, 1 << 23)]
+    >>> [(part.start, part.stop) for part in row_blocks(5, 1 << 21)]
     [(0, 2), (2, 4), (4, 5)]
     """
     height = max(1, _BLOCK_ENTRIES // max(columns, 1))
     for start in range(0, rows, height):
         yield slice(start, min(start + height, rows))
-
-
-def _in_range(x: Array) -> Array:
-    """The rows, refused when their squares overflow, and zero when their squares underflow."""
-    lengths = np.max(np.abs(x), axis=1, initial=0.0) * np.sqrt(x.shape[1])
-    largest = float(np.max(lengths, initial=0.0))
-    if largest > _LARGEST:
-        raise BadInput(
-            f"the features reach {largest:.1g}, so that inner products overflow float64; "
-            "scale them first, for example with sklearn.preprocessing.StandardScaler"
-        )
-    vanishing = lengths < 1 / _LARGEST
-    return np.where(vanishing[:, None], 0.0, x) if np.any(vanishing) else x
 
 
 def _finite(values: Array) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from holokern.errors import BadInput
 from holokern.model.estimators.kernel_ridge import NetworkRidge
+from holokern.model.estimators.probabilities import class_probabilities
 from holokern.model.kernel import Array, Kind
 
 __all__ = ["NNGPClassifier", "NTKClassifier"]
@@ -48,14 +49,17 @@ class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]
         self._solve(X, binarizer.transform(y).astype(float))
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def _regressed(self, X: Array) -> Array:
         """The regressed signs: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        X = self._checked(X)
         return _flat(self.solution_.mean(X))
 
+    def decision_function(self, X: Any) -> Array:
+        """The regressed signs: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        return self._regressed(self._checked(X))
+
     def predict(self, X: Any) -> Any:
-        """The class with the largest decision value."""
-        return self._labels(self.decision_function(X))
+        """The class with the largest regressed sign."""
+        return self._labels(self._regressed(self._checked(X)))
 
     def leave_one_out(self) -> Any:
         """The label of every training point predicted by a fit without it."""
@@ -75,8 +79,9 @@ class NTKClassifier(_NetworkClassifier):
     """Classification by kernel ridge regression with the neural tangent kernel.
 
     The parameters are those of :class:`~holokern.model.NTKRegressor`. There are decision values and no probabilities,
-    as in :class:`sklearn.linear_model.RidgeClassifier`; wrap the estimator in
-    :class:`sklearn.calibration.CalibratedClassifierCV` for ``predict_proba``.
+    as in :class:`sklearn.linear_model.RidgeClassifier`, because the NTK is not the covariance of a posterior; wrap the
+    estimator in :class:`sklearn.calibration.CalibratedClassifierCV` for ``predict_proba``, or take
+    :class:`NNGPClassifier`.
 
     Attributes
     ----------
@@ -98,15 +103,45 @@ class NTKClassifier(_NetworkClassifier):
 
 
 class NNGPClassifier(_NetworkClassifier):
-    """Classification by kernel ridge regression with the NNGP kernel.
+    """Classification by Gaussian process regression of signs with the NNGP kernel, with probabilities.
 
     The parameters and attributes are those of :class:`NTKClassifier`.
+
+    Notes
+    -----
+    Each class has a Gaussian process that regresses its sign; at x it is normal with the mean m_c(x) and the predictive
+    variance s²(x) = v(x) + α, the same for all classes. The probability of a class is that its process is the largest
+    one there, P(m_c + s z_c > m_j + s z_j for all j ≠ c) with independent normal z; for two classes it is Φ(m/s)
+    [RasmussenWilliams2006, Sec. 6.5]. The most probable class is the predicted one. Far from the data the variance
+    grows and the probabilities become equal. They are not calibrated on data: for that wrap the estimator in
+    :class:`sklearn.calibration.CalibratedClassifierCV`.
 
     Examples
     --------
     >>> from holokern.model import NNGPClassifier
-    >>> NNGPClassifier("step", depth=1).fit([[-1.0], [1.0]], ["left", "right"]).predict([[2.0]]).tolist()
-    ['right']
+    >>> model = NNGPClassifier("erf", depth=1, alpha=0.1).fit([[-1.0], [1.0]], ["left", "right"])
+    >>> model.predict([[2.0]]).tolist(), model.predict_proba([[0.0]]).round(12).tolist()
+    (['right'], [[0.5, 0.5]])
     """
 
     _kind: ClassVar[Kind] = "nngp"
+
+    def decision_function(self, X: Any) -> Array:
+        """The regressed signs in units of their own standard deviation, so that they order as the probabilities do."""
+        X = self._checked(X)
+        means = self.solution_.mean(X)
+        return _flat(means / self._deviations(X)[:, None])
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, one column a class; see the notes of the class."""
+        X = self._checked(X)
+        return class_probabilities(self.solution_.mean(X), self._deviations(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _deviations(self, X: Array) -> Array:
+        """Predictive standard deviations, the noise included; never zero."""
+        return np.asarray(np.sqrt(np.maximum(self.solution_.variance(X) + self.alpha_, np.finfo(float).tiny)))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge, RidgePath
-from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, NystromSolution, Problem, solve
+from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
 from holokern.network import Network
 
 __all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel"]
@@ -27,13 +27,15 @@ NETWORK_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-def build_kernel(estimator: Any, kind: Kind) -> NetworkKernel:
-    """The kernel of the network that an estimator's parameters describe."""
+def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = None) -> NetworkKernel:
+    """The kernel of the network that an estimator's parameters describe; the activation may be a network itself."""
+    if isinstance(estimator.activation, Network):
+        return NetworkKernel(estimator.activation, kind)
     network = Network(
         estimator.activation,
         estimator.depth,
-        bias=estimator.bias,
-        weight_variance=estimator.weight_variance,
+        bias=(chosen or {}).get("bias", estimator.bias),
+        weight_variance=(chosen or {}).get("weight_variance", estimator.weight_variance),
     )
     return NetworkKernel(network, kind)
 
@@ -79,11 +81,15 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
 
     def _solve(self, X: Array, targets: Array) -> None:
         """Fit a matrix of targets to checked data."""
+        self._fit_problem(X, targets, {})
+
+    def _fit_problem(self, X: Array, targets: Array, chosen: dict[str, float]) -> None:
+        """Fit with some parameters other than those of the constructor."""
         problem = Problem(
-            kernel=build_kernel(self, self._kind),
+            kernel=build_kernel(self, self._kind, chosen),
             points=X,
             targets=targets,
-            alphas=_ridges(self.alpha),
+            alphas=_ridges(chosen.get("alpha", self.alpha)),
             landmarks=int(self.n_landmarks),
             tolerance=float(self.tol),
             max_steps=int(self.max_iter),
@@ -98,7 +104,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         self._targets = targets
         for stale in ("dual_coef_", "residual_", "loo_errors_"):
             self.__dict__.pop(stale, None)
-        if isinstance(solution, NystromSolution):
+        if isinstance(solution, FeatureSolution):
             return
         self.dual_coef_ = solution.coefficients
         if isinstance(solution, CgSolution):
@@ -109,6 +115,14 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def log_marginal_likelihood(self) -> float:
+        """The logarithm of the density of the targets under the Gaussian process with this kernel and noise ``alpha_``.
+
+        Several targets count as independent, so theirs is the sum.
+        """
+        check_is_fitted(self)
+        return self.solution_.log_marginal_likelihood()
 
     def ridge_path(self, alphas: Any) -> RidgePath:
         """Coefficients, leave-one-out predictions and errors for every ridge, from one diagonalisation.

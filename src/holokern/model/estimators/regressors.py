@@ -6,9 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from holokern.errors import BadInput
 from holokern.model.estimators.kernel_ridge import NetworkRidge
+from holokern.model.estimators.likelihood import most_likely
 from holokern.model.kernel import Array, Kind
 
 __all__ = ["NNGPRegressor", "NTKRegressor"]
@@ -44,8 +47,8 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
         self._solve(X, y.reshape(len(y), -1))
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict.
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict, block by block: no matrix between all of X and all training points is ever held.
 
         Parameters
         ----------
@@ -54,6 +57,8 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
         return_std : bool, default=False
             Also return the posterior standard deviation of the Gaussian process whose covariance is the kernel and
             whose noise variance is ``alpha``; the noise itself is not included.
+        return_cov : bool, default=False
+            Also return the posterior covariance between the rows instead.
 
         Returns
         -------
@@ -61,13 +66,41 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
             The predictions.
         std : ndarray of the same shape
             Only with ``return_std=True``.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
+            Only with ``return_cov=True``.
         """
+        if return_std and return_cov:
+            raise BadInput("at most one of return_std and return_cov can be asked for")
         X = self._checked(X)
         mean = self._shaped(self.solution_.mean(X))
-        if not return_std:
-            return mean
-        deviation = np.sqrt(self.solution_.variance(X))
-        return mean, deviation if self._flat else np.repeat(deviation[:, None], mean.shape[1], axis=1)
+        if return_std:
+            return mean, self._repeated(np.sqrt(self.solution_.variance(X)))
+        return (mean, self._repeated(self.solution_.covariance(X))) if return_cov else mean
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Array:
+        """Draw functions from the posterior and evaluate them at X; the noise is not included.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            Where to evaluate.
+        n_samples : int, default=1
+            The number of functions.
+        random_state : int, RandomState or None, default=0
+            Chooses the functions.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_samples) or (n_points, n_targets, n_samples)
+            As in :class:`sklearn.gaussian_process.GaussianProcessRegressor`.
+        """
+        X = self._checked(X)
+        mean = self.solution_.mean(X)
+        values, vectors = np.linalg.eigh(self.solution_.covariance(X))
+        normal = check_random_state(random_state).standard_normal((len(X), mean.shape[1] * n_samples))
+        drawn = vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * normal)
+        samples = mean[:, :, None] + drawn.reshape(len(X), mean.shape[1], n_samples)
+        return np.asarray(samples[:, 0] if self._flat else samples)
 
     def leave_one_out(self) -> Array:
         """Prediction of every training target by a fit without its point, from the factorisation at hand."""
@@ -76,6 +109,10 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self._flat else values
+
+    def _repeated(self, values: Array) -> Array:
+        """The same for every target, in a last axis."""
+        return values if self._flat else np.repeat(values[..., None], self._targets.shape[1], axis=-1)
 
 
 class NTKRegressor(_NetworkRegressor):
@@ -94,11 +131,12 @@ class NTKRegressor(_NetworkRegressor):
     alpha : float or array-like of float, default=0.01
         The ridge, which is the noise variance of the Gaussian process. Of several values the one with the least
         leave-one-out squared error is taken, all from one diagonalisation.
-    solver : {"cholesky", "eigh", "nystrom", "cg"}, default="cholesky"
-        ``"nystrom"`` fits on features from landmarks; ``"cg"`` solves the exact equations by conjugate gradients with
-        a Nyström preconditioner and never stores the kernel.
+    solver : {"cholesky", "eigh", "nystrom", "harmonics", "cg"}, default="cholesky"
+        ``"nystrom"`` and ``"harmonics"`` fit on the features of :class:`~holokern.model.NetworkFeatures`, in one pass
+        over blocks of points; ``"cg"`` solves the exact equations by conjugate gradients with a Nyström preconditioner
+        and never stores the kernel.
     n_landmarks : int, default=1000
-        The number of landmarks of ``"nystrom"`` and ``"cg"``.
+        The number of landmarks of ``"nystrom"`` and ``"cg"``, and of the features of ``"harmonics"``.
     tol : float, default=1e-8
         The relative residual at which ``"cg"`` stops.
     max_iter : int, default=1000
@@ -111,7 +149,7 @@ class NTKRegressor(_NetworkRegressor):
     alpha_ : float
         The ridge that was used.
     dual_coef_ : ndarray of shape (n_samples, n_targets)
-        The coefficients C; absent for ``"nystrom"``.
+        The coefficients C; absent for ``"nystrom"`` and ``"harmonics"``.
     loo_errors_ : ndarray
         Mean squared leave-one-out errors, when several ridges were given.
     residual_ : float
@@ -137,7 +175,20 @@ class NTKRegressor(_NetworkRegressor):
 class NNGPRegressor(_NetworkRegressor):
     """Gaussian process regression with the NNGP kernel: the Bayesian posterior of an infinitely wide network.
 
-    The parameters and attributes are those of :class:`NTKRegressor`.
+    Parameters
+    ----------
+    activation, depth, bias, weight_variance, alpha, solver, n_landmarks, tol, max_iter, random_state
+        As in :class:`NTKRegressor`.
+    fit_parameters : tuple of str, default=()
+        Which of ``"alpha"``, ``"bias"`` and ``"weight_variance"`` to choose by the largest marginal likelihood,
+        starting from the values given. Of more than 2000 points so many, drawn at random, decide.
+
+    Attributes
+    ----------
+    alpha_, bias_, weight_variance_
+        The values used.
+    dual_coef_, loo_errors_, residual_, n_iter_, network_
+        As in :class:`NTKRegressor`.
 
     Examples
     --------
@@ -148,6 +199,48 @@ class NNGPRegressor(_NetworkRegressor):
     >>> mean, std = model.predict([[0.5], [3.0]], return_std=True)
     >>> bool(abs(mean[0] - 0.25) < 0.01), bool(std[0] < std[1])
     (True, True)
+    >>> fitted = NNGPRegressor("erf", 2, 0.5, alpha=1e-4, fit_parameters=("alpha", "bias")).fit(X, X[:, 0] ** 2)
+    >>> fitted.log_marginal_likelihood() > model.log_marginal_likelihood()
+    True
     """
 
     _kind: ClassVar[Kind] = "nngp"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_NetworkRegressor._parameter_constraints,
+        "fit_parameters": [tuple, list],
+    }
+
+    def __init__(
+        self,
+        activation: Any = "relu",
+        depth: int | None = 3,
+        bias: float = 0.0,
+        weight_variance: float | None = None,
+        alpha: Any = 0.01,
+        *,
+        solver: str = "cholesky",
+        n_landmarks: int = 1000,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        fit_parameters: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(
+            activation,
+            depth,
+            bias,
+            weight_variance,
+            alpha,
+            solver=solver,
+            n_landmarks=n_landmarks,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
+        self.fit_parameters = fit_parameters
+
+    def _solve(self, X: Array, targets: Array) -> None:
+        chosen = most_likely(self, X, targets) if self.fit_parameters else {}
+        self.bias_ = chosen.get("bias", self.bias)
+        self.weight_variance_ = chosen.get("weight_variance", self.weight_variance)
+        self._fit_problem(X, targets, chosen)

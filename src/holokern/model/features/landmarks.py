@@ -1,21 +1,48 @@
-"""Nyström approximation from landmarks: features Φ with ΦΦᵀ ≈ K, and ridge regression on them."""
+"""Nyström features from landmarks: φ(x) = K(x, z) K(z, z)^(-1/2), exact at the landmarks z.
+
+K - φφᵀ is a Schur complement, hence positive semidefinite, so that |K(x, y) - φ(x)·φ(y)| is at most the root of the
+product of what is missing at (x, x) and at (y, y): a bound for every pair from the diagonal alone.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.solvers.ridge import EighRidge
-from holokern.progress import report
+from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
 
-__all__ = ["Landmarks", "NystromRidge", "draw"]
+__all__ = ["Landmarks", "draw", "draw_by_leverage"]
+
+# A pool of so many points for each landmark: more cost a pass over the kernel and change the choice little.
+_POOL = 8
+# The ridge of the scores, relative to the trace: what the landmarks see beyond rounding counts as seen.
+_LEAST_RIDGE = 1e-10
 
 
 def draw(points: Array, count: int, rng: np.random.RandomState) -> Array:
     """Distinct landmarks drawn uniformly among the rows of ``points``, in their order."""
     return np.asarray(points[np.sort(rng.permutation(len(points))[:count])])
+
+
+def draw_by_leverage(kernel: NetworkKernel, points: Array, count: int, rng: np.random.RandomState) -> Array:
+    """Distinct landmarks drawn by ridge leverage scores, estimated from as many uniform ones [MuscoMusco2017, Lem. 6].
+
+    The score of x is (K(x, x) - K(x, z) (K(z, z) + λI)⁻¹ K(z, x))/λ, large where the uniform landmarks z see little.
+    """
+    if count >= len(points):
+        return points
+    pool = draw(points, _POOL * count, rng)
+    first = draw(pool, count, rng)
+    ridge = _LEAST_RIDGE * float(np.sum(kernel.diagonal(first)))
+    factor = CholeskyRidge.of(kernel(first), ridge)
+    scores = kernel.diagonal(pool) - explained(factor, kernel(pool, first))
+    # Rounding leaves nothing of points that the first landmarks see whole; they stay possible.
+    scores = np.maximum(scores, 1e-12 * float(np.max(scores)) + 1e-300)
+    chosen = rng.choice(len(pool), size=count, replace=False, p=scores / np.sum(scores))
+    return np.asarray(pool[np.sort(chosen)])
 
 
 @dataclass(frozen=True)
@@ -30,53 +57,33 @@ class Landmarks:
     root: Array
 
     @classmethod
-    def choose(cls, kernel: NetworkKernel, points: Array, count: int, rng: np.random.RandomState) -> Landmarks:
-        """Landmarks as :func:`draw` gives them."""
-        return cls.at(kernel, draw(points, count, rng))
-
-    @classmethod
     def at(cls, kernel: NetworkKernel, points: Array) -> Landmarks:
         """The given landmarks."""
         factor = EighRidge.of(kernel(points), 0.0)
         root = (factor.vectors * np.sqrt(factor.inverse_values)) @ factor.vectors.T
         return cls(kernel, points, root)
 
-    def features(self, x: Array) -> Array:
-        """φ of each row of ``x``, block by block."""
-        result = np.empty((len(x), len(self.points)))
-        for rows in row_blocks(len(x), len(self.points)):
-            np.matmul(self.kernel(x[rows], self.points), self.root, out=result[rows])
-            report("Nyström features", rows.stop, len(x))
-        return result
+    @property
+    def count(self) -> int:
+        """The number of landmarks."""
+        return len(self.points)
 
+    def features(self, x: Any) -> Any:
+        """φ of each row of ``x``."""
+        if isinstance(x, np.ndarray):
+            return self.kernel(x, self.points) @ self.root
+        from array_api_compat import array_namespace, device
 
-@dataclass(frozen=True)
-class NystromRidge:
-    """Ridge regression on Nyström features: (ΦᵀΦ + αI) w = ΦᵀY."""
+        xp = array_namespace(x)
+        points, root = (xp.asarray(part, dtype=x.dtype, device=device(x)) for part in (self.points, self.root))
+        return getattr(self.kernel.network, self.kernel.kind)(x, points) @ root
 
-    landmarks: Landmarks
-    gram: EighRidge
-    weights: Array
-    left_out: Array
+    def missing(self, x: Array) -> Array:
+        """K(x, x) - φ(x)·φ(x), never negative."""
+        made = self.features(x)
+        return np.asarray(np.maximum(self.kernel.diagonal(x) - np.einsum("ij,ij->i", made, made), 0.0))
 
-    @classmethod
-    def of(cls, landmarks: Landmarks, x: Array, targets: Array, alpha: float) -> NystromRidge:
-        """Fit, with the leave-one-out predictions for these landmarks from the hat matrix."""
-        features = landmarks.features(x)
-        gram = EighRidge.of(features.T @ features, alpha)
-        weights = gram.solve(features.T @ targets)
-        fitted = features @ weights
-        room = 1.0 - gram.explained(features)[:, None]
-        free = room > len(features) * np.finfo(float).eps
-        left_out = np.where(free, targets - (targets - fitted) / np.where(free, room, 1.0), 0.0)
-        return cls(landmarks, gram, weights, left_out)
-
-    def mean(self, x: Array) -> Array:
-        """Predictions."""
-        return np.asarray(self.landmarks.features(x) @ self.weights)
-
-    def variance(self, x: Array) -> Array:
-        """Posterior variance k(x, x) - φ·φ + α φᵀ(ΦᵀΦ + αI)⁻¹φ: what the landmarks miss counts as unknown."""
-        features = self.landmarks.features(x)
-        missed = self.landmarks.kernel.diagonal(x) - np.einsum("ij,ij->i", features, features)
-        return np.asarray(np.maximum(missed, 0.0) + self.gram.alpha * self.gram.explained(features))
+    def proved(self, x: Array) -> float:
+        """The largest share of the diagonal that is missing bounds the error of all pairs."""
+        own = self.kernel.diagonal(x)
+        return float(np.max(np.divide(self.missing(x), own, out=np.zeros_like(own), where=own > 0), initial=0.0))

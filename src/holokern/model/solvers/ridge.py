@@ -11,7 +11,15 @@ import numpy as np
 
 from holokern.model.kernel import Array
 
-__all__ = ["CholeskyRidge", "EighRidge", "Factorisation", "RidgePath", "factorise", "left_out_predictions"]
+__all__ = [
+    "CholeskyRidge",
+    "EighRidge",
+    "Factorisation",
+    "RidgePath",
+    "explained",
+    "factorise",
+    "left_out_predictions",
+]
 
 
 class Factorisation(Protocol):
@@ -25,8 +33,12 @@ class Factorisation(Protocol):
         """The diagonal of (K + αI)⁻¹."""
         ...
 
-    def explained(self, cross: Array) -> Array:
-        """The diagonal of B (K + αI)⁻¹ Bᵀ for the rows B."""
+    def half(self, cross: Array) -> Array:
+        """A matrix H with HᵀH = B (K + αI)⁻¹ Bᵀ for the rows B."""
+        ...
+
+    def log_determinant(self) -> float:
+        """The logarithm of det (K + αI), without the directions in which it vanishes within rounding."""
         ...
 
 
@@ -66,10 +78,13 @@ class CholeskyRidge:
         inverse = self._half_solve(np.eye(len(self.lower)))
         return np.asarray(np.einsum("ij,ij->j", inverse, inverse))
 
-    def explained(self, cross: Array) -> Array:
-        """The diagonal of B (K + αI)⁻¹ Bᵀ."""
-        half = self._half_solve(cross.T)
-        return np.asarray(np.einsum("ij,ij->j", half, half))
+    def half(self, cross: Array) -> Array:
+        """L⁻¹ Bᵀ."""
+        return self._half_solve(cross.T)
+
+    def log_determinant(self) -> float:
+        """The logarithm of det (K + αI)."""
+        return 2.0 * float(np.sum(np.log(np.diagonal(self.lower))))
 
     def _half_solve(self, right: Array) -> Array:
         from scipy.linalg import solve_triangular
@@ -118,9 +133,14 @@ class EighRidge:
         """The diagonal of (K + αI)⁺."""
         return np.asarray(self.vectors**2 @ self.inverse_values)
 
-    def explained(self, cross: Array) -> Array:
-        """The diagonal of B (K + αI)⁺ Bᵀ."""
-        return np.asarray((cross @ self.vectors) ** 2 @ self.inverse_values)
+    def half(self, cross: Array) -> Array:
+        """The coordinates of B in the basis of eigenvectors, weighted by the roots of the inverse eigenvalues."""
+        return np.asarray(np.sqrt(self.inverse_values)[:, None] * (self.vectors.T @ cross.T))
+
+    def log_determinant(self) -> float:
+        """The logarithm of det (K + αI), without the directions that are left out."""
+        inverse = self.inverse_values
+        return -float(np.sum(np.log(inverse[inverse > 0])))
 
 
 @dataclass(frozen=True)
@@ -186,6 +206,12 @@ def factorise(kernel: Array, alpha: float, method: str) -> CholeskyRidge | EighR
                 stacklevel=2,
             )
     return EighRidge.of(kernel, alpha)
+
+
+def explained(factor: Factorisation, cross: Array) -> Array:
+    """The diagonal of B (K + αI)⁻¹ Bᵀ for the rows B."""
+    half = factor.half(cross)
+    return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
 def left_out_predictions(factor: Factorisation, targets: Array, coefficients: Array) -> Array:

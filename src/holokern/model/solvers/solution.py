@@ -9,14 +9,28 @@ from typing import Protocol
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.model.features.landmarks import Landmarks, NystromRidge, draw
+from holokern.model.features.harmonics import HarmonicFeatures
+from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
-from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, RidgePath, factorise, left_out_predictions
+from holokern.model.solvers.conjugate_gradients import (
+    CgResult,
+    NystromPreconditioner,
+    TiledKernel,
+    conjugate_gradients,
+)
+from holokern.model.solvers.feature_ridge import FeatureRidge
+from holokern.model.solvers.ridge import (
+    CholeskyRidge,
+    EighRidge,
+    RidgePath,
+    explained,
+    factorise,
+    left_out_predictions,
+)
 
-__all__ = ["SOLVERS", "CgSolution", "DenseSolution", "NystromSolution", "Problem", "Solution", "solve"]
+__all__ = ["SOLVERS", "CgSolution", "DenseSolution", "FeatureSolution", "Problem", "Solution", "solve"]
 
-SOLVERS = ("cholesky", "eigh", "nystrom", "cg")
+SOLVERS = ("cholesky", "eigh", "nystrom", "harmonics", "cg")
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,16 @@ class Solution(Protocol):
         """Posterior variance of the Gaussian process at each row of ``x``, without the noise."""
         ...
 
+    def covariance(self, x: Array) -> Array:
+        """Posterior covariance between the rows of ``x``, without the noise."""
+        ...
+
     def leave_one_out(self) -> Array:
         """Prediction of every training target by a fit without its point."""
+        ...
+
+    def log_marginal_likelihood(self) -> float:
+        """Of all targets together, each a Gaussian process with this kernel and the noise variance α."""
         ...
 
 
@@ -71,19 +93,31 @@ class DenseSolution:
         """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x)."""
         result = self.problem.kernel.diagonal(x)
         for rows in row_blocks(len(x), len(self.problem.points)):
-            result[rows] -= self.factor.explained(self.problem.kernel(x[rows], self.problem.points))
+            result[rows] -= explained(self.factor, self.problem.kernel(x[rows], self.problem.points))
         return np.maximum(result, 0.0)
+
+    def covariance(self, x: Array) -> Array:
+        """K(x, x) - K(x, X) (K + αI)⁻¹ K(X, x)."""
+        half = self.factor.half(self.problem.kernel(x, self.problem.points))
+        return self.problem.kernel(x) - half.T @ half
 
     def leave_one_out(self) -> Array:
         """From the diagonal of the inverse."""
         return left_out_predictions(self.factor, self.problem.targets, self.coefficients)
 
+    def log_marginal_likelihood(self) -> float:
+        """-½ Σ YᵀC - ½ log det (K + αI) - ½ n log 2π a target."""
+        targets = self.problem.targets
+        logs = self.factor.log_determinant() + len(targets) * np.log(2 * np.pi)
+        return float(-0.5 * (np.sum(targets * self.coefficients) + targets.shape[1] * logs))
+
 
 @dataclass(frozen=True)
-class NystromSolution:
-    """By ridge regression on Nyström features; leave-one-out keeps the landmarks."""
+class FeatureSolution:
+    """By ridge regression on features from landmarks or harmonics; leave-one-out keeps the features."""
 
-    ridge: NystromRidge
+    problem: Problem
+    ridge: FeatureRidge
     alpha: float
     steps: int = 1
 
@@ -95,9 +129,17 @@ class NystromSolution:
         """Posterior variance."""
         return self.ridge.variance(x)
 
+    def covariance(self, x: Array) -> Array:
+        """Posterior covariance."""
+        return self.ridge.covariance(x)
+
     def leave_one_out(self) -> Array:
         """From the hat matrix."""
-        return self.ridge.left_out
+        return self.ridge.left_out(self.problem.points, self.problem.targets)
+
+    def log_marginal_likelihood(self) -> float:
+        """Of the Gaussian process with the covariance φ·φ."""
+        return self.ridge.evidence
 
 
 @dataclass(frozen=True)
@@ -119,21 +161,39 @@ class CgSolution:
         """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x), with one more solution by conjugate gradients a block of rows."""
         result = self.problem.kernel.diagonal(x)
         for rows in row_blocks(len(x), len(self.problem.points)):
-            cross = self.problem.kernel(x[rows], self.problem.points)
-            inverse = _run_cg(self.problem, self.preconditioner, self.alpha, np.ascontiguousarray(cross.T)).solution
+            cross, inverse = self._inverse(x[rows])
             result[rows] -= np.einsum("ij,ji->i", cross, inverse)
         return np.maximum(result, 0.0)
+
+    def covariance(self, x: Array) -> Array:
+        """K(x, x) - K(x, X) (K + αI)⁻¹ K(X, x), with one more solution by conjugate gradients."""
+        cross, inverse = self._inverse(x)
+        known = cross @ inverse
+        return self.problem.kernel(x) - 0.5 * (known + known.T)
+
+    def _inverse(self, x: Array) -> tuple[Array, Array]:
+        """K(x, X), and (K + αI)⁻¹ times its transpose."""
+        cross = self.problem.kernel(x, self.problem.points)
+        found = _run_cg(self.problem, self.preconditioner, self.alpha, np.ascontiguousarray(cross.T))
+        return cross, found.solution
+
+    def log_marginal_likelihood(self) -> float:
+        """Refused: the determinant is not at hand."""
+        raise Unsupported(
+            "the marginal likelihood needs the determinant, which solver='cg' never forms; "
+            "use solver='cholesky', 'eigh', 'nystrom' or 'harmonics'"
+        )
 
     def leave_one_out(self) -> Array:
         """Refused: the diagonal of the inverse is not at hand."""
         raise Unsupported(
             "leave-one-out needs the diagonal of the inverse, which solver='cg' never forms; "
-            "use solver='cholesky', 'eigh' or 'nystrom'"
+            "use solver='cholesky', 'eigh', 'nystrom' or 'harmonics'"
         )
 
 
-def solve(problem: Problem, solver: str) -> DenseSolution | NystromSolution | CgSolution:
-    """Fit by ``"cholesky"``, ``"eigh"``, ``"nystrom"`` or ``"cg"``; several ridges need one of the first two."""
+def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | CgSolution:
+    """Fit by one of SOLVERS; several ridges need ``"cholesky"`` or ``"eigh"``."""
     if solver in {"cholesky", "eigh"}:
         return _dense(problem, solver)
     if len(problem.alphas) > 1:
@@ -141,13 +201,16 @@ def solve(problem: Problem, solver: str) -> DenseSolution | NystromSolution | Cg
             f"several values of alpha need solver='cholesky' or 'eigh', got solver={solver!r}; give one alpha"
         )
     (alpha,) = problem.alphas
+    if solver == "harmonics":
+        harmonics = HarmonicFeatures.of(problem.kernel, problem.points, problem.landmarks, problem.random_state)
+        return FeatureSolution(problem, FeatureRidge.of(harmonics, problem.points, problem.targets, alpha), alpha)
     landmarks = draw(problem.points, problem.landmarks, problem.random_state)
     if solver == "nystrom":
-        features = Landmarks.at(problem.kernel, landmarks)
-        return NystromSolution(NystromRidge.of(features, problem.points, problem.targets, alpha), alpha)
+        found = FeatureRidge.of(Landmarks.at(problem.kernel, landmarks), problem.points, problem.targets, alpha)
+        return FeatureSolution(problem, found, alpha)
     preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
-    found = _run_cg(problem, preconditioner, alpha, problem.targets)
-    return CgSolution(problem, preconditioner, found.solution, alpha, max(found.steps, 1), found.residual)
+    result = _run_cg(problem, preconditioner, alpha, problem.targets)
+    return CgSolution(problem, preconditioner, result.solution, alpha, max(result.steps, 1), result.residual)
 
 
 def _dense(problem: Problem, solver: str) -> DenseSolution:

@@ -1,0 +1,88 @@
+"""Hyperparameters of largest marginal likelihood, for Gaussian processes with the NNGP kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holokern.errors import BadInput
+from holokern.model.features.landmarks import draw
+from holokern.model.gaussian_process.kernels import NNGPKernel
+from holokern.model.kernel import Array
+from holokern.network import Network
+
+__all__ = ["most_likely"]
+
+_NAMES = ("alpha", "bias", "weight_variance")
+# Points that decide; a step costs a few factorisations of a matrix of this size.
+_MOST_POINTS = 2000
+# Natural logarithms of how far a parameter may move from where it starts.
+_REACH = 7.0
+
+
+def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
+    """The values of the parameters named by ``fit_parameters``, by L-BFGS in their logarithms."""
+    from scipy.optimize import minimize
+
+    names = _checked(estimator)
+    if len(X) > _MOST_POINTS:
+        rng = np.random.RandomState(0)
+        both = draw(np.concatenate([X, targets], axis=1), _MOST_POINTS, rng)
+        X, targets = both[:, : X.shape[1]], both[:, X.shape[1] :]
+    kernel = NNGPKernel(
+        estimator.activation,
+        estimator.depth,
+        float(estimator.bias),
+        estimator.weight_variance,
+        bias_bounds=(1e-9, 1e9) if "bias" in names else "fixed",
+        weight_variance_bounds=(1e-9, 1e9) if "weight_variance" in names else "fixed",
+    )
+    start = np.append(kernel.theta, np.log(float(np.atleast_1d(estimator.alpha)[0])))
+    moves_noise = "alpha" in names
+    free = len(start) if moves_noise else len(start) - 1
+    if not free:
+        return {}
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        whole = np.append(theta, start[free:])
+        matrix, rates = kernel.clone_with_theta(whole[:-1])(X, eval_gradient=True)
+        value, slope = _evidence(matrix, rates, float(np.exp(whole[-1])), targets)
+        return -value, -slope[:free]
+
+    bounds = [(place - _REACH, place + _REACH) for place in start[:free]]
+    found = minimize(loss, start[:free], jac=True, method="L-BFGS-B", bounds=bounds)
+    best = kernel.clone_with_theta(np.append(found.x, start[free:])[:-1])
+    values = {"bias": best.bias, "weight_variance": best.weight_variance}
+    chosen = {name: float(values[name]) for name in names if name in values}
+    return chosen | ({"alpha": float(np.exp(found.x[-1]))} if moves_noise else {})
+
+
+def _checked(estimator: Any) -> tuple[str, ...]:
+    names = tuple(estimator.fit_parameters)
+    for name in names:
+        if name not in _NAMES:
+            raise BadInput(f"fit_parameters = {names!r}: {name!r} is not one of {', '.join(_NAMES)}")
+        value = getattr(estimator, name)
+        if value is None or np.size(value) != 1 or not np.all(np.asarray(value, dtype=float) > 0):
+            raise BadInput(f"fit_parameters names {name!r}, which starts at {value!r}; start it at one positive number")
+    if isinstance(estimator.activation, Network) and set(names) - {"alpha"}:
+        raise BadInput("the parameters of a given network are fixed; leave all but 'alpha' out of fit_parameters")
+    return names
+
+
+def _evidence(matrix: Array, rates: Array, alpha: float, targets: Array) -> tuple[float, Array]:
+    """The evidence, and its derivatives along ``rates`` and in log α [RasmussenWilliams2006, Eq. 5.9]."""
+    from scipy.linalg import cho_solve, cholesky
+
+    shifted = matrix + alpha * np.eye(len(matrix))
+    try:
+        lower = cholesky(shifted, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return -1e300, np.zeros(rates.shape[2] + 1)
+    inverse = cho_solve((lower, True), np.eye(len(matrix)), check_finite=False)
+    solved = inverse @ targets
+    logs = 2 * np.sum(np.log(np.diagonal(lower))) + len(matrix) * np.log(2 * np.pi)
+    value = -0.5 * (float(np.sum(targets * solved)) + targets.shape[1] * float(logs))
+    slope = 0.5 * (solved @ solved.T - targets.shape[1] * inverse)
+    return value, np.append(np.tensordot(slope, rates, axes=((0, 1), (0, 1))), alpha * float(np.trace(slope)))
