@@ -7,6 +7,7 @@ Examples
 >>> net = Network(L.Serial(L.Conv(3), block, L.Flatten(), L.Dense()))
 """
 
+from holokern.network.architecture.inputs import Graphs
 from holokern.network.layers.combine import Concat, FanOut, Identity, Parallel, Product, Serial, Sum
 from holokern.network.layers.layer import Layer
 from holokern.network.layers.mixing import (
@@ -36,6 +37,7 @@ __all__ = [
     "Flatten",
     "GlobalAvgPool",
     "GlobalSumPool",
+    "Graphs",
     "Identity",
     "Index",
     "Layer",
