@@ -86,7 +86,7 @@ def grams(
     activation: str, features: list[np.ndarray], matrices: list[np.ndarray], threads: int
 ) -> dict[Key, np.ndarray]:
     """The NTK of every network: (way, blocks, dense layers a block, whether kernels of all blocks are summed)."""
-    graphs = hk.Graphs.of(features, matrices)
+    graphs = L.Graphs.of(features, matrices)
     found: dict[Key, np.ndarray] = {}
     for how, dense in itertools.product(WAYS, DENSE):
         total = np.zeros((len(features), len(features)))
