@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -90,7 +91,7 @@ class FiniteNetwork:
         return tuple(weight.values for weight in self._weights)
 
     def with_weights(self, weights: Sequence[Array]) -> FiniteNetwork:
-        """The same network with other weights, given as in `weights`."""
+        """The same network with other weights, given as in `weights`; it goes on with the same masks of dropout."""
         own = self.weights
         given = [np.array(one, dtype=float) for one in weights]
         if [one.shape for one in given] != [one.shape for one in own]:
@@ -99,7 +100,7 @@ class FiniteNetwork:
                 f"{[one.shape for one in own]}; they must be the same"
             )
         made = FiniteNetwork(self._compose, self.width, self.seed, self.outputs, self._is_standard)
-        made._input_shape = self._input_shape
+        made._input_shape, made._masks = self._input_shape, deepcopy(self._masks)
         made._weights = [old._replace(values=_frozen(new)) for old, new in zip(self._weights, given, strict=True)]
         return made
 
@@ -113,19 +114,20 @@ class FiniteNetwork:
         y = x if Y is None else self._run(Y)[0]
         return np.asarray(x @ y.T / x.shape[1])
 
-    def ntk(self, X: Any, Y: Any = None) -> Array:
-        """The sum over trained weights of ∂f(x)·∂f(y), the mean over outputs."""
+    def ntk(self, X: Any, Y: Any = None, *, outputs: int | None = None) -> Array:
+        """The sum over trained weights of ∂f(x)·∂f(y): the mean over all outputs, or over the first ``outputs``."""
         x = self._run(X)
+        count = x[0].shape[1] if outputs is None else min(outputs, x[0].shape[1])
         y = x if Y is None else self._run(Y)
         total = np.zeros((len(x[0]), len(y[0])))
-        for output in range(x[0].shape[1]):
+        for output in range(count):
             first = self._gradients(x, output)
             second = first if y is x else self._gradients(y, output)
             for number, (a, d) in first.items():
                 weight = self._weights[number]
                 if weight.trainable:
                     total += weight.scale**2 * _products(a, d, *second[number])
-        return np.asarray(total / x[0].shape[1])
+        return np.asarray(total / count)
 
     def gradients(self, X: Any, output: int = 0) -> tuple[Array, ...]:
         """The derivatives of one output with respect to all weights, of shape (inputs, shape of the weights)."""
