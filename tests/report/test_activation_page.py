@@ -9,22 +9,23 @@ import numpy as np
 import pytest
 
 from holokern import Network, activation, dual
+from holokern.network import edge_of_chaos
 from holokern.report import method_times as timing
 from holokern.report.activation_page import activation_page
-from holokern.report.algebra_section import algebra_section, closed_form_section, formula
-from holokern.report.edge import edge_of_chaos
+from holokern.report.algebra_section import algebra_section, closed_form_section
+from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
-from holokern.report.value_tables import read_sigma
 
 SLIDERS = {"c1": ("plot-k", "plot-kdot"), "c2": ("plot-k", "plot-kdot"), "depth": ("plot-circle", "plot-length")}
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Files for ELU (large matrices, Φ₂ in its closed form) and for the step (no NTK)."""
+    """Files for ELU (large matrices, Φ₂ in its closed form), for the step (no NTK), and for ELU beside ReLU."""
     folder = tmp_path_factory.mktemp("pages")
     for name in ("elu", "step"):
         (folder / f"{name}.html").write_text(activation_page(name, timings=False).html, encoding="utf-8")
+    (folder / "elu-relu.html").write_text(activation_page("elu", "relu", timings=False).html, encoding="utf-8")
     return folder
 
 
@@ -33,7 +34,7 @@ def test_the_page_is_one_file_with_every_part(pages) -> None:
         page = (pages / f"{name}.html").read_text(encoding="utf-8")
         assert "://" not in page
         assert len(page) < 400_000
-        for anchor in ("algebra", "closed", "dual", "spectrum", "network"):
+        for anchor in ("algebra", "dual", "spectrum", "network"):
             assert f'<section id="{anchor}">' in page
         assert not re.search(r"\b(NaN|Infinity)\b", page.split('id="data">')[1].split("</script>")[0])
 
@@ -46,14 +47,27 @@ def test_a_jump_has_no_ntk_and_no_edge(pages) -> None:
 
 
 def test_activations_without_algebra_or_closed_form_say_why() -> None:
-    assert "infinitely many complex poles" in algebra_section(activation("tanh"))
-    assert "no closed form" in closed_form_section(activation("tanh"))
-    assert "no closed form" in closed_form_section(activation("resin"))
-    assert "<math" in algebra_section(activation("resin"))
+    page = Typesetter()
+    assert "infinitely many complex poles" in algebra_section(activation("tanh"), page)
+    assert "no closed form" in closed_form_section(activation("tanh"), page)
+    assert "no closed form" in closed_form_section(activation("resin"), page)
+    assert "The 15 equations of rank 5" in algebra_section(activation("resin"), page)
+
+
+def test_the_step_function_is_explained_where_it_is_used(pages) -> None:
+    assert "H is the Heaviside step function" in (pages / "step.html").read_text(encoding="utf-8")
+    assert "H is the Heaviside step function" not in (pages / "elu.html").read_text(encoding="utf-8")
+
+
+def test_the_critical_point_is_the_true_one() -> None:
+    from holokern.report.activation_page import _edge_text, _Subject
+
+    text = _edge_text(_Subject.of(activation("gelu")), alone=True)
+    assert "= 1.40821, " in text
+    assert "= 0.415839; the fixed point is c = 1.8872." in text
 
 
 def test_text_is_escaped() -> None:
-    assert formula(r"\unknown{<b>}") == ('<div class="formula" tabindex="0"><code>\\unknown{&lt;b&gt;}</code></div>')
     page = activation_page("Piecewise((u, u > 0), (0, u <= 0))", timings=False).html
     assert "<h1>The activation Piecewise((u, u &gt; 0)" in page
 
@@ -87,15 +101,25 @@ def test_a_process_that_dies_leaves_a_remark(monkeypatch) -> None:
 # -- in Chromium -----------------------------------------------------------------------------------------------------
 
 
+# anything that sticks out of the page or of its own box
+OVERFLOW = """[...document.querySelectorAll("body *")].filter((e) => !e.closest("svg, .scroll") || e.matches(".tex"))
+  .filter((e) => { const box = e.getBoundingClientRect();
+    return box.width && (box.right > WIDTH + 1 || box.left < -1); })
+  .map((e) => e.tagName + "." + e.className.baseVal + e.className)"""
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [360, 800, 1400])
 def test_legible_and_quiet(pages, chromium, legibility_problems, width: int, dark: bool) -> None:
-    for name in ("elu", "step"):
+    for name in ("elu", "step", "elu-relu"):
         path = pages / f"{name}.html"
         tab = chromium.open(path, width, dark)
         assert tab.complaints == []
         assert tab.requests == [path.resolve().as_uri()]
+        tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         assert legibility_problems(tab) == []
+        assert tab.run(OVERFLOW.replace("WIDTH", str(width))) == []
+        assert tab.run("document.documentElement.scrollWidth") == width
         background = tab.run("getComputedStyle(document.body).backgroundColor")
         assert (max(map(int, re.findall(r"\d+", background))) < 64) is dark
         # every chart is there, inside its column
@@ -126,9 +150,32 @@ def test_sliders_redraw_the_curves(pages, chromium) -> None:
     reading = tab.run("""(() => {
       const chart = document.querySelector('#plot-k svg'), box = chart.getBoundingClientRect();
       chart.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width / 2 }));
-      return chart.querySelector('.reading').textContent;
+      return [...chart.querySelectorAll('.reading tspan')].map((row) => row.textContent);
     })()""")
-    assert re.fullmatch(r"[−0-9.]+: [−0-9.]+", reading)
+    assert re.fullmatch(r"r = [−0-9.]+", reading[0])
+    assert re.fullmatch(r"k: [−0-9.]+", reading[1])
+    # the buttons hold what they copy
+    assert tab.run("document.querySelectorAll('.formula > button.copy').length") == tab.run(
+        "document.querySelectorAll('.formula').length"
+    )
+    tab.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    tab.run("document.querySelector('.formula > button.copy').click()")
+    assert tab.run("window.copied").startswith(r"\sigma(u) = ")
+    tab.run("document.querySelector('pre.python > button.copy').click()")
+    assert tab.run("window.copied").startswith("import holokern as hk\na = hk.activation('elu'")
+    assert tab.complaints == []
+    tab.close()
+
+
+def test_two_activations_share_the_charts(pages, chromium) -> None:
+    tab = chromium.open(pages / "elu-relu.html")
+    for chart, count in (("plot-k", 2), ("plot-kdot", 2), ("plot-sigma", 4), ("plot-circle", 4), ("plot-gauss", 4)):
+        assert tab.run(f"document.querySelectorAll('#{chart} path.curve').length") == count
+        keys = tab.run(f"[...document.querySelectorAll('#{chart} .key')].map((key) => key.textContent)")
+        assert {key.split(",")[0] for key in keys} == {"elu", "relu"}
+    assert tab.run("holokern.models.map((one) => one.name)") == ["elu", "relu"]
+    # relu keeps c = 1 at its usual weights
+    assert tab.run("document.getElementById('edge-reading').textContent").count("fixed point c = 1") == 2
     assert tab.complaints == []
     tab.close()
 
@@ -151,7 +198,7 @@ def test_the_browser_computes_what_holokern_computes(pages, chromium) -> None:
     assert last["sigma"] == pytest.approx(net.nngp(scaled[:1], scaled)[0], rel=1e-3)
     assert last["tangent"] == pytest.approx(net.ntk(scaled[:1], scaled)[0], rel=1e-3)
 
-    (part,) = edge_of_chaos(read_sigma(activation("elu")), (0.125, 8.0))
+    (part,) = edge_of_chaos("elu", 0.125, 8.0)
     fixed = tab.run(f"holokern.fixedPoint({part.weight[250] ** 2}, {part.bias[250]})")
     assert fixed["chi"] == pytest.approx(1, abs=1e-3)
     assert fixed["c"] == pytest.approx(np.geomspace(0.125, 8.0, 400)[250], rel=1e-3)

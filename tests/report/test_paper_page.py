@@ -63,7 +63,7 @@ def test_writing_is_all_or_nothing_for_each_file(tmp_path: Path, monkeypatch: py
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a.txt": b"new", "b.txt": b"old"}
 
 
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (360, False), (800, True), (1400, False)])
 def test_legible_and_silent_in_a_browser(
     chromium: Any, legibility_problems: Any, page: str, tmp_path: Path, width: int, dark: bool
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from holokern import activation, dual
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.errors import BadInput
-from holokern.report.edge import edge_of_chaos
+from holokern.network import edge_of_chaos
 from holokern.report.spectrum import series_values, spectrum
 from holokern.report.value_tables import read_sigma, value_tables
 
@@ -66,7 +66,7 @@ def test_constants_are_refused(text: str) -> None:
 
 
 def test_the_edge_of_chaos_by_its_definition() -> None:
-    parts = edge_of_chaos(read_sigma(activation("tanh")), (0.125, 8.0))
+    parts = edge_of_chaos("tanh", 0.125, 8.0)
     assert [part.stable for part in parts] == [True]
     weight, bias = parts[0].weight[100], parts[0].bias[100]
     fixed = np.geomspace(0.125, 8.0, 400)[100]
@@ -75,7 +75,7 @@ def test_the_edge_of_chaos_by_its_definition() -> None:
 
 
 def test_the_edge_of_homogeneous_and_jumping_activations() -> None:
-    (part,) = edge_of_chaos(read_sigma(activation("relu")), (0.125, 8.0))
+    (part,) = edge_of_chaos("relu", 0.125, 8.0)
     assert part.weight == pytest.approx([math.sqrt(2)], rel=1e-12)
     assert part.bias == pytest.approx([0], abs=1e-9)
-    assert edge_of_chaos(read_sigma(activation("step")), (0.125, 8.0)) == []
+    assert edge_of_chaos("step", 0.125, 8.0) == []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flint import arb
+    from matplotlib.axes import Axes
 
     from holokern.activation.values.constants import ExactReal
 
@@ -274,6 +275,12 @@ class Activation:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw σ and σ′ with matplotlib, into ``ax`` or into a new figure."""
+        from holokern.activation.plot import plot
+
+        return plot(self, ax)
 
     def _combine(self, other: object, operation: Callable[[Any, Any], Any]) -> Activation:
         operand = other.function if isinstance(other, Activation) else read_rational(other, "the other operand")

@@ -1,4 +1,4 @@
-"""``holokern report``: everything about one activation on one page."""
+"""``holokern report``: everything about one activation, or two, on one page."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("expression", metavar="EXPR", shell_complete=complete_expression)
+@click.argument("other", metavar="[EXPR]", required=False, shell_complete=complete_expression)
 @parameter_option
 @click.option(
     "--output",
@@ -28,8 +29,15 @@ __all__ = ["report"]
 )
 @click.option("--no-timings", is_flag=True, help="Leave out the time of every method, which takes longest.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(expression: str, parameters: tuple[str, ...], output: Path | None, no_timings: bool, as_json: bool) -> None:
-    """Write a page about EXPR: what it is, its algebra, its kernels, its depth.
+def report(
+    expression: str,
+    other: str | None,
+    parameters: tuple[str, ...],
+    output: Path | None,
+    no_timings: bool,
+    as_json: bool,
+) -> None:
+    """Write a page about EXPR, or about two of them side by side: algebra, kernels, deep networks.
 
     EXPR is a name (see "holokern activations") or an expression in u.  The page is one file that needs no network; its
     sliders for c1, c2, the depth, the weights and the biases redraw the curves.
@@ -37,19 +45,26 @@ def report(expression: str, parameters: tuple[str, ...], output: Path | None, no
     \b
     Examples:
       holokern report gelu
+      holokern report gelu silu
       holokern report elu --param alpha=1.5 -o elu.html
       holokern report "Heaviside(u)*sin(u)" -o resin.html
     """  # noqa: D301 (click reads the backspace)
     from holokern.activation import activation
     from holokern.files import write_atomically
 
+    if other is not None and parameters:
+        raise click.BadParameter(
+            "it belongs to one activation; write the second one as an expression.", param_hint="'--param'"
+        )
     sigma = activation(expression, **read_parameters(parameters))
-    path = Path(f"{_file_name(expression)}.html") if output is None else output
+    second = None if other is None else activation(other)
+    name = _file_name(expression if other is None else f"{expression}-{other}")
+    path = Path(f"{name}.html") if output is None else output
     start = time.perf_counter()
     with output_folder(path.parent), display("looking at the activation"):
         from holokern.report.activation_page import activation_page
 
-        page = activation_page(sigma, timings=not no_timings)
+        page = activation_page(sigma, second, timings=not no_timings)
         write_atomically(path, page.html)
     seconds = time.perf_counter() - start
     if as_json:

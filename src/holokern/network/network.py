@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,13 +23,21 @@ from holokern.network.layers import Layer
 from holokern.network.matvec import matvec
 from holokern.network.output import Target, destination
 from holokern.network.plan import ENGINES, Engine, Plan, plan_for
+from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
 from holokern.network.tangent import require_tangent
 from holokern.numeric.panels import Array
+from holokern.progress import display, note
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Network"]
 
 _MOST_LAYERS = 10_000
+
+# predicted seconds of a way that was asked for, before a word about a faster one
+_SLOW = 20.0
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -306,6 +314,22 @@ class Network:
             return FiniteNetwork.of_layers(self.kernels, width, seed, outputs)
         return FiniteNetwork.fully_connected(self.hidden_layers, self.weight_variance, width, seed, outputs)
 
+    def plot(self, X: Any, kind: str = "ntk", ax: Axes | None = None) -> Axes:
+        """Draw the NTK or, with ``kind="nngp"``, the NNGP matrix of the rows of X as a heat map with matplotlib."""
+        return heat_map(self, X, kind, ax)
+
+    def depth_plot(
+        self, correlations: Sequence[float] = (0.0, 0.5, 0.9), axes: Sequence[Axes] | None = None
+    ) -> tuple[Axes, Axes]:
+        """Draw how correlations and the NTK of unit vectors change from layer to layer, into two axes or a new figure.
+
+        Raises
+        ------
+        Unsupported
+            For a composition of layers that is not fully connected.
+        """
+        return depth_plot(self, correlations, axes)
+
     def _read(self, name: str, value: Any) -> Any:
         return _matrix(name, value) if self._by_layers is None else self._by_layers.read(name, value)
 
@@ -422,12 +446,15 @@ class Network:
         data: DataRange | SpanRange | None,
         engine: Engine,
     ) -> None:
-        if self._by_layers is not None:
-            self._by_layers.fill(x, y, outs, threads, data if isinstance(data, SpanRange) else None)
-            return
-        known = data if isinstance(data, DataRange) else None
-        columns = None if y is None else self._points(y)
-        fill(self.hidden_layers, self._points(x), columns, outs, threads, known, engine)
+        with display():
+            if self._by_layers is not None:
+                self._by_layers.fill(x, y, outs, threads, data if isinstance(data, SpanRange) else None)
+                return
+            known = data if isinstance(data, DataRange) else None
+            columns = None if y is None else self._points(y)
+            if engine == "pairs" and (seconds := self.plan(x, y, engine=engine).seconds["pairs"]) > _SLOW:
+                note(f"engine='pairs' may take {seconds:.0f} s for {len(x)} points; engine='auto' makes tables instead")
+            fill(self.hidden_layers, self._points(x), columns, outs, threads, known, engine)
 
 
 def _different_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> str:

@@ -12,7 +12,7 @@ from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_name
 from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
 from holokern.pfaffian.ideal import from_ideal, ideal_of
 from holokern.pfaffian.system import PfaffianSystem
-from holokern.progress import report
+from holokern.progress import display, report
 from holokern.weyl import Operator
 
 if TYPE_CHECKING:
@@ -108,9 +108,10 @@ def pfaffian(
     right = left if other is None and other_operator is None else _side(other, other_operator)
 
     def build() -> PfaffianSystem:
-        system = _scaled(_derive(left, right, chosen, elements), left, right)
-        if check:
-            _check(system, left, right)
+        with display():
+            system = _scaled(_derive(left, right, chosen, elements), left, right)
+            if check:
+                _check(system, left, right)
         return system
 
     from holokern.pfaffian.cache import cached

@@ -2,8 +2,8 @@
 // Draws every chart of the page from the data inside it; the sliders redraw from tables of Chebyshev coefficients.
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const tables = data.tables;
   const byId = (name) => document.getElementById(name);
+  const alone = data.subjects.length === 1;
 
   // -- values ---------------------------------------------------------------------------------------------------
 
@@ -28,74 +28,82 @@
   }
 
   const inside = (c, [low, high]) => c >= low * (1 - 1e-9) && c <= high * (1 + 1e-9);
-  const norm = (c) => Math.exp(cheb(tables.logNorm, place(c, tables.wide)));
-  const slope = (c) => Math.exp(cheb(tables.logSlope, place(c, tables.wide)));
-
   function combine(rows, weights) {
     return rows[0].map((_, m) => rows.reduce((total, row, p) => total + weights[p] * row[m], 0));
   }
 
-  // Chebyshev series in the angle for one deviation, or for two
-  function alongDiagonal(table, c) {
-    return combine(table, polynomials(table.length, place(c, tables.wide)));
-  }
-
-  function alongPair(table, c1, c2) {
-    const second = polynomials(table.length, place(c2, tables.range));
-    return combine(table.map((rows) => combine(rows, second)), polynomials(table.length, place(c1, tables.range)));
-  }
-
-  const atAngle = (series, theta) => cheb(series, 2 * theta / Math.PI - 1);
-  const unSine = (theta) => (tables.steep ? 1 / Math.sin(theta) : 1);
-
-  function curves(c1, c2, thetas) {
-    const value = alongPair(tables.pair, c1, c2), rate = alongPair(tables.pairSlope, c1, c2);
-    const size = norm(c1) * norm(c2), rateSize = slope(c1) * slope(c2);
-    return {
-      k: thetas.map((theta) => size * atAngle(value, theta)),
-      kdot: thetas.map((theta) => rateSize * atAngle(rate, theta) * unSine(theta)),
-    };
-  }
-
   const angleOf = (r) => 2 * Math.asin(Math.sqrt(Math.min(1, Math.max(0, (1 - r) / 2))));
 
-  // Σ and Θ after every layer, from points of equal length: w = σ_w², b = σ_b, the first Σ has variance c² everywhere
-  function layers(w, b, depth, sigma, c) {
-    let theta = sigma.map((s) => angleOf(s / (c * c))), tangent = sigma.slice();
-    const found = [{ c, sigma, tangent, r: sigma.map((s) => s / (c * c)) }];
-    for (let h = 0; h < depth && inside(c, tables.wide); h++) {
-      const size = w * norm(c) ** 2, rate = w * slope(c) ** 2;
-      const value = alongDiagonal(tables.diagonal, c), change = alongDiagonal(tables.diagonalSlope, c);
-      const next = theta.map((t) => size * (t === 0 ? 1 : atAngle(value, t)) + b * b);
-      tangent = tangent.map((t, i) => t * rate * (theta[i] === 0 ? 1 : atAngle(change, theta[i])) + next[i]);
-      c = Math.sqrt(size + b * b);
-      const variance = c * c;
-      theta = next.map((s) => angleOf(s / variance));
-      found.push({ c, sigma: next, tangent, r: next.map((s) => s / variance) });
+  // what can be computed from the tables of one activation
+  function model(subject) {
+    const tables = subject.tables;
+    const norm = (c) => Math.exp(cheb(tables.logNorm, place(c, tables.wide)));
+    const slope = (c) => Math.exp(cheb(tables.logSlope, place(c, tables.wide)));
+
+    // Chebyshev series in the angle for one deviation, or for two
+    function alongDiagonal(table, c) {
+      return combine(table, polynomials(table.length, place(c, tables.wide)));
     }
-    return found;
+
+    function alongPair(table, c1, c2) {
+      const second = polynomials(table.length, place(c2, tables.range));
+      return combine(table.map((rows) => combine(rows, second)), polynomials(table.length, place(c1, tables.range)));
+    }
+
+    const atAngle = (series, theta) => cheb(series, 2 * theta / Math.PI - 1);
+    const unSine = (theta) => (tables.steep ? 1 / Math.sin(theta) : 1);
+
+    function curves(c1, c2, thetas) {
+      const value = alongPair(tables.pair, c1, c2), rate = alongPair(tables.pairSlope, c1, c2);
+      const size = norm(c1) * norm(c2), rateSize = slope(c1) * slope(c2);
+      return {
+        k: thetas.map((theta) => size * atAngle(value, theta)),
+        kdot: thetas.map((theta) => rateSize * atAngle(rate, theta) * unSine(theta)),
+      };
+    }
+
+    // Σ and Θ after every layer, from points of equal length: w = σ_w², b = σ_b, the first Σ has variance c² everywhere
+    function layers(w, b, depth, sigma, c) {
+      let theta = sigma.map((s) => angleOf(s / (c * c))), tangent = sigma.slice();
+      const found = [{ c, sigma, tangent, r: sigma.map((s) => s / (c * c)) }];
+      for (let h = 0; h < depth && inside(c, tables.wide); h++) {
+        const size = w * norm(c) ** 2, rate = w * slope(c) ** 2;
+        const value = alongDiagonal(tables.diagonal, c), change = alongDiagonal(tables.diagonalSlope, c);
+        const next = theta.map((t) => size * (t === 0 ? 1 : atAngle(value, t)) + b * b);
+        tangent = tangent.map((t, i) => t * rate * (theta[i] === 0 ? 1 : atAngle(change, theta[i])) + next[i]);
+        c = Math.sqrt(size + b * b);
+        const variance = c * c;
+        theta = next.map((s) => angleOf(s / variance));
+        found.push({ c, sigma: next, tangent, r: next.map((s) => s / variance) });
+      }
+      return found;
+    }
+
+    function network(w, b, depth, angles) {
+      const c = Math.sqrt(1 + b * b);
+      return layers(w, b, depth, angles.map((angle) => Math.cos(angle) + b * b), c);
+    }
+
+    function fixedPoint(w, b) {
+      let c = 1;
+      for (let i = 0; i < 2000; i++) {
+        if (!inside(c, tables.wide)) return null;
+        const next = Math.sqrt(w * norm(c) ** 2 + b * b);
+        if (Math.abs(next - c) < 1e-9 * c) return { c: next, chi: w * slope(next) ** 2 };
+        c = next;
+      }
+      return null;
+    }
+
+    return { ...subject, curves, layers, network, fixedPoint };
   }
 
-  function network(w, b, depth, angles) {
-    const c = Math.sqrt(1 + b * b);
-    return layers(w, b, depth, angles.map((angle) => Math.cos(angle) + b * b), c);
-  }
-
-  function fixedPoint(w, b) {
-    let c = 1;
-    for (let i = 0; i < 2000; i++) {
-      if (!inside(c, tables.wide)) return null;
-      const next = Math.sqrt(w * norm(c) ** 2 + b * b);
-      if (Math.abs(next - c) < 1e-9 * c) return { c: next, chi: w * slope(next) ** 2 };
-      c = next;
-    }
-    return null;
-  }
+  const models = data.subjects.map(model);
 
   // -- charts ---------------------------------------------------------------------------------------------------
 
   const svgNode = (name, attributes, parent) => {
-    const node = document.createElementNS(byId("seed").namespaceURI, name);
+    const node = document.createElementNS(document.querySelector("svg.glyphs").namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
     if (parent) parent.appendChild(node);
     return node;
@@ -130,7 +138,7 @@
     return all.length ? [Math.min(...all), Math.max(...all)] : [0, 1];
   }
 
-  // chart: {x, y: names of the axes, lines: [{x, y, kind, label, points}], xRange, yRange, log, zero}
+  // chart: {x: name of the axis, lines: [{x, y, kind, label, points}], xRange, yRange, log, zero}
   function draw(name, chart) {
     const figure = byId(name);
     if (!figure) return;
@@ -189,7 +197,7 @@
     readOut(svg, chart, box, px, x0, x1);
   }
 
-  // a line under the pointer with the values there
+  // a line under the pointer with the values there, one row for each curve
   function readOut(svg, chart, box, px, x0, x1) {
     const mark = svgNode("line", { y1: box.top, y2: box.bottom, class: "pointer" }, svg);
     const label = svgNode("text", { y: box.top + 15, class: "reading" }, svg);
@@ -199,18 +207,25 @@
     svg.addEventListener("pointermove", (event) => {
       const at = event.clientX - svg.getBoundingClientRect().left;
       const x = x0 + (at - box.left) / (box.right - box.left) * (x1 - x0);
-      if (x < x0 || x > x1 || chart.silent) return hide();
-      const parts = chart.lines.filter((line) => line.label && line.x.length > 1).map((line) => {
+      if (x < x0 || x > x1) return hide();
+      const rows = [];
+      let place = x;
+      for (const line of chart.lines.filter((one) => one.label && one.x.length > 1)) {
         const i = line.x.reduce((best, v, j) => (Math.abs(v - x) < Math.abs(line.x[best] - x) ? j : best), 0);
-        return line.y[i] === null || !Number.isFinite(line.y[i]) ? null : shown(line.y[i]);
-      }).filter((part) => part !== null);
+        if (line.y[i] === null || !Number.isFinite(line.y[i])) continue;
+        place = line.x[i];
+        rows.push(`${line.label}: ${shown(line.y[i])}`);
+      }
+      if (!rows.length) return hide();
       mark.style.display = label.style.display = "";
-      mark.setAttribute("x1", px(x));
-      mark.setAttribute("x2", px(x));
+      mark.setAttribute("x1", px(place));
+      mark.setAttribute("x2", px(place));
       const left = at < (box.left + box.right) / 2;
-      label.setAttribute("x", px(x) + (left ? 6 : -6));
       label.setAttribute("text-anchor", left ? "start" : "end");
-      label.textContent = `${shown(x, 3)}: ${parts.join(", ")}`;
+      label.replaceChildren();
+      [`${chart.x} = ${shown(place, 4)}`, ...rows].forEach((row, i) => {
+        svgNode("tspan", { x: px(place) + (left ? 6 : -6), dy: i ? 16 : 0 }, label).textContent = row;
+      });
     });
   }
 
@@ -219,27 +234,30 @@
   const steps = (low, high, count) => Array.from({ length: count + 1 }, (_, i) => low + (high - low) * i / count);
   const setting = (name) => Number(byId(name).value);
 
+  const kinds = ["one", "two", "three"];
+  // curves of one activation differ by colour; those of two have a colour each, and the second kind is dashed
+  const kind = (subject, curve) => (alone ? kinds[curve] : kinds[subject] + (curve ? " dashed" : ""));
+  const label = (one, text) => (alone ? text : `${one.name}, ${text}`);
+  const lines = (make) => models.flatMap((one, i) => make(one, i));
+
   function drawFixed() {
-    const s = data.sigma;
     draw("plot-sigma", {
-      title: "the activation and its derivative", x: "u", lines: [
-        { x: s.u, y: s.value, kind: "one", label: "σ(u)" },
-        { x: s.u, y: s.slope, kind: "two", label: s.jumps ? "σ′(u) without the deltas" : "σ′(u)" },
-      ],
+      title: "the activation and its derivative", x: "u", lines: lines((one, i) => [
+        { x: one.sigma.u, y: one.sigma.value, kind: kind(i, 0), label: label(one, "σ(u)") },
+        { x: one.sigma.u, y: one.sigma.slope, kind: kind(i, 1), label: label(one, one.sigma.jumps ? "σ′(u) without the deltas" : "σ′(u)") },
+      ]),
     });
-    const g = data.gauss;
-    for (const [name, symbol, rows] of [["plot-gauss", "k", g.k], ["plot-gauss-dot", "k′", g.kdot]]) {
+    for (const [name, symbol, key] of [["plot-gauss", "k", "k"], ["plot-gauss-dot", "k′", "kdot"]]) {
       draw(name, {
-        title: `error of Gauss–Hermite rules for ${symbol}`, x: `r, error of ${symbol} at c₁ = c₂ = 1`, log: true,
-        xRange: [-1, 1], lines: g.nodes.map((count, i) => ({
-          x: g.r, y: rows[i].map((v) => (v === null ? null : Math.max(v, 1e-17))), kind: ["one", "two"][i], label: `${count} nodes`,
-        })),
+        title: `error of Gauss–Hermite rules for ${symbol}`, x: "r", log: true, xRange: [-1, 1],
+        lines: lines((one, i) => data.nodes.map((count, n) => ({
+          x: one.gauss.r, y: one.gauss[key][n].map((v) => (v === null ? null : Math.max(v, 1e-17))), kind: kind(i, n), label: label(one, `${count} nodes`),
+        }))),
       });
     }
-    const h = data.spectrum;
     draw("plot-spectrum", {
-      title: "Hermite spectrum", x: "degree n, share of γₙ² in E[σ(z)²]", log: true,
-      lines: [{ x: h.n, y: h.share, kind: "one", points: true, label: "γₙ² / E[σ(z)²]" }],
+      title: "Hermite spectrum", x: "degree n", log: true,
+      lines: lines((one, i) => [{ x: one.spectrum.n, y: one.spectrum.share, kind: kind(i, 0), points: true, label: label(one, "share") }]),
     });
   }
 
@@ -247,58 +265,112 @@
     const c1 = 2 ** setting("c1"), c2 = 2 ** setting("c2");
     byId("c1-value").textContent = shown(c1, 3);
     byId("c2-value").textContent = shown(c2, 3);
-    const thetas = steps(tables.steep ? 0.02 : 0, tables.steep ? Math.PI - 0.02 : Math.PI, 160);
-    const r = thetas.map(Math.cos), found = curves(c1, c2, thetas);
+    const found = models.map((one) => {
+      const steep = one.tables.steep, thetas = steps(steep ? 0.02 : 0, steep ? Math.PI - 0.02 : Math.PI, 160);
+      return { r: thetas.map(Math.cos), ...one.curves(c1, c2, thetas) };
+    });
     draw("plot-k", { title: "k against r", x: "r", xRange: [-1, 1], zero: true,
-      lines: [{ x: r, y: found.k, kind: "one", label: "k = E[σ(u)σ(v)]" }] });
+      lines: models.map((one, i) => ({ x: found[i].r, y: found[i].k, kind: kinds[i], label: label(one, "k") })) });
     draw("plot-kdot", { title: "k′ against r", x: "r", xRange: [-1, 1], zero: true,
-      lines: [{ x: r, y: found.kdot, kind: "two", label: "k′ = E[σ′(u)σ′(v)]" }] });
+      lines: models.map((one, i) => ({ x: found[i].r, y: found[i].kdot, kind: kinds[alone ? 1 : i], label: label(one, "k′") })) });
   }
 
+  // σ_w² of an activation: the slider gives σ_w for one, and for two a multiple of the usual one of each
+  const weightOf = (one) => (setting("weight") * (alone ? 1 : one.weight)) ** 2;
+
   function drawNetwork() {
-    const w = setting("weight") ** 2, b = setting("bias"), depth = setting("depth");
+    const b = setting("bias"), depth = setting("depth");
     byId("weight-value").textContent = shown(setting("weight"), 4);
     byId("bias-value").textContent = shown(b, 3);
     byId("depth-value").textContent = String(depth);
-    const kinds = ["one", "two", "three"];
-    const starts = [0.5, 1, 2].filter((c) => inside(c, tables.wide));
-    const tracks = starts.map((c) => layers(w, b, depth, [0], c).map((layer) => layer.c));
-    draw("plot-length", { title: "standard deviation by layer", x: "layer, deviation c", zero: true, xRange: [0, depth],
-      lines: tracks.map((track, i) => ({ x: track.map((_, h) => h), y: track, kind: kinds[i], label: `from c = ${starts[i]}` })) });
-    const correlations = [0, 0.5, 0.9];
-    const tracked = layers(w, b, depth, correlations, 1);
-    draw("plot-correlation", { title: "correlation by layer", x: "layer, correlation from c = 1", yRange: [-0.1, 1.05], xRange: [0, depth],
-      lines: correlations.map((r, i) => ({ x: tracked.map((_, h) => h), y: tracked.map((layer) => layer.r[i]), kind: kinds[i], label: `from r = ${r}` })) });
-    drawEdge(w, b);
-    const angles = steps(-Math.PI, Math.PI, 180), all = network(w, b, depth, angles);
-    const last = all[all.length - 1], whole = all.length === depth + 1, middle = 90;
-    const lines = [{ x: angles, y: last.sigma.map((v) => v / last.sigma[middle]), kind: "one", label: "NNGP Σ(φ)/Σ(0)" }];
-    if (!tables.steep) lines.push({ x: angles, y: last.tangent.map((v) => v / last.tangent[middle]), kind: "two", label: "NTK Θ(φ)/Θ(0)" });
-    draw("plot-circle", { title: "NNGP and NTK on the circle", x: "angle φ between two points of the circle", xRange: [-Math.PI, Math.PI], zero: true, lines });
-    byId("circle-reading").textContent = whole
-      ? `At φ = 0: Σ = ${shown(last.sigma[middle], 6)}` + (tables.steep ? "." : `, Θ = ${shown(last.tangent[middle], 6)}.`)
-      : `The deviation left the table, [${tables.wide.map((c) => shown(c, 3)).join(", ")}], after layer ${all.length - 1}; the curves show that layer.`;
+    const count = (track) => track.map((_, h) => h);
+    const starts = alone ? [0.5, 1, 2] : [1];
+    draw("plot-length", { title: "standard deviation by layer", x: "layer", zero: true, xRange: [0, depth],
+      lines: lines((one, i) => starts.filter((c) => inside(c, one.tables.wide)).map((c, n) => {
+        const track = one.layers(weightOf(one), b, depth, [0], c).map((layer) => layer.c);
+        return { x: count(track), y: track, kind: kind(i, n), label: label(one, `from c = ${c}`) };
+      })) });
+    const correlations = alone ? [0, 0.5, 0.9] : [0, 0.9];
+    draw("plot-correlation", { title: "correlation by layer", x: "layer", yRange: [-0.1, 1.05], xRange: [0, depth],
+      lines: lines((one, i) => {
+        const tracked = one.layers(weightOf(one), b, depth, correlations, 1);
+        return correlations.map((r, n) => ({ x: count(tracked), y: tracked.map((layer) => layer.r[n]), kind: kind(i, n), label: label(one, `from r = ${r}`) }));
+      }) });
+    drawEdge(b);
+    const angles = steps(-Math.PI, Math.PI, 180), middle = 90, readings = [];
+    draw("plot-circle", { title: "NNGP and NTK on the circle", x: "φ", xRange: [-Math.PI, Math.PI], zero: true,
+      lines: lines((one, i) => {
+        const all = one.network(weightOf(one), b, depth, angles), last = all[all.length - 1];
+        const named = alone ? "" : `${one.name}: `;
+        readings.push(named + (all.length === depth + 1
+          ? `at φ = 0, NNGP Σ = ${shown(last.sigma[middle], 6)}` + (one.tables.steep ? "." : ` and NTK Θ = ${shown(last.tangent[middle], 6)}.`)
+          : `the deviation left the table, [${one.tables.wide.map((c) => shown(c, 3)).join(", ")}], after layer ${all.length - 1}; the curves show that layer.`));
+        const drawn = [{ x: angles, y: last.sigma.map((v) => v / last.sigma[middle]), kind: kind(i, 0), label: label(one, "NNGP") }];
+        if (!one.tables.steep) drawn.push({ x: angles, y: last.tangent.map((v) => v / last.tangent[middle]), kind: kind(i, 1), label: label(one, "NTK") });
+        return drawn;
+      }) });
+    byId("circle-reading").textContent = readings.join(" ");
   }
 
-  function drawEdge(w, b) {
-    const limits = data.edge.limits;
-    const lines = data.edge.parts.map((part, i) => ({
-      x: part.weight, y: part.bias, kind: part.stable ? "three" : "three dashed", points: part.weight.length === 1, radius: 5,
-      label: part.stable ? "χ = 1" : "χ = 1, fixed point unstable",
-    }));
+  function drawEdge(b) {
+    const readings = [], limits = data.limits, smooth = models.filter((one) => !one.tables.steep);
+    const widest = alone ? limits[0] : Math.max(...smooth.map((one) => one.weight * limits[0]), 1);
     const seen = new Set();
-    for (const line of lines) { if (seen.has(line.label)) line.label = ""; else seen.add(line.label); }
-    lines.push({ x: [Math.sqrt(w)], y: [b], kind: "two", points: true, radius: 5, label: "this network" });
-    draw("plot-edge", { title: "edge of chaos", x: "σ_w across, σ_b upwards", silent: true, lines,
-      xRange: [0, limits[0]], yRange: [-0.05 * limits[1], limits[1]] });
-    const reading = byId("edge-reading"), fixed = fixedPoint(w, b);
-    if (tables.steep) reading.textContent = fixed ? `Fixed point c = ${shown(fixed.c)}.` : "No fixed point within the table.";
-    else if (!fixed) reading.textContent = "The deviation settles nowhere within the table.";
-    else {
-      const phase = Math.abs(fixed.chi - 1) < 2e-3 ? "on the edge" : fixed.chi < 1 ? "ordered: correlations go to 1" : "chaotic: nearby points move apart";
-      reading.textContent = `Fixed point c = ${shown(fixed.c)}, χ = ${shown(fixed.chi)}: ${phase}.`;
+    draw("plot-edge", { title: "edge of chaos", x: "deviation of the weights", xRange: [0, widest], yRange: [-0.05 * limits[1], limits[1]],
+      lines: lines((one, i) => {
+        const drawn = one.edge.map((part) => {
+          const text = label(one, part.stable ? "χ = 1" : "χ = 1, variance unstable");
+          const fresh = !seen.has(text) ? text : "";
+          seen.add(text);
+          const look = (alone ? "three" : kinds[i]) + (part.stable ? "" : " dashed");
+          return { x: part.weight, y: part.bias, kind: look, points: part.weight.length === 1, radius: 5, label: fresh };
+        });
+        drawn.push({ x: [Math.sqrt(weightOf(one))], y: [b], kind: alone ? "two" : kinds[i], points: true, radius: 5, label: alone ? "this network" : "" });
+        return drawn;
+      }) });
+    for (const one of models) {
+      const fixed = one.fixedPoint(weightOf(one), b), named = alone ? "" : `${one.name}: `;
+      if (!fixed) readings.push(named + "the variance settles nowhere within the table.");
+      else if (one.tables.steep) readings.push(`${named}fixed point c = ${shown(fixed.c)}.`);
+      else {
+        const phase = Math.abs(fixed.chi - 1) < 2e-3 ? "on the edge" : fixed.chi < 1 ? "ordered, correlations go to 1" : "chaotic, nearby points move apart";
+        readings.push(`${named}fixed point c = ${shown(fixed.c)}, χ = ${shown(fixed.chi)}: ${phase}.`);
+      }
+    }
+    byId("edge-reading").textContent = readings.join(" ");
+  }
+
+  // -- buttons that copy ----------------------------------------------------------------------------------------
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const field = document.createElement("textarea");
+      field.value = text;
+      document.body.appendChild(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
     }
   }
+
+  function addButton(node, name, text) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = name;
+    button.title = `Copy the ${name}`;
+    button.addEventListener("click", async () => {
+      await copy(text);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = name; }, 1500);
+    });
+    node.appendChild(button);
+  }
+
+  for (const node of document.querySelectorAll(".formula")) addButton(node, "LaTeX", node.getAttribute("aria-label"));
+  for (const node of document.querySelectorAll("[data-python]")) addButton(node, "Python", node.textContent);
 
   function drawAll() { drawFixed(); drawDual(); drawNetwork(); }
   for (const name of ["c1", "c2"]) byId(name).addEventListener("input", drawDual);
@@ -312,5 +384,5 @@
   });
   drawAll();
   // for the console, and for the tests
-  window.holokern = { curves, network, fixedPoint, tables };
+  window.holokern = { ...models[0], models, copy };
 })();

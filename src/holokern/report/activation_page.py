@@ -1,8 +1,9 @@
-"""`activation_page`: what a paper's appendix would say about an activation, as one HTML file that moves."""
+"""`activation_page`: what an appendix would say about an activation, or about two, as one HTML file that moves."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -11,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from holokern import progress
-from holokern.activation import Activation
+from holokern.activation import Activation, curves
 from holokern.activation import activation as as_activation
 from holokern.dual import dual
-from holokern.errors import HolokernError
+from holokern.errors import BadInput, HolokernError, Unsupported
+from holokern.network import EdgePart, critical, edge_of_chaos
 from holokern.numeric.panels import Array
 from holokern.paper import Json, Table, machine
-from holokern.report.algebra_section import algebra_section, closed_form_section, formula, refusal
-from holokern.report.edge import EdgePart, edge_of_chaos
+from holokern.report.algebra_section import algebra_section, closed_form_section, refusal
+from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
 from holokern.report.page import html_table, page_frame
 from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_tables
@@ -55,60 +57,101 @@ class ActivationPage:
     html: str
 
 
-def activation_page(source: object, *, timings: bool = True, **parameters: Any) -> ActivationPage:
-    """The page of an activation: a name, an expression in u, or an Activation.
+@dataclass(frozen=True)
+class _Subject:
+    """An activation with all that its parts of the page share."""
+
+    activation: Activation
+    sigma: Sigma
+    tables: ValueTables
+    edge: list[EdgePart]
+    weight: float
+
+    @classmethod
+    def of(cls, activation: Activation) -> _Subject:
+        sigma = read_sigma(activation)
+        progress.report(f"tables of k and k′ of {activation}")
+        tables = value_tables(sigma)
+        edge = [] if sigma.steep else edge_of_chaos(activation, *tables.wide)
+        return cls(activation, sigma, tables, edge, 1 / float(sigma.norms(np.ones(1))[0]))
+
+    @property
+    def name(self) -> str:
+        return _name(self.activation)
+
+    def data(self) -> dict[str, Json]:
+        progress.report(f"Gauss–Hermite rules for {self.activation}")
+        edge = [
+            {"weight": _digits(part.weight), "bias": _digits(part.bias), "stable": part.stable} for part in self.edge
+        ]
+        return {
+            "name": self.name,
+            "weight": self.weight,
+            "tables": self.tables.data(),
+            "sigma": _graph(self.activation),
+            "gauss": _gauss_data(self.sigma),
+            "spectrum": _spectrum_data(self.sigma),
+            "edge": edge,
+        }
+
+
+def activation_page(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
+    """The page of an activation, or of two side by side.
 
     Parameters
     ----------
-    source
-        What `holokern.activation` reads.
+    source, other
+        What `holokern.activation` reads: names, expressions in u, or activations.
     timings
         Whether to time every method in a process of its own, which takes most of the time.
     **parameters
-        Parameters of a named activation.
+        Parameters of a named activation, for one activation only.
 
     Raises
     ------
     BadInput
         For a text that is no activation, or a constant.
     """
-    activation = as_activation(source, **parameters)
-    sigma = read_sigma(activation)
-    progress.report("tables of k and k′")
-    tables = value_tables(sigma)
-    edge = edge_of_chaos(sigma, tables.wide)
-    weight = 1 / float(sigma.norms(np.ones(1))[0])
-    limits = _limits(edge, weight)
-    progress.report("Gauss–Hermite rules")
-    rules = _gauss_data(sigma)
-    data = {
-        "tables": tables.data(),
-        "sigma": _graph(activation),
-        "gauss": rules,
-        "spectrum": _spectrum_data(sigma),
-        "edge": {"parts": [part.data() for part in edge], "limits": limits},
-    }
+    if other is not None and parameters:
+        raise BadInput("parameters belong to one activation; pass activations, such as hk.activation('elu', alpha=2)")
+    activations = [as_activation(source, **parameters), *([] if other is None else [as_activation(other)])]
+    subjects = [_Subject.of(activation) for activation in activations]
+    limits = _limits(subjects)
+    data = {"subjects": [subject.data() for subject in subjects], "nodes": _NODES, "limits": limits}
     progress.report("algebra")
+    drawn = Typesetter()
     sections = [
-        _introduction(sigma),
-        algebra_section(activation),
-        closed_form_section(activation),
-        _dual_section(sigma, tables),
-        _spectrum_section(sigma),
-        _network_section(sigma, tables, edge, limits, weight),
+        _introduction(subjects, drawn),
+        '<section id="algebra"><h2>Algebra</h2>'
+        + _beside([_algebra(subject, drawn, len(subjects) > 1) for subject in subjects])
+        + "</section>",
+        _dual_section(subjects),
+        _spectrum_section(subjects, drawn),
+        _network_section(subjects, limits),
     ]
     if timings:
-        sections.append(html_table(method_times(activation)) + f'<p class="note">{escape(machine())}</p>')
+        tables = "".join(html_table(method_times(activation)) for activation in activations)
+        sections.append(tables + f'<p class="note">{escape(machine())}</p>')
     embedded = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    body = "\n".join(
-        [
-            '<svg id="seed" style="display: none"></svg>',
-            *sections,
-            f'<script type="application/json" id="data">{embedded}</script>',
-        ]
-    )
-    title = f"The activation {_name(activation)}"
+    body = "\n".join([drawn.definitions(), *sections, f'<script type="application/json" id="data">{embedded}</script>'])
+    names = " and ".join(subject.name for subject in subjects)
+    title = f"The activation{'s' if len(subjects) > 1 else ''} {names}"
     return ActivationPage(title, page_frame(title, body, style=_asset("css"), script=_asset("js")))
+
+
+def _algebra(subject: _Subject, drawn: Typesetter, named: bool) -> str:
+    activation = subject.activation
+    name = f"<p><strong>{escape(subject.name)}</strong></p>" if named else ""
+    return name + algebra_section(activation, drawn) + closed_form_section(activation, drawn)
+
+
+def _beside(parts: Sequence[str]) -> str:
+    """Parts in columns where the screen is wide enough."""
+    return (
+        parts[0]
+        if len(parts) == 1
+        else '<div class="pair">' + "".join(f"<div>{part}</div>" for part in parts) + "</div>"
+    )
 
 
 def _asset(kind: str) -> str:
@@ -117,9 +160,9 @@ def _asset(kind: str) -> str:
 
 def _name(activation: Activation) -> str:
     text = str(activation)
-    if activation.name is not None:
+    if activation.name not in (None, text):
         given = ", ".join(f"{key} = {value}" for key, value in activation.parameters.items())
-        text = f"{activation.name} ({given})" if given else activation.name
+        text = f"{activation.name} ({given})"
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
@@ -128,28 +171,16 @@ def _name(activation: Activation) -> str:
 
 def _graph(activation: Activation) -> dict[str, Json]:
     """σ and σ′ for the first chart; a gap where σ or σ′ jumps."""
-    breaks = sorted(float(b) for b in activation.breaks)
-    reach = max([4.0, *(1.4 * abs(b) for b in breaks if abs(b) <= 20)])
-    u = np.linspace(-reach, reach, 321)
-    u = u[np.min(np.abs(u[:, None] - np.array([*breaks, np.inf])), axis=1) > 1e-6 * reach]
-    sides = np.array([b + step for b in breaks if abs(b) < reach for step in (-1e-7, 0.0, 1e-7)])
-    u = np.sort(np.concatenate([u, sides]))
-    at_break = np.isin(u, breaks)
-    values = [np.where(at_break, np.nan, np.asarray(f(u), dtype=float)) for f in (activation, activation.derivative)]
-    if activation.jump_order != 0:
-        values[0] = np.asarray(activation(u), dtype=float)
-    if activation.jump_order not in (0, 1):
-        values[1] = np.asarray(activation.derivative(u), dtype=float)
+    u, value, slope = curves(activation)
     jumps = activation.jump_order == 0
-    return {"u": _digits(u), "value": _digits(values[0]), "slope": _digits(values[1]), "jumps": jumps}
+    return {"u": _digits(u), "value": _digits(value), "slope": _digits(slope), "jumps": jumps}
 
 
 def _gauss_data(sigma: Sigma) -> dict[str, Json]:
-    """Errors of Gauss–Hermite rules at c1 = c2 = 1, relative to the values at r = 1, and the largest elsewhere."""
+    """Errors of Gauss–Hermite rules at c1 = c2 = 1, relative to the values at r = 1."""
     theta = np.linspace(0.01, np.pi - 0.01, 121)
     rows = [_rule_errors(sigma, 1.0, 1.0, theta, nodes) for nodes in _NODES]
     return {
-        "nodes": _NODES,
         "r": _digits(np.cos(theta)),
         "k": [_digits(row[0], 3) for row in rows],
         "kdot": [_digits(row[1], 3) for row in rows],
@@ -169,10 +200,14 @@ def _spectrum_data(sigma: Sigma) -> dict[str, Json]:
     return {"n": n.tolist(), "share": _digits(share[n], 4)}
 
 
-def _limits(edge: list[EdgePart], weight: float) -> tuple[float, float]:
+def _limits(subjects: list[_Subject]) -> tuple[float, float]:
     """How far the sliders of σ_w and σ_b go: twice the usual σ_w, and far enough to reach the edge."""
-    start = min((float(np.min(part.weight)) for part in edge), default=weight)
-    return float(f"{2 * max(weight, min(start, 4 * weight)):.2g}"), 2.0
+    if len(subjects) > 1:
+        # the slider multiplies the usual σ_w of each
+        return 2.0, 2.0
+    (subject,) = subjects
+    start = min((float(np.min(part.weight)) for part in subject.edge), default=subject.weight)
+    return float(f"{2 * max(subject.weight, min(start, 4 * subject.weight)):.2g}"), 2.0
 
 
 def _digits(values: Array, digits: int = 6) -> list[float | None]:
@@ -191,8 +226,12 @@ def _finite(value: Json) -> Json:
 # -- what is written -------------------------------------------------------------------------------------------------
 
 
-def _plots(*names: str) -> str:
-    return '<div class="plots">' + "".join(f'<div class="plot" id="{name}"></div>' for name in names) + "</div>"
+def _plots(*plots: tuple[str, str]) -> str:
+    """Places for charts, by name, with their captions."""
+    shown = [
+        f'<figure><div class="plot" id="{name}"></div><figcaption>{text}</figcaption></figure>' for name, text in plots
+    ]
+    return '<div class="plots">' + "".join(shown) + "</div>"
 
 
 def _slider(name: str, symbol: str, limits: tuple[float, float], start: float, label: str, step: str = "any") -> str:
@@ -203,23 +242,62 @@ def _slider(name: str, symbol: str, limits: tuple[float, float], start: float, l
     )
 
 
-def _introduction(sigma: Sigma) -> str:
-    activation = sigma.activation
+def _introduction(subjects: list[_Subject], drawn: Typesetter) -> str:
+    formulas = _beside([_equation(subject.activation, drawn) for subject in subjects])
+    facts = [_facts(subject) for subject in subjects]
+    heads = "".join(f"<th>{escape(subject.name)}</th>" for subject in subjects) if len(subjects) > 1 else ""
+    rows = [
+        f"<tr><th>{facts[0][i][0]}</th>" + "".join(f"<td>{escape(fact[i][1])}</td>" for fact in facts) + "</tr>"
+        for i in range(len(facts[0]))
+    ]
+    top = f"<tr><th></th>{heads}</tr>" if heads else ""
+    caption = (
+        "The activation and its derivative."
+        if len(subjects) == 1
+        else "The activations and their derivatives (dashed)."
+    )
+    return (
+        f'{formulas}<table class="facts">{top}{"".join(rows)}</table>{_python(subjects)}'
+        f"{_plots(('plot-sigma', caption))}"
+    )
+
+
+def _equation(activation: Activation, drawn: Typesetter) -> str:
+    # SymPy writes the step function as θ, which is the angle everywhere else on the page
+    source = activation.latex()
+    shown = source.replace(r"\theta\left", r"\operatorname{H}\left")
+    meaning = (
+        '<p class="note">H is the Heaviside step function: 0 for negative u, 1 for positive u, and ½ at 0.</p>'
+        if shown != source
+        else ""
+    )
+    return drawn.block(shown) + meaning
+
+
+def _python(subjects: list[_Subject]) -> str:
+    """The same activation in Python, to be copied."""
+    lines = ["import holokern as hk"]
+    for letter, subject in zip("ab", subjects, strict=False):
+        text = repr(subject.activation)
+        lines.append(f"{letter} = hk.{text}")
+        lines.append(f"hk.dual({letter}, c1=1.0, c2=2.0, r=0.5)  # k and k′ with their errors")
+        lines.append(f"hk.Network({letter}, depth=3).ntk(X)  # the NTK of the rows of X")
+    return f'<pre class="python" data-python>{escape(chr(10).join(lines))}</pre>'
+
+
+def _facts(subject: _Subject) -> list[tuple[str, str]]:
+    activation, sigma = subject.activation, subject.sigma
     norm = float(sigma.norms(np.ones(1))[0])
     mean = float(sigma.spectrum(1.0)[0])
-    facts = [
+    return [
         ("breaks", ", ".join(map(str, activation.breaks)) or "none"),
         ("smoothness", _smoothness(activation)),
         ("symmetry", activation.parity or "neither even nor odd"),
         ("holonomic", "yes" if activation.is_holonomic else "no"),
         ("E[σ(z)]", f"{mean if abs(mean) > 1e-14 * norm else 0.0:.10g}"),
         ("E[σ(z)²]", f"{norm**2:.10g}"),
-        (_C, f"{norm**-2:.10g}, the reciprocal: the weight variance that keeps the variance 1"),
+        (_C, f"{norm**-2:.10g}, the weight variance that keeps the variance 1"),
     ]
-    listed = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in facts)
-    # SymPy writes the step function as θ, which is the angle everywhere else on the page
-    equation = activation.latex().replace(r"\theta\left", r"\operatorname{Y}\left")
-    return f'{formula(equation)}<dl class="facts">{listed}</dl>{_plots("plot-sigma")}'
 
 
 def _smoothness(activation: Activation) -> str:
@@ -230,70 +308,108 @@ def _smoothness(activation: Activation) -> str:
     return names[order] if order < len(names) else f"the derivative of order {order} is the first that jumps"
 
 
-def _dual_section(sigma: Sigma, tables: ValueTables) -> str:
-    low, high = np.log2(tables.range)
+def _dual_section(subjects: list[_Subject]) -> str:
+    low = max(np.log2(subject.tables.range[0]) for subject in subjects)
+    high = min(np.log2(subject.tables.range[1]) for subject in subjects)
     controls = "".join(
         _slider(name, symbol, (low, high), 0.0, f"standard deviation {symbol}, logarithmic")
         for name, symbol in (("c1", "c₁"), ("c2", "c₂"))
     )
-    warning = refusal(f"{_why_steep(sigma)}: k′ grows without bound as r → ±1.") if sigma.steep else ""
+    warnings = "".join(
+        refusal(f"{_why_steep(subject.sigma)}: k′ of {subject.name} grows without bound as r → ±1.")
+        for subject in subjects
+        if subject.sigma.steep
+    )
+    error = max(subject.tables.error for subject in subjects)
+    tables = "".join(html_table(_rule_table(subject, len(subjects) > 1), 3) for subject in subjects)
+    return (
+        '<section id="dual"><h2>Dual activation</h2><p>The dual activation is k = E[σ(u)σ(v)] for normal u, v with '
+        "mean 0, standard deviations c₁, c₂ and correlation r. That of the derivative is k′ = E[σ′(u)σ′(v)], "
+        f'<code>kdot</code> in Python.</p>{warnings}<div class="controls">{controls}</div>'
+        + _plots(("plot-k", "k against the correlation r."), ("plot-kdot", "k′ against the correlation r."))
+        + f'<p class="note">The curves are drawn from tables in this file, with errors below {error:.0e} relative to '
+        "the largest value. holokern itself computes 12 digits and more.</p>"
+        "<h3>Gauss–Hermite quadrature, for comparison</h3>"
+        + _plots(
+            (
+                "plot-gauss",
+                f"Error of k by the usual product rule with {_NODES[0]} and {_NODES[1]} nodes per variable, at c₁ = c₂ "
+                "= 1, relative to the value at r = 1.",
+            ),
+            ("plot-gauss-dot", "The same for k′."),
+        )
+        + f"{tables}</section>"
+    )
+
+
+def _rule_table(subject: _Subject, named: bool) -> Table:
     rows = []
     for c1, c2 in _PAIRS:
         theta = np.linspace(0.01, np.pi - 0.01, 61)
         try:
-            worst = [float(np.max(part)) for n in _NODES for part in _rule_errors(sigma, c1, c2, theta, n)]
+            worst = [float(np.max(part)) for n in _NODES for part in _rule_errors(subject.sigma, c1, c2, theta, n)]
         except HolokernError:
             # the expectation does not exist at that deviation, as for exp(u²/8) at c = 2
             worst = [float("nan")] * 4
         rows.append((c1, c2, *(None if np.isnan(x) else x for x in worst)))
     columns = ("c₁", "c₂", *(f"{what}, {n} nodes" for n in _NODES for what in ("k", "k′")))
-    table = Table("Largest error over r", columns, tuple(rows))
-    return (
-        '<section id="dual"><h2>Dual activation</h2><p>k and k′ for normal u, v with deviations c₁, c₂ and correlation '
-        f'r.</p>{warning}<div class="controls">{controls}</div>{_plots("plot-k", "plot-kdot")}'
-        '<p class="note">The curves are drawn from tables in this file; at points on which they were not built they '
-        f"are off by at most {tables.error:.0e} of (k(c₁,c₁,1) k(c₂,c₂,1))<sup>1/2</sup>, and likewise for k′. "
-        "holokern itself computes to 12 digits and more.</p>"
-        "<h3>Gauss–Hermite quadrature for contrast</h3><p>The error of the usual product rule with "
-        f"{_NODES[0]} and {_NODES[1]} nodes a variable, relative to the value at r = 1.</p>"
-        f"{_plots('plot-gauss', 'plot-gauss-dot')}{html_table(table, 3)}</section>"
-    )
+    title = "Largest error of Gauss–Hermite quadrature over r"
+    return Table(f"{title}: {subject.name}" if named else title, columns, tuple(rows))
 
 
-def _spectrum_section(sigma: Sigma) -> str:
-    gamma = sigma.spectrum(1.0)
-    share = gamma**2 / float(sigma.norms(np.ones(1))[0]) ** 2
-    share, gamma = (np.where(share > _ROUNDING, part, 0.0) for part in (share, gamma))
-    rests = np.maximum(1 - np.cumsum(share), 0.0)
-    rows = tuple((n, float(gamma[n]), float(share[n]), float(rests[n])) for n in range(8))
-    table = Table("The first coefficients", ("n", "γₙ", "share", "share of all later ones"), rows)
+def _spectrum_section(subjects: list[_Subject], drawn: Typesetter) -> str:
+    tables = []
+    for subject in subjects:
+        gamma = subject.sigma.spectrum(1.0)
+        share = gamma**2 / float(subject.sigma.norms(np.ones(1))[0]) ** 2
+        share, gamma = (np.where(share > _ROUNDING, part, 0.0) for part in (share, gamma))
+        rests = np.maximum(1 - np.cumsum(share), 0.0)
+        rows = tuple((n, float(gamma[n]), float(share[n]), float(rests[n])) for n in range(8))
+        title = "The first coefficients" + (f": {subject.name}" if len(subjects) > 1 else "")
+        tables.append(html_table(Table(title, ("n", "γₙ", "share", "share of all later ones"), rows), 3))
     return (
         '<section id="spectrum"><h2>Hermite spectrum</h2>'
-        + formula(r"\sigma = \sum_n \gamma_n h_n, \quad k = \sum_n \gamma_n(c_1) \gamma_n(c_2) r^{n}")
-        + "<p>in the normalised Hermite polynomials hₙ; γₙ² is the part of E[σ(z)²] at degree n.</p>"
-        + _plots("plot-spectrum")
-        + html_table(table, 3)
+        + drawn.block(r"\sigma(c z) = \sum_n \gamma_n(c) h_n(z), \quad k = \sum_n \gamma_n(c_1) \gamma_n(c_2) r^{n}")
+        + "<p>The hₙ are the normalised Hermite polynomials. At c = 1 degree n has the share γₙ²/E[σ(z)²] of E[σ(z)²]. "
+        "A slow decay means that the kernel resolves fine detail, and that quadrature has a hard time.</p>"
+        + _plots(("plot-spectrum", "Share of each degree in E[σ(z)²]."))
+        + _beside(tables)
         + "</section>"
     )
 
 
-def _network_section(
-    sigma: Sigma, tables: ValueTables, edge: list[EdgePart], limits: tuple[float, float], weight: float
-) -> str:
+def _network_section(subjects: list[_Subject], limits: tuple[float, float]) -> str:
+    one = len(subjects) == 1
+    symbol, start = (_W, subjects[0].weight) if one else (f"{_W}/√{_C}", 1.0)
     controls = (
         _slider("depth", "depth", (1, _DEPTH), 6, "number of hidden layers", step="1")
-        + _slider("weight", f"{_W}", (limits[0] / 200, limits[0]), weight, "deviation of the weights")
+        + _slider("weight", symbol, (limits[0] / 200, limits[0]), start, "deviation of the weights")
         + _slider("bias", f"{_B}", (0.0, limits[1]), 0.0, "deviation of the biases")
     )
+    usual = f"The slider starts at {_W}² = {_C}, which keeps c = 1 without biases."
+    edges = "".join(f"<p>{_edge_text(subject, one)}</p>" for subject in subjects)
+    steep = all(subject.sigma.steep for subject in subjects)
+    curve = _plots(
+        ("plot-edge", f"The edge of chaos: {_W} to the right, {_B} upwards. Dots: the networks of the sliders.")
+    )
     return (
-        '<section id="network"><h2>Networks: depth, edge of chaos, kernels</h2>'
-        f"<p>A layer takes the variance c² to {_W}² E[σ(cz)²] + {_B}². The sliders start at {_W}² = {_C}, which keeps "
-        f'c = 1 without biases.</p><div class="controls">{controls}</div>'
-        f"{_plots('plot-length', 'plot-correlation')}<h3>Edge of chaos</h3><p>{_edge_text(sigma, tables, edge)}</p>"
-        f'{"" if sigma.steep else _plots("plot-edge")}<p id="edge-reading" aria-live="polite"></p>'
-        f"<h3>NNGP and NTK on the circle</h3><p>For points of the unit circle at the angle φ, Σ⁰ = cos φ + {_B}², and "
-        f"so on through all hidden layers.</p>{_ntk_refusal(sigma)}{_plots('plot-circle')}"
-        '<p id="circle-reading" aria-live="polite"></p></section>'
+        '<section id="network"><h2>Deep networks</h2>'
+        f"<p>A hidden layer takes the variance c² to {_W}² E[σ(cz)²] + {_B}². {usual}</p>"
+        f'<div class="controls">{controls}</div>'
+        + _plots(
+            ("plot-length", "Standard deviation c of the layers, by depth."),
+            ("plot-correlation", "Correlation of two points, by depth, from c = 1."),
+        )
+        + f'<h3>Edge of chaos</h3>{edges}{"" if steep else curve}<p id="edge-reading" aria-live="polite"></p>'
+        "<h3>NNGP and NTK on the circle</h3>"
+        + "".join(_ntk_refusal(subject) for subject in subjects)
+        + _plots(
+            (
+                "plot-circle",
+                "Kernel of two points of the unit circle against the angle φ between them, relative to φ = 0.",
+            )
+        )
+        + '<p id="circle-reading" aria-live="polite"></p></section>'
     )
 
 
@@ -301,26 +417,34 @@ def _why_steep(sigma: Sigma) -> str:
     return "σ jumps" if sigma.activation.jump_order == 0 else "σ′ is not square integrable"
 
 
-def _ntk_refusal(sigma: Sigma) -> str:
-    if not sigma.steep:
+def _ntk_refusal(subject: _Subject) -> str:
+    if not subject.sigma.steep:
         return ""
     return refusal(
-        f"{_why_steep(sigma)}, so k′ is infinite on the diagonal and the NTK does not exist; the NNGP kernel does."
+        f"{subject.name}: {_why_steep(subject.sigma)}, so k′ is infinite on the diagonal and the NTK does not exist; "
+        "the NNGP kernel does."
     )
 
 
-def _edge_text(sigma: Sigma, tables: ValueTables, edge: list[EdgePart]) -> str:
-    if sigma.steep:
-        return f"{_why_steep(sigma)}, so χ is infinite: every network is chaotic, and there is no edge."
-    what = f"On the edge χ = {_W}² E[σ′(cz)²] = 1 at the fixed point c, and correlations change slowest with depth."
-    if not edge:
-        return f"{what} No network with a fixed point in [{tables.wide[0]:g}, {tables.wide[1]:g}] is on it."
-    if all(len(part.weight) == 1 for part in edge):
-        points = ", ".join(f"{_W} = {part.weight[0]:.6g}, {_B} = {part.bias[0]:.3g}" for part in edge)
-        return f"{what} Here it is one point: {points}."
-    lowest = min((part for part in edge), key=lambda part: float(np.min(part.bias)))
-    i = int(np.argmin(lowest.bias))
+def _edge_text(subject: _Subject, alone: bool) -> str:
+    """Where the critical point is, or why there is none."""
+    name = "" if alone else f"<strong>{escape(subject.name)}</strong>: "
+    if subject.sigma.steep:
+        return f"{name}{_why_steep(subject.sigma)}, so χ is infinite: every network is chaotic, and there is no edge."
+    what = (
+        f"On the edge, χ = {_W}² E[σ′(cz)²] = 1 at the fixed point c of the variance, and correlations change slowest "
+        "with depth. "
+        if alone
+        else ""
+    )
+    try:
+        point = critical(subject.activation)
+    except Unsupported as reason:
+        return f"{name}{what}{escape(str(reason).partition(';')[0])}."
+    place = {None: "every c is a fixed point", 0.0: "variances shrink to zero there"}.get(
+        point.deviation, f"the fixed point is c = {point.deviation:.5g}" if point.deviation else ""
+    )
     return (
-        f"{what} The curve below, for fixed points in [{tables.wide[0]:g}, {tables.wide[1]:g}], has its smallest {_B} "
-        f"at {_W} = {lowest.weight[i]:.4g}, {_B} = {lowest.bias[i]:.3g}."
+        f"{name}{what}The critical point, at which variances also change slowest, is {_W} = {point.W_std:.6g}, "
+        f"{_B} = {point.b_std:.6g}; {place}. In Python: <code>hk.critical</code>."
     )

@@ -15,7 +15,7 @@ from holokern.report.page import html_page, html_section
 __all__ = ["paper_data", "paper_files", "write_files"]
 
 # of the page and of its window
-_TITLE = "The paper's experiments, again"
+_TITLE = "The experiments of Sakoda and Takayama (2024), run again"
 # hidden, and in the same folder, so that moving files into place is one step
 _STAGING = ".holokern-unfinished"
 

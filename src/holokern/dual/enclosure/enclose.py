@@ -93,6 +93,12 @@ class Enclosure:
         k, kdot = (value.str(self.digits) for value in self)
         return f"Enclosure(k={k}, kdot={kdot}, method={self.method!r})"
 
+    def _repr_html_(self) -> str:
+        """The proved digits as a table for notebooks."""
+        shown = {name: value.str(self.digits) for name, value in zip(("k", "k′"), self, strict=True)}
+        rows = "".join(f"<tr><th>{name}</th><td><code>{text}</code></td></tr>" for name, text in shown.items())
+        return f"<table><caption>proved by {self.method}</caption>{rows}</table>"
+
 
 def enclose(
     activation: object, c1: object, c2: object, r: object, digits: int = 50, *, method: str = "auto"
