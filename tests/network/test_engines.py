@@ -196,11 +196,12 @@ def test_bad_engines(ask):
 
 def test_machine_code_is_compiled_once():
     """Other memory layouts would compile it again, which takes seconds."""
-    from holokern.network.engine.advance import advance, table_losses
-    from holokern.network.engine.expanded_tiles import expanded_rows
+    from holokern.network.engine.advance import advance
+    from holokern.numeric.machine.angles import angles_between
+    from holokern.numeric.machine.look_up import look_up_tile
 
     for name, bias, y in (("relu", 0.0, None), ("gelu", 0.0, X[:100]), ("tanh", 0.1, None), ("silu", 0.0, None)):
         for engine in ENGINES[1:]:
             Network(name, 2, bias=bias).nngp(X, y, engine=engine)
-    for code in (advance, table_losses, expanded_rows):
+    for code in (advance, angles_between, look_up_tile):
         assert len(code.nopython_signatures) == 1, code

@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial import chebyshev
 
 from holokern.numeric.machine.cells import Cells
-from holokern.numeric.machine.look_up import CHUNK, look_up, room_for
+from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
 SPAN = Range(-0.4, 0.9)
@@ -207,32 +207,57 @@ def test_series_in_the_angle_are_as_long_as_they_need_to_be():
     assert coefficients.shape == (1, 16)
 
 
+def looked_up(cells, rows, columns, theta, functions=2):
+    """The functions of a tile by the machine code, first the one that is flat in the angle; and how many are left."""
+    own, other = cells.side(rows), cells.side(columns)
+    sides = [
+        TileSide(side.cells, polynomials, np.ones((2, len(side.cells))))
+        for side, polynomials in ((own, own.by_point), (other, other.vectors))
+    ]
+    flat, found = np.empty((1, *theta.shape)), np.empty((functions, *theta.shape))
+    starts = np.zeros(len(theta), dtype=np.int64)
+    signs = np.zeros(2)
+    cores = cells.cores
+    wanted = np.arange(functions)
+    left = look_up_tile(cores, room_for(cores), wanted, signs, *sides, starts, theta, 0, flat, found)
+    return np.concatenate([flat, found]), left
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_cells_and_machine_code_agree_with_the_table(table, count):
-    """The machine code takes one row, and the columns of one cell at a time."""
     part = Range(-0.3, 0.8)
     cells = Cells.of(table, part, count)
     random = np.random.default_rng(4)
     rows, columns = random.uniform(part.low, part.high, 3), np.sort(random.uniform(part.low, part.high, 300))
     theta = np.pi * random.random((3, 300))
-    own, other = cells.side(rows), cells.side(columns)
-    room, wanted = room_for(cells.cores), np.arange(2)
-    for i in range(3):
-        exact = table(np.full(300, rows[i]), columns, theta[i])
-        for cell in range(count):
-            members = np.nonzero(other.cells == cell)[0]
-            flat = own.by_point[i] @ cells.cores.flats[0, own.cells[i], cell] @ other.vectors[:, members]
-            served = ~np.isnan(exact[0, members])
-            assert np.allclose(flat[served], exact[0, members][served], rtol=0, atol=2e-13)
-            room.known[:] = 0
-            for start in range(members[0], members[-1] + 1, CHUNK):
-                angles = theta[i, start : min(start + CHUNK, members[-1] + 1)].copy()
-                out = np.empty((2, CHUNK))
-                arguments = (cells.cores, own.cells[i], own.by_point[i], cell, other.vectors, start, angles)
-                left_out = look_up(*arguments, wanted, room, out)
-                want = exact[1:, start : start + len(angles)]
-                assert left_out == np.isnan(want[0]).sum()
-                assert np.allclose(out[:, : len(angles)], want, rtol=0, atol=2e-13, equal_nan=True)
+    found, left = looked_up(cells, rows, columns, theta)
+    exact = np.stack([table(np.full(300, row), columns, line) for row, line in zip(rows, theta, strict=True)], axis=1)
+    missing = np.isnan(exact[1])
+    assert left == missing.sum() > 0
+    assert np.allclose(found[1:], exact[1:], rtol=0, atol=2e-13, equal_nan=True)
+    assert np.allclose(found[0][~missing], exact[0][~missing], rtol=0, atol=2e-13)
+
+
+def test_signs_scales_and_columns_that_are_left_out(table):
+    """An even function folds at π/2; a row begins where it is told to, with angles from an earlier column on."""
+    cells = Cells.of(table, Range(-0.3, 0.8), 2)
+    random = np.random.default_rng(6)
+    logs, theta = np.sort(random.uniform(-0.3, 0.8, 200)), np.pi * random.random((2, 200))
+    plain, _ = looked_up(cells, logs[:2], logs, np.minimum(theta, np.pi - theta))
+    side = cells.side(logs)
+    scales = random.random((2, 200))
+    rows = TileSide(side.cells[:2], side.by_point[:2], np.ascontiguousarray(scales[:, :2]))
+    columns = TileSide(side.cells, side.vectors, scales)
+    starts, signs, out = np.array([40, 57]), np.array([1.0, -1.0]), np.full((2, 2, 200), 7.0)
+    room, flat = room_for(cells.cores), np.empty((0, 0, 0))
+    after = np.ascontiguousarray(theta[:, 32:])
+    look_up_tile(cells.cores, room, np.arange(2), signs, rows, columns, starts, after, 32, flat, out)
+    factor = scales[:, :2, None] * scales[:, None]
+    factor[1] *= np.where(theta > np.pi / 2, -1.0, 1.0)
+    for i, start in enumerate(starts):
+        assert np.all(out[:, i, :start] == 7.0)
+        expected = plain[1:, i, start:] * factor[:, i, start:]
+        assert np.allclose(out[:, i, start:], expected, rtol=1e-14, atol=0, equal_nan=True)
 
 
 def test_a_function_that_happens_to_be_constant_in_the_angle():
@@ -240,10 +265,9 @@ def test_a_function_that_happens_to_be_constant_in_the_angle():
     random = np.random.default_rng(9)
     constant = tensor(random, 1)
     table = Table(SPAN, EDGES, ((tensor(random, 1), constant, tensor(random, 6)),) * 4, 1)
-    cells = Cells.of(table, SPAN, 1)
-    side, theta, out = cells.side(np.array([0.1, 0.5])), np.array([0.2, 2.0]), np.empty((2, CHUNK))
-    look_up(cells.cores, 0, side.by_point[0], 0, side.vectors, 0, theta, np.arange(2), room_for(cells.cores), out)
-    assert np.allclose(out[:, :2], table(np.full(2, 0.1), np.array([0.1, 0.5]), theta)[1:], rtol=0, atol=2e-13)
+    logs, theta = np.array([0.1, 0.5]), np.array([0.2, 2.0])
+    found, _ = looked_up(Cells.of(table, SPAN, 1), logs[:1], logs, theta[None])
+    assert np.allclose(found[:, 0], table(np.full(2, 0.1), logs, theta), rtol=0, atol=2e-13)
 
 
 def test_values_do_not_depend_on_their_neighbours(table):
@@ -251,17 +275,10 @@ def test_values_do_not_depend_on_their_neighbours(table):
     cells = Cells.of(table, Range(-0.3, 0.8), 1)
     random = np.random.default_rng(5)
     columns, theta = random.uniform(-0.3, 0.8, 60), np.pi * random.random(60)
-    side, row = cells.side(columns), cells.side(np.array([0.2]))
-
-    def values(some):
-        room, out = room_for(cells.cores), np.empty((2, CHUNK))
-        vectors = np.ascontiguousarray(side.vectors[:, some])
-        look_up(cells.cores, 0, row.by_point[0], 0, vectors, 0, theta[some], np.arange(2), room, out)
-        return out[:, : len(some)]
-
-    whole = values(np.arange(60))
+    whole, _ = looked_up(cells, np.array([0.2]), columns, theta[None])
     for some in ([3], [59, 0], list(range(7, 40))):
-        assert np.array_equal(values(np.array(some)), whole[:, some], equal_nan=True)
+        found, _ = looked_up(cells, np.array([0.2]), columns[some], theta[some][None])
+        assert np.array_equal(found, whole[:, :, some], equal_nan=True)
 
 
 def test_a_single_deviation_has_one_cell():
@@ -270,8 +287,7 @@ def test_a_single_deviation_has_one_cell():
     table = Table(point, np.array([0.0, np.pi]), ((Tensor(np.ones((1, 1)), np.ones((1, 1, 1))), one),), 1)
     cells = Cells.of(table, point, 7)
     assert cells.count == 1
-    out = np.empty((1, CHUNK))
-    side, theta = cells.side(np.full(3, 0.5)), np.array([0.1, 1.0, 3.0])
-    room = room_for(cells.cores)
-    assert look_up(cells.cores, 0, side.by_point[0], 0, side.vectors, 0, theta, np.arange(1), room, out) == 0
-    assert np.allclose(out[0, :3], table(np.full(3, 0.5), np.full(3, 0.5), theta)[1], rtol=0, atol=1e-14)
+    logs, theta = np.full(3, 0.5), np.array([0.1, 1.0, 3.0])
+    found, left = looked_up(cells, logs[:1], logs, theta[None], 1)
+    assert left == 0
+    assert np.allclose(found[:, 0], table(logs, logs, theta), rtol=0, atol=1e-14)

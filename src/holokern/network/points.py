@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from holokern.numeric.panels import Array
 from holokern.numeric.unit_vectors import unit_vectors
 
-__all__ = ["DataRange", "Points"]
+__all__ = ["MULTIPLE", "DataRange", "Points", "angles_of_tile"]
+
+MULTIPLE = 8
+"""Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +61,25 @@ class Points:
 
 
 def _padded(unit: Array) -> Array:
-    more = -len(unit) % 8
+    more = -len(unit) % MULTIPLE
     return np.concatenate([unit, np.zeros((more, unit.shape[1]))]) if more else np.ascontiguousarray(unit)
+
+
+def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) -> tuple[Array, Array]:
+    """Cosines of angles between points and the angles: their bits depend on the two points alone.
+
+    Both slices start at a multiple of `MULTIPLE`; there may be a few more rows and columns than asked for.
+    """
+    from holokern.numeric.machine.angles import angles_between
+
+    first, second = (
+        one.padded[part.start : part.start - (part.start - part.stop) // MULTIPLE * MULTIPLE]
+        for one, part in ((rows, some), (columns, others))
+    )
+    cosines = first @ second.T
+    angles = cosines.copy()
+    angles_between(angles, first, second)
+    return cosines, angles
 
 
 @dataclass(frozen=True)

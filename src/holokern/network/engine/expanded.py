@@ -8,14 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.network.engine.expansion import Expansion
-from holokern.network.points import Points
+from holokern.network.points import MULTIPLE, Points, angles_of_tile
 from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 
 __all__ = ["ExpandedRows"]
-
-_MULTIPLE = 8
-"""Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,36 +51,16 @@ class ExpandedRows:
         With ``with_diagonal`` the first of these is the entry of the point with itself. Returns how many entries have
         no expansion; they are NaN.
         """
-        from holokern.network.engine.expanded_tiles import expanded_rows
-        from holokern.numeric.machine.look_up import room_for
+        from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
 
-        (own, other), (scale, scales) = self.sides, self.scales
+        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.cores
         if with_diagonal:
             panels[: len(scale), np.arange(len(starts)), starts] = scale[:, some] ** 2
             starts = starts + 1
-        first = int(starts.min()) // _MULTIPLE * _MULTIPLE
-        return int(
-            expanded_rows(
-                self.cells.cores,
-                room_for(self.cells.cores),
-                np.array(self.kernels),
-                self.expansion.fold,
-                self._cosines(some, first),
-                first,
-                starts,
-                self.rows.unit[some],
-                self.columns.unit,
-                own.cells[some],
-                own.by_point[some],
-                np.ascontiguousarray(scale[:, some]),
-                self.bounds,
-                other.vectors,
-                scales,
-                panels,
-            )
-        )
-
-    def _cosines(self, some: slice, first: int) -> Array:
-        """Cosines of the angles with the columns from ``first`` on, whose bits depend on the two points alone."""
-        height = -(-(some.stop - some.start) // _MULTIPLE) * _MULTIPLE
-        return np.asarray(self.rows.padded[some.start : some.start + height] @ self.columns.padded[first:].T)
+        first = int(starts.min()) // MULTIPLE * MULTIPLE
+        rows = TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
+        columns = TileSide(other.cells, other.vectors, scales)
+        _, theta = angles_of_tile(self.rows, self.columns, some, slice(first, panels.shape[2]))
+        signs, flat = np.full(2, float(self.expansion.fold)), np.empty((0, 0, 0))
+        room, wanted = room_for(cores), np.array(self.kernels)
+        return int(look_up_tile(cores, room, wanted, signs, rows, columns, starts, theta, first, flat, panels))

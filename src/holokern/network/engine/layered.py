@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
+from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
-from holokern.network.points import Points
+from holokern.network.points import Points, angles_of_tile
 from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
@@ -41,16 +42,14 @@ Tile = tuple[Array, Array, Array]
 
 def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
     """θ, Σ⁰ and again Σ⁰ of a tile."""
-    from holokern.numeric.machine.angles import first_angles
-
-    units = rows.unit[some], columns.unit[others]
-    # Padded to multiples of 8, so that the bits of a cosine do not depend on its place.
-    height, width = (-(-len(unit) // 8) * 8 for unit in units)
-    cosines = rows.padded[some.start : some.start + height] @ columns.padded[others.start : others.start + width].T
-    theta = np.ascontiguousarray(cosines[: len(units[0]), : len(units[1])])
-    sigma, tangent = np.empty_like(theta), np.empty_like(theta)
-    first_angles(theta, sigma, tangent, *units, rows.length[some], columns.length[others])
-    return theta, sigma, tangent
+    lengths = rows.length[some], columns.length[others]
+    scale = np.multiply.outer(*lengths)
+    height, width = scale.shape
+    cosines, theta = (np.ascontiguousarray(a[:height, :width]) for a in angles_of_tile(rows, columns, some, others))
+    sigma = cosines * scale
+    # A zero vector counts as orthogonal to all others and as parallel to zero vectors.
+    theta[np.ix_(lengths[0] == 0, lengths[1] == 0)] = 0.0
+    return theta, sigma, sigma.copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,23 +153,15 @@ class LayerStep:
     def _by_table(
         self, made: _TableCells, theta: Array, some: slice, others: slice, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
-        from holokern.network.engine.advance import Step, TileSide, table_losses
-        from holokern.numeric.machine.look_up import room_for
-
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
-        layer, (rows, columns) = self.layer, made.sides
+        rows, columns = made.sides
         assert rows is not None and columns is not None
-        step = Step(layer.residual, layer.bias, layer.weight, made.table.fold, made.table.power)
-        wanted = np.arange(2 if with_tangent and made.table.has_slope else 1)
-        here = TileSide(rows.cells[some], rows.by_point[some], np.ascontiguousarray(self.sides[0].numbers[:, some]))
-        there = TileSide(
-            columns.cells[others],
-            np.ascontiguousarray(columns.vectors[:, others]),
-            np.ascontiguousarray(self.sides[1].numbers[:, others]),
-        )
-        cores = made.cells.cores
-        return int(table_losses(step, cores, room_for(cores), wanted, here, there, theta, lost, slope))
+        sides = rows.part(some), columns.part(others)
+        numbers = self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]
+        lost[:], slope[:], left = table_losses(made.table, made.cells.cores, sides, numbers, theta, with_tangent)
+        slope /= self.layer.weight
+        return left
 
     def _by_products(self, made: DualTable, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> int:
         """The same from a table that is not cut into cells."""
@@ -203,7 +194,7 @@ class LayerStep:
         layer = self.layer
         lost, slope = self.losses(tile, some, others, with_tangent and not layer.dual.jumps)
         rows, columns = (np.ascontiguousarray(s.numbers[:, p]) for s, p in zip(self.sides, (some, others), strict=True))
-        step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, 2)
+        step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
         advance(step, rows, columns, lost, slope, *tile)
         if self.sides[0].zero[some].any() or self.sides[1].zero[others].any():
             self._zero_vectors(tile, some, others)

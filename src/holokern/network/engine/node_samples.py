@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from holokern.dual import HingeSide
+from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import functions_of, spans_of
+from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
-from holokern.numeric.machine.cells import Cores, cores_at_points
+from holokern.numeric.machine.cells import CellSide, Cores, cores_at_points
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
@@ -34,7 +35,7 @@ class _NodeLayer:
     low: float
     high: float
     near: tuple[float, float]
-    _cores: dict[float, tuple[Cores, int]] = field(default_factory=dict)
+    _cores: dict[float, tuple[Cores, DualTable]] = field(default_factory=dict)
 
     def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ of the first deviations with one of them, one row each, at columns of angles."""
@@ -59,9 +60,6 @@ class _NodeLayer:
         return self.layer.dual.hinge_sides(self.side.safe, self.side.safe)
 
     def _by_table(self, smallest: float, node: int, theta: Array, lost: Array, slope: Array, with_tangent: bool) -> int:
-        from holokern.network.engine.advance import Step, TileSide, table_losses
-        from holokern.numeric.machine.look_up import room_for
-
         layer = self.layer
         if smallest not in self._cores:
             ends = (self.low, self.high) if smallest else self.near
@@ -69,17 +67,18 @@ class _NodeLayer:
             if table.table.is_rough:
                 raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
             logs = self.side.numbers[0] * (table.homogeneity is None)
-            self._cores[smallest] = cores_at_points(table.table, logs), table.power
-        whole, power = self._cores[smallest]
+            self._cores[smallest] = cores_at_points(table.table, logs), table
+        whole, table = self._cores[smallest]
         count, angles = theta.shape
         cores = whole._replace(cores=whole.cores[node], lengths=whole.lengths[node], flats=whole.flats[node])
-        step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, power)
-        wanted = np.arange(2 if with_tangent and power == 2 else 1)
-        here = TileSide(np.arange(count), np.ones((count, 1)), np.ascontiguousarray(self.side.numbers[:, :count]))
-        numbers = np.repeat(self.side.numbers[:, node : node + 1], angles, axis=1)
-        there = TileSide(np.zeros(angles, dtype=np.int64), np.ones((1, angles)), numbers)
-        found = np.full_like(theta, np.nan), np.zeros_like(theta)
-        left = int(table_losses(step, cores, room_for(cores), wanted, here, there, theta, *found))
+        ones = np.ones((max(count, angles), 1))
+        sides = (
+            CellSide(np.arange(count), ones[:count], ones[:count].T),
+            CellSide(np.zeros(angles, dtype=np.int64), ones[:angles], ones[:angles].T),
+        )
+        numbers = self.side.numbers[:, :count], np.repeat(self.side.numbers[:, node : node + 1], angles, axis=1)
+        *found, left = table_losses(table, cores, sides, numbers, theta, with_tangent)
+        found[1] /= layer.weight
         # Only what is missing is written: the first table that serves an angle decides.
         missing = np.isnan(lost)
         np.copyto(slope, found[1], where=missing)
@@ -146,7 +145,7 @@ class NodeSamples:
             for one in self.steps:
                 layer = one.layer
                 lost, slope = one.losses(node, tile[0], self.kernels == 2)
-                step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold, 2)
+                step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
                 columns = np.repeat(one.side.numbers[:, node : node + 1], len(theta), axis=1)
                 advance(step, np.ascontiguousarray(one.side.numbers[:, rows]), columns, lost, slope, *tile)
             for kernel in range(self.kernels):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from holokern.numeric.machine.compiled import entry
 
 __all__ = ["mirror", "write_rows"]
 
 _BLOCK = 32
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: Any) -> None:
     """Write rows of the sorted matrix to their places in ``out``.
 
@@ -33,7 +34,7 @@ def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: A
                 line[column] = source[rank[column]]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
     """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image.
 

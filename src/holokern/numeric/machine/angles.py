@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 import numba
-import numpy as np
 
 from holokern.numeric.machine.arcsine import ARCSINE
+from holokern.numeric.machine.compiled import entry
 
-__all__ = ["angle_between", "angle_from_gap", "first_angles"]
+__all__ = ["angle_from_gap", "angles_between"]
 
 _ARCSINE = ARCSINE
-_NEAR = 2e-3
-_FAST = {"contract", "nsz"}
+_NEAR = 0.06
+"""Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
 
 
 @numba.njit(inline="always")
@@ -56,44 +56,24 @@ def angle_from_gap(gap: Any) -> Any:
     return small if gap <= 1.0 else math.pi - small
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def angle_between(first: Any, second: Any, same: Any) -> Any:
-    """The angle between nearly parallel unit vectors by their difference, or sum when they are opposite."""
-    square = 0.0
-    sign = 1.0 if same else -1.0
-    for k in range(first.shape[0]):
-        part = first[k] - sign * second[k]
-        square += part * part
-    small = 2.0 * math.asin(min(0.5 * math.sqrt(square), 1.0))
-    return small if same else math.pi - small
+@entry
+def angles_between(cosines: Any, rows: Any, columns: Any) -> None:
+    """Turn cosines of unit vectors into angles, in place.
 
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def first_angles(
-    tile: Any, sigma: Any, tangent: Any, rows: Any, columns: Any, lengths: Any, other_lengths: Any
-) -> None:
-    """Turn cosines of unit vectors into angles, in place, and write Σ⁰ twice.
-
-    Nearly parallel vectors are subtracted from each other. A zero vector counts as orthogonal to all others and as
-    parallel to zero vectors.
+    Nearly parallel vectors are subtracted from each other, or added if they are opposite.
     """
-    width = tile.shape[1]
-    cosines = np.empty(width)
-    for i in range(tile.shape[0]):
-        line, own, tan, length = tile[i], sigma[i], tangent[i], lengths[i]
-        nearest = 0.0
-        for j in range(width):
-            cosines[j] = line[j]
-            own[j] = length * other_lengths[j] * line[j]
-            tan[j] = own[j]
-            line[j] = angle_from_gap(1.0 - line[j])
-        for j in range(width):
-            nearest = max(nearest, abs(cosines[j]))
-        if nearest > 1.0 - _NEAR:
-            for j in range(width):
-                if abs(cosines[j]) > 1.0 - _NEAR:
-                    line[j] = angle_between(rows[i], columns[j], cosines[j] > 0.0)
-        if length == 0.0:
-            for j in range(width):
-                if other_lengths[j] == 0.0:
-                    line[j] = 0.0
+    for i in range(cosines.shape[0]):
+        nearest = 1.0
+        for j in range(cosines.shape[1]):
+            angle = angle_from_gap(1.0 - cosines[i, j])
+            cosines[i, j] = angle
+            nearest = min(nearest, angle, math.pi - angle)
+        for j in range(cosines.shape[1] if nearest < _NEAR else 0):
+            angle = cosines[i, j]
+            if min(angle, math.pi - angle) < _NEAR:
+                sign, square = 1.0 if angle < 1.0 else -1.0, 0.0
+                for k in range(rows.shape[1]):
+                    part = rows[i, k] - sign * columns[j, k]
+                    square += part * part
+                small = 2.0 * math.asin(0.5 * math.sqrt(square))
+                cosines[i, j] = small if sign > 0.0 else math.pi - small

@@ -65,6 +65,10 @@ class CellSide:
     by_point: Array
     vectors: Array
 
+    def part(self, some: slice) -> CellSide:
+        """Some of the points."""
+        return CellSide(self.cells[some], self.by_point[some], np.ascontiguousarray(self.vectors[:, some]))
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:

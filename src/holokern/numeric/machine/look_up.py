@@ -1,27 +1,44 @@
-"""The machine code that evaluates tables: functions of a point and a chunk of others from their angles.
+"""The machine code that evaluates tables: functions of the rows and columns of a tile from their angles.
 
-Every value is a function of its two points and of the table alone, whatever the other points of a chunk are, so parts
-of a matrix have the same bits as the whole.
+Every value is a function of its two points and of the table alone, whatever the other points of a tile are, so parts of
+a matrix have the same bits as the whole. Inner loops run along a chunk of a row without branches, so that they become
+vector instructions. Helpers would be optimised again inside of what calls them, so there are only two functions.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from holokern.numeric.machine.cells import Cores
-from holokern.numeric.machine.sums import contract, expand, polynomials_of
+from holokern.numeric.machine.compiled import called, entry
 from holokern.numeric.panels import Array
 
-__all__ = ["CHUNK", "Room", "look_up", "room_for"]
+__all__ = ["CHUNK", "Room", "TileSide", "look_up", "look_up_tile", "room_for"]
 
 CHUNK = 128
 """Columns that are evaluated at a time: their polynomials stay in the nearest cache."""
 
-_FAST = {"contract", "nsz"}
+
+class TileSide(NamedTuple):
+    """The rows or the columns of a tile in a table.
+
+    Attributes
+    ----------
+    cells
+        The cell of each point.
+    polynomials
+        Chebyshev polynomials of the place in the cell: one row a point for rows, one column a point for columns.
+    scales
+        Factors of the functions that depend on the angle, one row each.
+    """
+
+    cells: NDArray[np.int64]
+    polynomials: Array
+    scales: Array
 
 
 class Room(NamedTuple):
@@ -29,24 +46,24 @@ class Room(NamedTuple):
 
     Attributes
     ----------
-    lines, known
-        Coefficients of one row and one cell of columns, for each panel; ``known`` is how long they are, 0 if not made.
-    polynomials, gathered, part, target, angles
-        Room for one chunk.
-    which, places, counts
-        The panel of each angle, the places of those in one panel, and how many are in each panel.
+    lines
+        Coefficients of one row and one cell of columns, for each function and panel.
+    known
+        For each panel how long its lines are, 0 if they are not made; and how many angles it has.
+    work
+        The polynomials of a chunk, then room for sums, values, angles and the polynomials of gathered columns.
+    places
+        The panel of each angle, and the places of those in one panel.
     """
 
     lines: Array
     known: NDArray[np.int64]
-    polynomials: Array
-    gathered: Array
-    part: Array
-    target: Array
-    angles: Array
-    which: NDArray[np.int64]
+    work: Array
     places: NDArray[np.int64]
-    counts: NDArray[np.int64]
+
+
+# Rows of `Room.work` after the polynomials, the sums being the first of them.
+_VALUE, _ANGLE, _GATHERED = 1, 2, 3
 
 
 def room_for(cores: Cores) -> Room:
@@ -55,49 +72,13 @@ def room_for(cores: Cores) -> Room:
     panels = len(cores.edges) - 1
     return Room(
         np.empty((functions, panels, rank, degree)),
-        np.zeros(panels, dtype=np.int64),
-        np.empty((max(2, degree), CHUNK)),
-        np.empty((rank, CHUNK)),
-        np.empty(CHUNK),
-        np.empty(CHUNK),
-        np.empty(CHUNK),
-        np.empty(CHUNK, dtype=np.int64),
-        np.empty(CHUNK, dtype=np.int64),
-        np.empty(panels, dtype=np.int64),
+        np.zeros((2, panels), dtype=np.int64),
+        np.empty((max(2, degree) + _GATHERED + rank, CHUNK)),
+        np.empty((2, CHUNK), dtype=np.int64),
     )
 
 
-@numba.njit(nogil=True, fastmath=_FAST)
-def _panels(theta: Any, edges: Any, which: Any, counts: Any) -> Any:
-    """The panel of every angle, and how many there are in each; returns the fullest."""
-    for j in range(theta.shape[0]):
-        which[j] = 0
-    counts[:] = 0
-    counts[0] = theta.shape[0]
-    for t in range(1, edges.shape[0] - 1):
-        edge = edges[t]
-        for j in range(theta.shape[0]):
-            here = 1 if theta[j] >= edge else 0
-            which[j] += here
-            counts[t] += here
-        counts[t - 1] -= counts[t]
-    fullest = 0
-    for t in range(1, counts.shape[0]):
-        fullest = t if counts[t] > counts[fullest] else fullest
-    return fullest
-
-
-@numba.njit(nogil=True, fastmath=_FAST)
-def _selected(which: Any, t: Any, places: Any) -> int:
-    """The places of the angles in one panel, and how many there are."""
-    some = 0
-    for j in range(which.shape[0]):
-        places[some] = j
-        some += 1 if which[j] == t else 0
-    return some
-
-
-@numba.njit(nogil=True, fastmath=_FAST)
+@called
 def look_up(
     cores: Any, cell: Any, row: Any, other: Any, columns: Any, start: Any, theta: Any, wanted: Any, room: Any, out: Any
 ) -> int:
@@ -106,39 +87,140 @@ def look_up(
     ``out`` has one row a function of the table; values without a panel are NaN. Set ``room.known`` to 0 before another
     row or another cell.
     """
+    lines, work = room.lines, room.work
+    base = work.shape[0] - _GATHERED - row.shape[0]
+    part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
+    which, places = room.places[0], room.places[1]
+    known, counts = room.known[0], room.known[1]
     size, left_out = theta.shape[0], 0
-    fullest = _panels(theta, cores.edges, room.which[:size], room.counts)
-    for step in range(cores.edges.shape[0] - 1):
+    # The panel of every angle, how many there are in each, and the fullest.
+    for j in range(size):
+        which[j] = 0
+    counts[0], fullest = size, 0
+    for t in range(1, counts.shape[0]):
+        edge, above = cores.edges[t], 0
+        for j in range(size):
+            here = 1 if theta[j] >= edge else 0
+            which[j] += here
+            above += here
+        counts[t] = above
+        counts[t - 1] -= above
+    for t in range(1, counts.shape[0]):
+        fullest = t if counts[t] > counts[fullest] else fullest
+    for step in range(counts.shape[0]):
         # All angles as if they were in the fullest panel, then those that are not.
-        apart = step > 0
-        t = (step - 1 if step <= fullest else step) if apart else fullest
-        if room.counts[t] == 0:
+        t = (step - 1 if step <= fullest else step) if step > 0 else fullest
+        if counts[t] == 0:
             continue
-        some = _selected(room.which[:size], t, room.places) if apart else size
         number = cores.numbers[cell, other, t]
-        here, source, at = theta, columns, start
         if number < 0:
-            left_out += room.counts[t]
+            left_out += counts[t]
+            for f in wanted:
+                for j in range(size):
+                    out[f, j] = np.nan if which[j] == t else out[f, j]
+            continue
+        if known[t] == 0:
+            # lines[q, m] = Σ core[p, q, m] row[p]
+            known[t] = 1
+            for f in wanted:
+                for q in range(row.shape[0]):
+                    length = cores.lengths[f, number, q]
+                    known[t] = max(known[t], length)
+                    for m in range(length):
+                        lines[f, t, q, m] = 0.0
+                    for p in range(row.shape[0]):
+                        for m in range(length):
+                            lines[f, t, q, m] += row[p] * cores.cores[f, number, p, q, m]
+        some, at, source = size, start, columns
+        if step > 0:
+            some, at, source = 0, 0, gathered
+            for j in range(size):
+                places[some] = j
+                some += 1 if which[j] == t else 0
+            for j in range(some):
+                angles[j] = theta[places[j]]
+            for q in range(row.shape[0]):
+                for j in range(some):
+                    gathered[q, j] = columns[q, start + places[j]]
         else:
-            if room.known[t] == 0:
-                for f in wanted:
-                    longest = contract(cores.cores[f, number], cores.lengths[f, number], row, room.lines[f, t])
-                    room.known[t] = max(room.known[t], longest, 1)
-            if apart:
-                here, source, at = room.angles[:some], room.gathered, 0
-                for j in range(some):
-                    here[j] = theta[room.places[j]]
-                for q in range(columns.shape[0]):
-                    for j in range(some):
-                        source[q, j] = columns[q, start + room.places[j]]
-            polynomials_of(here, cores.edges[t], cores.edges[t + 1], room.known[t], room.polynomials)
+            for j in range(some):
+                angles[j] = theta[j]
+        # T_m of the angles mapped from the panel to [-1, 1]
+        low, high = cores.edges[t], cores.edges[t + 1]
+        scale, shift = 2.0 / (high - low), (high + low) / (high - low)
+        for j in range(some):
+            work[0, j] = 1.0
+            work[1, j] = scale * angles[j] - shift
+        for m in range(2, known[t]):
+            for j in range(some):
+                work[m, j] = 2.0 * work[1, j] * work[m - 1, j] - work[m - 2, j]
         for f in wanted:
-            target = room.target[:some] if apart else out[f, :size]
-            if number < 0:
-                target[:] = np.nan
-            else:
-                expand(room.lines[f, t], cores.lengths[f, number], source, at, room.polynomials, room.part, target)
-            if apart:
+            # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
+            for j in range(some):
+                value[j] = 0.0
+            for q in range(row.shape[0]):
                 for j in range(some):
-                    out[f, room.places[j]] = target[j]
+                    part[j] = 0.0
+                for m in range(0, cores.lengths[f, number, q], 4):
+                    a, b, c, d = lines[f, t, q, m], lines[f, t, q, m + 1], lines[f, t, q, m + 2], lines[f, t, q, m + 3]
+                    for j in range(some):
+                        part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
+                for j in range(some):
+                    value[j] += part[j] * source[q, at + j]
+            for j in range(some):
+                out[f, places[j] if step > 0 else j] = value[j]
+    return left_out
+
+
+@entry
+def look_up_tile(
+    cores: Any,
+    room: Any,
+    wanted: Any,
+    signs: Any,
+    rows: Any,
+    columns: Any,
+    starts: Any,
+    theta: Any,
+    before: Any,
+    flat: Any,
+    out: Any,
+) -> int:
+    """Functions ``wanted`` of the pairs of a tile, in row i for columns from ``starts[i]`` on.
+
+    ``out`` has one tile a function that depends on the angle, ``flat`` one for each that does not; values without a
+    panel are NaN, and their number is returned. Columns before the column ``before`` have no angle. If the signs are
+    not 0, angles beyond π/2 count from π, and values there have these signs.
+    """
+    left_out, width = 0, out.shape[2]
+    angles, found = np.empty(CHUNK), np.empty((2, CHUNK))
+    for i in range(out.shape[1]):
+        cell, row = rows.cells[i], rows.polynomials[i]
+        stop = starts[i]
+        while stop < width:
+            start, other = stop, columns.cells[stop]
+            while stop < width and columns.cells[stop] == other:
+                stop += 1
+            room.known[:] = 0
+            for f in range(flat.shape[0]):
+                for j in range(start, stop):
+                    flat[f, i, j] = 0.0
+                for q in range(row.shape[0]):
+                    factor = 0.0
+                    for p in range(row.shape[0]):
+                        factor += cores.flats[f, cell, other, p, q] * row[p]
+                    for j in range(start, stop):
+                        flat[f, i, j] += factor * columns.polynomials[q, j]
+            for first in range(start, stop, CHUNK):
+                size = min(CHUNK, stop - first)
+                for j in range(size):
+                    angle = theta[i, first - before + j]
+                    angles[j] = math.pi - angle if signs[0] != 0.0 and angle > 0.5 * math.pi else angle
+                chunk = angles[:size]
+                left_out += look_up(cores, cell, row, other, columns.polynomials, first, chunk, wanted, room, found)
+                for f in wanted:
+                    for j in range(size):
+                        far = signs[f] != 0.0 and theta[i, first - before + j] > 0.5 * math.pi
+                        scale = rows.scales[f, i] * columns.scales[f, first + j]
+                        out[f, i, first + j] = found[f, j] * (signs[f] * scale if far else scale)
     return left_out

@@ -1,0 +1,49 @@
+"""1 - |k|/(n₁n₂) and k′ of a tile from the table of its layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holokern.dual import DualTable
+from holokern.numeric.machine.cells import CellSide, Cores
+from holokern.numeric.panels import Array
+
+__all__ = ["table_losses"]
+
+
+def table_losses(
+    table: DualTable,
+    cores: Cores,
+    sides: tuple[CellSide, CellSide],
+    numbers: tuple[Array, Array],
+    theta: Array,
+    with_tangent: bool,
+) -> tuple[Array, Array, int]:
+    """1 - |k|/(n₁n₂), k′ but for √w in each of the norms, and how many pairs the table does not serve, which are NaN.
+
+    ``numbers`` are those of `LayerSide` for rows and columns.
+    """
+    from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
+
+    (rows, columns), (own, other) = sides, numbers
+    flat, found = np.empty((1, *theta.shape)), np.zeros((2, *theta.shape))
+    scales = [np.stack([np.ones(one.shape[1]), one[2]]) for one in numbers]
+    left = look_up_tile(
+        cores,
+        room_for(cores),
+        np.arange(2 if with_tangent and table.has_slope else 1),
+        np.full(2, float(table.fold != 0)),
+        TileSide(rows.cells, rows.by_point, scales[0]),
+        TileSide(columns.cells, columns.vectors, scales[1]),
+        np.zeros(len(theta), dtype=np.int64),
+        theta,
+        0,
+        flat,
+        found,
+    )
+    angle = np.minimum(theta, np.pi - theta) if table.fold else theta
+    lost = flat[0]
+    lost *= (own[0][:, None] - other[0]) ** 2
+    found[0] *= angle * angle if table.power == 2 else angle
+    lost += found[0]
+    return lost, found[1], int(left)
