@@ -80,6 +80,7 @@ def dual(
     check_defined(sigma)
     result = Estimate.empty(len(points))
     used: list[str] = []
+    failure: HolokernError | None = None
     zero = (points.c1 == 0) | (points.c2 == 0)
     singular = zero if method_named(names[0]).aligned else is_degenerate(points.c1, points.c2, points.theta)
     todo = np.nonzero(~singular)[0]
@@ -93,14 +94,15 @@ def dual(
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 result.improve(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
-        except HolokernError:
-            # what an earlier method gave stands, with the error that it reports
-            if not used:
-                raise
+        except HolokernError as error:
+            # what an earlier method gave stands, with the error that it reports; a later one may do better
+            failure = failure or error
             continue
         used.append(name)
         if method == "auto":
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
+    if failure is not None and not used and not np.all(singular):
+        raise failure
     where = np.nonzero(singular)[0]
     if len(where):
         some = points.c1[where], points.c2[where], points.theta[where]

@@ -44,7 +44,7 @@ class Panels:
         """Sum of one value a panel over the panels of each point."""
         return np.asarray(np.bincount(self.owner, weights=values, minlength=points), dtype=float)
 
-    def part(self, some: slice) -> Panels:
+    def part(self, some: slice | NDArray[np.bool_]) -> Panels:
         """Some of the panels."""
         return Panels(self.owner[some], self.start[some], self.width[some])
 

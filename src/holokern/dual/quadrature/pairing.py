@@ -12,8 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from holokern.dual.quadrature.boxes import box_count, pair_on_boxes
 from holokern.dual.quadrature.profile import HALF_RANGE, Profile, Smoothness
+from holokern.errors import PrecisionLost
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.panels import Array, Index, Panels, between
 
@@ -31,8 +34,18 @@ _TAIL = 3.5
 _NODES = 24
 # relative change at which halving stops; 1e-12 and 1e-15 gave the same values for named activations
 _SETTLED = 1e-14
+# a relative change that may be noise
+_NOISE = 1e-9
+# panels in all from which on they are not halved any more: twelve million values
+_MOST_PANELS = 1 << 19
 # 64 panels in the place of one; what is still not settled has a singularity that halving does not resolve
 _MOST_HALVINGS = 7
+# values of a nested integral from which on boxes are worth their overhead: a tenth of a second
+_LONG = 3e6
+# values in all that a point may take: some seconds
+_LONGEST = 5e7
+# work of a node on boxes, for its moments, in values of the nested integral
+_BOX = 4
 
 
 @dataclass(frozen=True)
@@ -160,6 +173,8 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
         # The integrand does not change when both variables change sign.
         low = np.zeros_like(low)
     outer = _panels(low, high, f.breaks, *layers, *ends).halved(resolution.halvings)
+    boxed = _better_on_boxes(f, g, theta, np.bincount(outer.owner, minlength=len(theta)), resolution)
+    outer = outer.part(~boxed[outer.owner])
     blur = _Blur.of(g, theta, resolution)
     t, w = legendre_rule(resolution.nodes)
     totals = np.zeros((4, len(theta)))
@@ -173,7 +188,53 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
         means = blur.at(x.ravel(), np.repeat(part.owner, len(t))).reshape(4, *x.shape)
         for i, outside in enumerate((value, slope, np.abs(value), np.abs(slope))):
             totals[i] += part.total((outside * means[i]).sum(axis=1), len(theta))
-    return Moments(*(2 * totals if twice else totals))
+    totals = 2 * totals if twice else totals
+    for point in np.nonzero(boxed)[0]:
+        some = np.array([point])
+        totals[:, point] = _on_boxes(f.some(some), g.some(some), float(theta[point]), resolution)
+    return Moments(*totals)
+
+
+def _better_on_boxes(f: Side, g: Side, theta: Array, outer: Index, resolution: Resolution) -> NDArray[np.bool_]:
+    """Where boxes take less work than nested integrals with so many outer panels, which take long.
+
+    Raises
+    ------
+    PrecisionLost
+        If both take too long.
+    """
+    inside = [np.count_nonzero(np.abs(side.smoothness.ends) < HALF_RANGE, axis=1) for side in (f, g)]
+    parts = 2**resolution.halvings
+    nested = outer * (3.0 + inside[1] * np.sin(theta)) * parts * resolution.nodes**2
+    reach = HALF_RANGE + np.maximum.reduce([f.left, f.right, g.left, g.right])
+    boxes = _BOX * resolution.nodes * ((inside[0] + inside[1]) * parts + 2 * box_count(theta, reach))
+    better = (nested > _LONG) & (boxes < nested / 2)
+    work = np.where(better, boxes, nested)
+    if np.any(work > _LONGEST):
+        at = int(np.argmax(work))
+        raise PrecisionLost(
+            f"{f.profile.label} at c1 = {f.c[at]:.6g}, c2 = {g.c[at]:.6g}, θ = {theta[at]:.6g} turns too often: "
+            f"quadrature needs {work[at]:.1e} values; use smaller deviations, or another method"
+        )
+    return np.asarray(better)
+
+
+def _on_boxes(f: Side, g: Side, theta: float, resolution: Resolution) -> Array:
+    """The four moments of one point by `pair_on_boxes`, the sizes relative to the norms, as its rounding is."""
+    low, high = _outer_range(f, g, np.array([[np.cos(theta)]]))
+    back_low, back_high = _outer_range(g, f, np.array([[np.cos(theta)]]))
+    owner, ends = np.zeros(1, dtype=np.intp), []
+    for side, a, b in ((f, low, high), (g, back_low, back_high)):
+        panels = _panels(a, b, side.breaks, side.smoothness.ends).halved(resolution.halvings)
+        ends.append(np.append(panels.start, panels.start[-1] + panels.width[-1]))
+
+    def sampled(side: Side) -> Callable[[Array], Array]:
+        return lambda x: np.concatenate([side.value(x[None], owner), side.slope(x[None], owner)])
+
+    values = pair_on_boxes(sampled(f), sampled(g), theta, (ends[0], ends[1]), resolution.nodes)
+    squares = [diagonal(side, side, 1, resolution) for side in (f, g)]
+    sizes = [np.sqrt(squares[0].k[0]) * np.sqrt(squares[1].k[0]), np.sqrt(squares[0].kdot[0] * squares[1].kdot[0])]
+    return np.concatenate([values, sizes])
 
 
 def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
@@ -221,13 +282,16 @@ def _on_line(
     if resolution is not None:
         return _integrals(panels.halved(resolution.halvings), resolution.nodes, terms, len(f.c))
     before = _integrals(panels, _NODES, terms, len(f.c))
+    last = np.full(len(f.c), np.inf)
     for halvings in range(1, _MOST_HALVINGS):
         after = _integrals(panels.halved(halvings), _NODES, terms, len(f.c))
         scale = np.max(np.abs(after), axis=0)
         moved = np.max(np.abs(np.subtract(after, before)), axis=0)
-        if np.all(moved <= _SETTLED * scale):
+        # where a change is small and does not fall any more, it is the noise of the values
+        noise = (moved <= _NOISE * scale) & (moved > last / 4)
+        if np.all((moved <= _SETTLED * scale) | noise) or len(panels) << halvings > _MOST_PANELS:
             break
-        before = after
+        before, last = after, moved
     return after
 
 

@@ -29,6 +29,12 @@ DEGREE = 44
 _NOISE = 4.0
 # deviations; exp(au) at deviation c has its mass about 2ac out, so farther means an infinite moment or overflow
 _FARTHEST = 60.0
+# limits beyond which panels are made for a quarter of an octave more at most
+_FAR = 128.0
+# panels up to which neighbours are joined; of more than these few can be
+_MERGED = 1 << 12
+# panels of a function: about 30 radians each, so that two million radians are served
+_MOST_PANELS = 1 << 16
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 # halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
@@ -91,7 +97,10 @@ class Profile:
 
     def panels(self, limit: float) -> Smoothness:
         """Where σ and σ′ are smooth inside [-limit, limit]."""
-        limit = float(2.0 ** np.ceil(np.log2(max(limit, 1e-300)))) if self._finite(2 * limit) else limit
+        if self._finite(2 * limit):
+            # Far out a function that oscillates has many panels, so that powers of 2 are too coarse.
+            steps = 1 if limit <= _FAR else 4
+            limit = float(2.0 ** (np.ceil(steps * np.log2(max(limit, 1e-300))) / steps))
         with self._lock:
             if limit not in self._panels:
                 self._panels[limit] = self._resolve(limit)
@@ -196,12 +205,19 @@ class Profile:
             rough = todo[~smooth]
             if not len(rough):
                 break
+            if sum(map(len, done)) + 2 * len(rough) > _MOST_PANELS:
+                raise PrecisionLost(
+                    f"{self.label} turns too often up to |u| = {limit:.6g}: it needs more than {_MOST_PANELS} panels; "
+                    "use smaller deviations, or another method"
+                )
             middle = rough.mean(axis=1)
             todo = np.concatenate([np.stack([rough[:, 0], middle], 1), np.stack([middle, rough[:, 1]], 1)])
         else:
             done.append(todo)
         panels = np.concatenate(done)
-        panels = self._merged(panels[np.argsort(panels[:, 0])], ceiling)
+        panels = panels[np.argsort(panels[:, 0])]
+        if len(panels) < _MERGED:
+            panels = self._merged(panels, ceiling)
         width = np.diff(panels)[:, 0]
         ends, gaps = panels[1:, 0], np.minimum(width[1:], width[:-1])
         soft = ~np.isin(ends, inside)
@@ -240,7 +256,7 @@ class Profile:
             settled = (tail <= 1e-13 * scale) | noise | ~np.isfinite(tail)
             if own is not None and not np.all(settled):
                 rough = np.nonzero(~settled)[0]
-                level = np.median(own(at[rough]), axis=1)
+                level = np.median(own(at[rough][:, ::9]), axis=1)
                 settled[rough] = tail[rough] <= _NOISE * level
             smooth &= settled
         return smooth
@@ -248,10 +264,12 @@ class Profile:
     def _merged(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
         """Join neighbours, never across a break, while the union is still smooth and agrees with both."""
         kept = [panels[0]]
-        for panel in panels[1:]:
+        pairs = np.stack([panels[:-1, 0], panels[1:, 1]], axis=1)
+        # Zero stays an end: the panels of a normal density end there as well.
+        joins = self._is_smooth(pairs, ceiling) & ~np.isin(panels[1:, 0], self.breaks) & (panels[1:, 0] != 0)
+        for panel, join in zip(panels[1:], joins, strict=True):
             union = np.array([[kept[-1][0], panel[1]]])
-            # Zero stays an end: the panels of a normal density end there as well.
-            smooth = panel[0] not in self.breaks and panel[0] != 0 and bool(self._is_smooth(union, ceiling)[0])
+            smooth = join and bool(self._is_smooth(union, ceiling)[0])
             if smooth and self._agrees(union[0], np.stack([kept[-1], panel]), ceiling):
                 kept[-1] = union[0]
             else:
