@@ -116,8 +116,31 @@ def bars(axes: Any, groups: Mapping[str, Mapping[str, float]], unit: str) -> Non
     axes.legend(fontsize=8)
 
 
+def page(folder: Path, name: str, title: str, text: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """``NAME.md`` for the documentation: what was measured, a table and, if it is there, the figure ``NAME.svg``."""
+    lines = [f"# {title}", "", text, "", "| " + " | ".join(columns) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
+    lines += ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+    if (folder / f"{name}.svg").exists():
+        lines += ["", f"![{title}]({name}.svg)"]
+    (folder / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"page: {folder / name}.md")
+
+
+def cell(value: Any) -> str:
+    """Two decimals below 100, none above, a dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return (
+            f"{value:.0e}"
+            if 0 < abs(value) < 1e-2 or abs(value) >= 1e6
+            else f"{value:.{2 if abs(value) < 100 else 0}f}"
+        )
+    return str(value)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Plain text for the terminal."""
-    cells = [[f"{c:.2f}" if isinstance(c, float) else str(c) for c in row] for row in [columns, *rows]]
+    cells = [[cell(value) for value in row] for row in [columns, *rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
+    return "\n".join("  ".join(text.rjust(w) for text, w in zip(row, widths, strict=True)) for row in cells)

@@ -1,7 +1,7 @@
 """Image classification with exact kernels: dense and convolutional networks, several activations, a Gaussian SVM.
 
-    python benchmarks/images.py digits --json benchmarks/results/images_digits.json
-    python benchmarks/images.py fashion --folder /usr/share/datasets/fashion-mnist --json …/images_fashion.json
+    python benchmarks/images.py digits --json benchmarks/results/images_digits.json --docs docs/measured
+    python benchmarks/images.py fashion --folder /usr/share/datasets/fashion-mnist --docs docs/measured
     python benchmarks/images.py fashion … --train 10000 --only conv:gelu conv:relu     # the best ones on more images
 
 Fashion-MNIST is Debian's package dataset-fashion-mnist, read where it lies; the digits (8×8) are scikit-learn's.
@@ -29,7 +29,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
-from _learning import Row, Rows, accuracy, bars, choose, figure, split, table  # noqa: E402
+from _learning import Row, Rows, accuracy, bars, choose, figure, page, split, table  # noqa: E402
 from _memory import forget_peak, peak_memory  # noqa: E402
 
 import holokern as hk  # noqa: E402
@@ -44,6 +44,11 @@ SIZES = {"digits": (1000, 797), "fashion": (3000, 2000)}
 DEPTHS = {"dense": (2, 4), "conv": (4, 7), "pooled": (4,)}
 VARIANCES = ((2.0, 0.01), (2.0, 0.5), (4.0, 0.1))
 CHOICE, STRIP = 1000, 500
+TITLES = {"digits": "Digits, 8×8", "fashion": "Fashion-MNIST"}
+NOTES = (
+    "Conv: 3×3 with the same size, flattened at the end; pooled: with a mean over positions instead. Time is that of "
+    "the kernels of all pairs, on one core unless said otherwise; memory is what computing 500 rows of them adds."
+)
 COSTS, WIDTHS = (1.0, 3.0, 10.0, 30.0, 100.0), (0.25, 0.5, 1.0, 2.0, 4.0)
 
 Data = dict[str, np.ndarray]
@@ -191,16 +196,15 @@ def gaussian_svm(data: Data) -> Row:
     return best | {"accuracy": score, "cpu_seconds": time.process_time() - start, "memory_mb": None}
 
 
-def shown(rows: list[Row]) -> str:
-    heads = ("network", "activation", "train", "depth", "W²", "b²", "kernel", "ridge", "valid.", "test", "CPU s", "MB")
-    keys = ("kind", "activation", "train", "depth", "W_var", "b_var", "kernel")
-    cells = []
-    for row in rows:
-        line = [row.get(key, "–") for key in keys]
-        line += [f"{row['ridge']:.0e}" if "ridge" in row else "–", row["validation"], row["accuracy"]]
-        memory = row["memory_mb"]
-        cells.append([*line, f"{row['cpu_seconds']:.0f}", "–" if memory is None else f"{memory:.0f}"])
-    return table(heads, cells)
+COLUMNS = (
+    "network", "activation", "training images", "hidden layers", "W²", "b²", "kernel", "ridge", "validation %",
+    "test %", "CPU s", "memory MB",
+)  # fmt: skip
+
+
+def cells(rows: list[Row]) -> list[list[Any]]:
+    keys = ("kind", "activation", "train", "depth", "W_var", "b_var", "kernel", "ridge", "validation", "accuracy")
+    return [[*(row.get(key) for key in keys), row["cpu_seconds"], row["memory_mb"]] for row in rows]
 
 
 def draw(rows: list[Row], path: Path, name: str) -> None:
@@ -214,7 +218,7 @@ def draw(rows: list[Row], path: Path, name: str) -> None:
             if row["kind"] == "Gaussian SVM":
                 axes.axhline(row["accuracy"], color="black", linewidth=0.8, linestyle="--")
                 axes.text(-0.45, row["accuracy"], f"Gaussian SVM, {row['train']}", fontsize=7, va="bottom")
-        axes.set_title({"digits": "Digits, 8×8", "fashion": "Fashion-MNIST"}[name], fontsize=10)
+        axes.set_title(TITLES[name], fontsize=10)
 
 
 def main() -> None:
@@ -226,7 +230,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="KIND:ACTIVATION", help="such as conv:gelu; all by default")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path.home() / ".cache" / "holokern-bench" / "images")
-    parser.add_argument("--json", type=Path, help="all rows of this data set, and a figure beside it")
+    parser.add_argument("--json", type=Path, help="all rows of this data set")
+    parser.add_argument("--docs", type=Path, help="folder for the page and the figure, docs/measured")
     options = parser.parse_args()
     train, test = (
         given or usual for given, usual in zip((options.train, options.test), SIZES[options.data], strict=True)
@@ -250,11 +255,15 @@ def main() -> None:
         (row for row in rows.found if row["data"] == options.data),
         key=lambda row: (row["train"], row["kind"] != "Gaussian SVM", row["kind"] != "dense", row["kind"]),
     )
-    print(shown(found))
+    print(table(COLUMNS, cells(found)))
+    protocol = " ".join(__doc__.split("\n\n")[2].split())
     if options.json:
-        record = {"machine": machine(), "protocol": " ".join(__doc__.split("\n\n")[2].split()), "rows": found}
+        record = {"machine": machine(), "protocol": protocol, "rows": found}
         write_atomically(options.json, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-        draw(found, options.json.with_suffix(".svg"), options.data)
+    if options.docs:
+        name = f"images_{options.data}"
+        draw(found, prepare_folder(options.docs) / f"{name}.svg", options.data)
+        page(options.docs, name, TITLES[options.data], f"{protocol} {NOTES}", COLUMNS, cells(found))
 
 
 if __name__ == "__main__":

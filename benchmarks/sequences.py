@@ -1,7 +1,7 @@
 """Time series of the UCR archive: recurrent networks of infinite width against dense ones.
 
     pip download --no-deps aeon                         # the sets lie inside the wheel
-    python benchmarks/sequences.py aeon-*.whl --json benchmarks/results/sequences.json
+    python benchmarks/sequences.py aeon-*.whl --json benchmarks/results/sequences.json --docs docs/measured
 
 The archive's own training and test parts. Variances, depth, NNGP or NTK and the ridge are those with the best
 leave-one-out accuracy on the training part; the test part is used once. The classifier is kernel ridge regression on
@@ -30,18 +30,18 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
-from _learning import RIDGES, Row, Rows, accuracy, bars, figure, table, targets  # noqa: E402
+from _learning import RIDGES, Row, Rows, accuracy, bars, figure, page, table, targets  # noqa: E402
 
 import holokern as hk  # noqa: E402
 from holokern import layers as L  # noqa: E402, N812 (as in the documentation)
-from holokern.files import write_atomically  # noqa: E402
+from holokern.files import prepare_folder, write_atomically  # noqa: E402
 from holokern.paper.experiments import machine  # noqa: E402
 
 SETS = ("ItalyPowerDemand", "GunPoint", "ArrowHead", "OSULeaf")
 ACTIVATIONS = ("relu", "gelu", "erf", "tanh")
 KINDS = ("dense", "recurrent, last", "recurrent, mean", "conv")
 #: Pairs of steps times pairs of series that are still worth computing for the kinds that need all of them.
-MOST_PAIRS = 3e9
+MOST_PAIRS = 1e9
 DEPTHS, WEIGHTS, BIASES = (1, 2, 4), (1.0, 1.5, 2.0), (0.0, 0.1)
 
 
@@ -117,7 +117,8 @@ def main() -> None:
     parser.add_argument("--activations", nargs="+", default=list(ACTIVATIONS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path.home() / ".cache" / "holokern-bench" / "sequences")
-    parser.add_argument("--json", type=Path, help="all rows, and a figure beside it")
+    parser.add_argument("--json", type=Path, help="all rows")
+    parser.add_argument("--docs", type=Path, help="folder for the page and the figure, docs/measured")
     options = parser.parse_args()
     rows = Rows(options.work / "rows.jsonl")
     cases = list(itertools.product(options.sets, options.kinds, options.activations))
@@ -130,18 +131,22 @@ def main() -> None:
     names = list(dict.fromkeys(row["set"] for row in done))
     scores = {(r["kind"], r["activation"], r["set"]): r["accuracy"] for r in done}
     pairs = list(dict.fromkeys((r["kind"], r["activation"]) for r in done))
-    print(table(("network", "activation", *names), [[*p, *(scores.get((*p, n), "–") for n in names)] for p in pairs]))
+    columns = ("network", "activation", *names)
+    lines = [[*pair, *(scores.get((*pair, name)) for name in names)] for pair in pairs]
+    print(table(columns, lines))
     if options.json:
-        write_atomically(
-            options.json, json.dumps({"machine": machine(), "rows": rows.found}, indent=1, ensure_ascii=False) + "\n"
-        )
+        record = {"machine": machine(), "rows": rows.found}
+        write_atomically(options.json, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    if options.docs:
         best: dict[str, dict[str, float]] = {}
         for row in done:  # of each kind, the activation with the best leave-one-out accuracy
             same = [r for r in done if (r["set"], r["kind"]) == (row["set"], row["kind"])]
             best.setdefault(row["set"], {})[row["kind"]] = max(same, key=lambda r: r["left_out"])["accuracy"]
-        with figure(options.json.with_suffix(".svg"), figsize=(7, 3.5)) as axes:
+        with figure(prepare_folder(options.docs) / "sequences.svg", figsize=(7, 3.5)) as axes:
             bars(axes, best, "test accuracy in percent")
             axes.set_title("UCR, activation chosen by leave-one-out accuracy", fontsize=10)
+        text = "\n\n".join(__doc__.split("\n\n")[2:4]) + "\n\nTest accuracy in percent."
+        page(options.docs, "sequences", "Time series: UCR", text, columns, lines)
 
 
 if __name__ == "__main__":
