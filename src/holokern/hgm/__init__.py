@@ -9,11 +9,24 @@ A *path* says where the system is to be solved: :class:`AnglePath` and :class:`S
 angle, :class:`LinePath` in the coordinates of the system, or any object with the methods of :class:`Path`.
 :func:`transport` carries F along it in floats by Taylor steps, :func:`transport_balls` in balls that are proved to
 contain it, :func:`approach` by collocation up to a singular end, :func:`fit_system` by least squares, and
-:func:`integrate` by SciPy's solvers.  :func:`orthant` is a ready use: orthant probabilities of normal vectors.
+:func:`integrate` by SciPy's solvers.
+
+Ready uses in statistics: :func:`orthant`, :func:`fisher_bingham`, :func:`bingham`, :func:`von_mises_fisher`,
+:func:`fisher_rotation`, :func:`largest_root`, and :func:`maximum_likelihood` by holonomic gradient descent.
 """
 
 from holokern.hgm.collocation import approach
+from holokern.hgm.distributions.fit import MaximumLikelihood, maximum_likelihood
 from holokern.hgm.distributions.orthant import OrthantProbability, orthant
+from holokern.hgm.distributions.rotation import RotationConstant, fisher_rotation
+from holokern.hgm.distributions.sphere import (
+    NormalisingConstant,
+    bingham,
+    fisher_bingham,
+    fisher_bingham_ideal,
+    von_mises_fisher,
+)
+from holokern.hgm.distributions.wishart import LargestRoot, LargestRootValue, largest_root
 from holokern.hgm.least_squares import (
     Basis,
     ChebyshevBasis,
@@ -53,29 +66,40 @@ __all__ = [
     "Fit",
     "FunctionBasis",
     "HalfAngleTable",
+    "LargestRoot",
+    "LargestRootValue",
     "LinePath",
     "LineTable",
     "LocalBasis",
     "LocalSeries",
+    "MaximumLikelihood",
     "MonomialBasis",
     "NearEnd",
+    "NormalisingConstant",
     "Numbers",
     "OrthantProbability",
     "Path",
     "PolarTable",
+    "RotationConstant",
     "SegmentPath",
     "SeriesEquation",
     "Solution",
     "Transition",
     "approach",
+    "bingham",
     "clusters",
     "connection",
+    "fisher_bingham",
+    "fisher_bingham_ideal",
+    "fisher_rotation",
     "fit_operator",
     "fit_system",
     "frobenius",
     "gauss_nodes",
     "integrate",
+    "largest_root",
     "length_of",
+    "maximum_likelihood",
     "monodromy",
     "order_of",
     "orthant",
@@ -86,4 +110,5 @@ __all__ = [
     "transition",
     "transport",
     "transport_balls",
+    "von_mises_fisher",
 ]

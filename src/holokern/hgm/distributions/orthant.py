@@ -12,20 +12,21 @@ the Taylor steps that carry dual activations as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, PrecisionLost
 from holokern.hgm.steps.path import SeriesEquation
-from holokern.hgm.steps.series import multiply_series, power_of_series
+from holokern.hgm.steps.series import Array, multiply_series, power_of_series
 from holokern.hgm.steps.stepper import transport
-from holokern.numeric.panels import Array
 
-__all__ = ["OrthantPath", "OrthantProbability", "orthant"]
+__all__ = ["MOST", "OrthantPath", "OrthantProbability", "orthant"]
 
 MOST = 8
 """The largest dimension; the rank doubles with each one."""
@@ -36,19 +37,34 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True)
 class OrthantProbability:
-    """The probability that all coordinates are positive, with an estimate of its absolute error."""
+    """The probability that all coordinates are positive; arrays for many covariance matrices.
 
-    value: float
-    error: float
+    Attributes
+    ----------
+    value : float, array or arb
+    error : float or array
+        An estimate of the absolute error; the radius of a ball.
+    gradient : array, (…, d, d), optional
+        The derivatives in the correlations ρ_ij = ρ_ji; zero on the diagonal.  Floats only.
+    """
+
+    value: float | Array | arb
+    error: float | Array
+    gradient: Array | None = None
 
 
-def orthant(covariance: ArrayLike) -> OrthantProbability:
+def orthant(covariance: ArrayLike | Sequence[object], *, balls: bool = False, digits: int = 30) -> OrthantProbability:
     """P(x_1 > 0, …, x_d > 0) for x ~ N(0, covariance), 1 ≤ d ≤ 8.
 
     Parameters
     ----------
-    covariance : array_like, (d, d)
-        Symmetric and positive definite.
+    covariance : array_like, (…, d, d)
+        Symmetric and positive definite; many matrices are carried together.
+    balls : bool
+        Whether to prove the probability of one matrix, whose entries may be floats, which are taken as they are,
+        integers, fractions, texts such as "1/3", or balls.
+    digits : int
+        How many digits a ball has at least.
 
     Raises
     ------
@@ -59,20 +75,39 @@ def orthant(covariance: ArrayLike) -> OrthantProbability:
     --------
     >>> round(orthant([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]).value, 12)
     0.25
+    >>> orthant([[2, 1], [1, 2]], balls=True).value.overlaps(arb(1) / 3)
+    True
     """
+    if balls:
+        from holokern.hgm.distributions.orthant_balls import orthant_ball
+
+        ball = orthant_ball(covariance, digits)
+        return OrthantProbability(ball, float(ball.rad()))
     correlation = _correlation(covariance)
-    path = OrthantPath(correlation)
-    start = np.array([0.5 ** (path.dimension - len(face)) for face in path.faces])
+    d = correlation.shape[-1]
+    path = OrthantPath(correlation.reshape(-1, d, d))
+    tracks = np.arange(len(path.correlation))
+    start = np.array([0.5 ** (d - len(face)) for face in path.faces])
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(path.rank, 3))
     state = np.concatenate([start[:, None], _EPS * start[:, None] * signs], axis=1)
-    arrival = transport(path, np.zeros(1), state[None], np.zeros(1, dtype=np.intp), np.ones(1))
-    value, tail = arrival.value[0, 0], float(arrival.tail[0, 0])
-    if not np.isfinite(tail):
-        raise PrecisionLost("the correlation matrix is too close to a singular one for its orthant probability")
-    spread = float(np.sqrt(np.mean(value[1:] ** 2)))
+    states = np.repeat(state[None], len(tracks), axis=0)
+    arrival = transport(path, np.zeros(len(tracks)), states, tracks, np.ones(len(tracks)), every_entry=True)
+    value, tail = arrival.value[:, 0], arrival.tail[:, 0]
+    if not np.all(np.isfinite(tail)):
+        raise PrecisionLost("a correlation matrix is too close to a singular one for its orthant probability")
+    spread = np.sqrt(np.mean(value[:, 1:] ** 2, axis=1))
+    i, j = np.triu_indices(d, 1)
+    sines = np.sqrt(1 - path.correlation[:, i, j] ** 2)
     # correlations are rounded, and a probability moves by dρ/(2π√(1-ρ²)) with each
-    moved = np.sum(_EPS / np.sqrt(1 - correlation[np.triu_indices(path.dimension, 1)] ** 2)) / (2 * np.pi)
-    return OrthantProbability(float(value[0]), 5 * spread + 6 * tail + float(moved) + 2 * _EPS * float(value[0]))
+    moved = np.sum(_EPS / sines, axis=1) / (2 * np.pi)
+    error = 5 * spread + 6 * tail + moved + 2 * _EPS * value[:, 0]
+    gradient = np.zeros_like(path.correlation)
+    pairs = [place for place, face in enumerate(path.faces) if len(face) == 2]
+    gradient[:, i, j] = gradient[:, j, i] = arrival.value[:, pairs, 0] / (2 * np.pi * sines)
+    shape = correlation.shape[:-2]
+    if not shape:
+        return OrthantProbability(float(value[0, 0]), float(error[0]), gradient[0])
+    return OrthantProbability(value[:, 0].reshape(shape), error.reshape(shape), gradient.reshape(correlation.shape))
 
 
 @dataclass(frozen=True)
@@ -81,8 +116,8 @@ class OrthantPath:
 
     Attributes
     ----------
-    correlation : array, (d, d)
-        R.
+    correlation : array, (tracks, d, d)
+        R, one a track.
     """
 
     correlation: Array
@@ -90,7 +125,7 @@ class OrthantPath:
     @property
     def dimension(self) -> int:
         """The number of coordinates."""
-        return len(self.correlation)
+        return int(self.correlation.shape[-1])
 
     @cached_property
     def faces(self) -> tuple[tuple[int, ...], ...]:
@@ -121,43 +156,52 @@ class OrthantPath:
     @cached_property
     def _roots(self) -> Array:
         """Where a principal minor vanishes: they are products of 1 + tλ over the eigenvalues λ of R_JJ - I."""
-        found = [np.zeros(0)]
+        found = [np.full((len(self.correlation), 1), np.inf)]
         for face in self.faces[1:]:
-            values = np.linalg.eigvalsh(self.correlation[np.ix_(face, face)] - np.eye(len(face)))
-            found.append(-1 / values[np.abs(values) > _EPS])
-        return np.concatenate(found)
+            parts = self.correlation[:, face][:, :, face]
+            values = np.linalg.eigvalsh(parts - np.eye(len(face)))
+            with np.errstate(divide="ignore"):
+                found.append(np.where(np.abs(values) > _EPS, -1 / values, np.inf))
+        return np.concatenate(found, axis=1)
 
     def distance(self, tracks: Array, at: Array) -> Array:
         """How far the nearest zero of a principal minor is."""
         at = np.asarray(at)
-        return np.asarray(np.min(np.abs(at[..., None] - self._roots), axis=-1, initial=np.inf))
+        roots = self._roots[tracks]
+        roots = roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1])
+        return np.asarray(np.min(np.abs(at[..., None] - roots), axis=-1))
 
     def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``: D = 1 and N the coefficients of d arcsin ρ_(ij|J)."""
+        d = self.dimension
+        change = self.correlation[tracks] - np.eye(d)
+        line = np.zeros((len(tracks), d, d, order + 2))
+        line[..., 0], line[..., 1] = np.eye(d) + at[:, None, None] * change, change
+        given = self._conditionals(line)
+        rows, columns, i, j = self._edges
+        speed = _arcsine_speed(given[:, rows, i, i], given[:, rows, i, j], given[:, rows, j, j])
         top = np.zeros((len(tracks), order + 1, self.rank, self.rank))
-        change = self.correlation - np.eye(self.dimension)
-        for number, t in enumerate(at):
-            line = np.zeros((self.dimension, self.dimension, order + 2))
-            line[:, :, 0], line[:, :, 1] = np.eye(self.dimension) + t * change, change
-            given = self._conditionals(line)
-            rows, columns, i, j = self._edges
-            speed = _arcsine_speed(given[rows, i, i], given[rows, i, j], given[rows, j, j])
-            top[number][:, rows, columns] = speed.T / (2 * np.pi)
+        top[:, :, rows, columns] = np.moveaxis(speed, 2, 1) / (2 * np.pi)
         bottom = np.zeros((len(tracks), order + 1))
         bottom[:, 0] = 1.0
         return SeriesEquation(bottom, top, None)
 
     def _conditionals(self, line: Array) -> Array:
-        """The covariance given that the coordinates of a face vanish, for every face: (faces, d, d, order + 2)."""
+        """The covariance given that the coordinates of a face vanish: (tracks, faces, d, d, terms).
+
+        Faces that leave fewer than two coordinates have no edges and are left out; they are the last ones.
+        """
         order = line.shape[-1] - 1
         known: dict[tuple[int, ...], Array] = {(): line}
-        for face in self.faces[1:]:
+        needed = [face for face in self.faces if len(face) <= self.dimension - 2] or [()]
+        for face in needed[1:]:
             given = known[face[:-2]]
             for i in face[-2:]:
-                scaled = multiply_series(given[i], power_of_series(given[i, i], -1.0), order)
-                given = given - multiply_series(given[i][:, None], scaled[None], order)
+                row = given[:, i]
+                scaled = multiply_series(row, power_of_series(given[:, i, i], -1.0)[:, None], order)
+                given = given - multiply_series(row[:, :, None], scaled[:, None], order)
             known[face] = given
-        return np.stack([known[face] for face in self.faces])
+        return np.stack([known[face] for face in needed], axis=1)
 
 
 def _arcsine_speed(variance: Array, covariance: Array, other: Array) -> Array:
@@ -173,21 +217,24 @@ def _arcsine_speed(variance: Array, covariance: Array, other: Array) -> Array:
     return multiply_series(top, power_of_series(det, -0.5), order)
 
 
-def _correlation(covariance: ArrayLike) -> Array:
+def _correlation(covariance: object) -> Array:
     try:
         matrix = np.asarray(covariance, dtype=float)
     except (TypeError, ValueError):
         raise BadInput("expected a covariance matrix of real numbers") from None
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not 1 <= len(matrix) <= MOST:
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not 1 <= matrix.shape[-1] <= MOST:
         raise BadInput(f"expected a square covariance matrix of size 1 to {MOST}, got shape {matrix.shape}")
     if not np.all(np.isfinite(matrix)):
         raise BadInput("the covariance matrix has entries that are NaN or infinite; pass finite numbers")
-    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=1e-12 * float(np.max(np.abs(matrix)))):
+    turned = np.swapaxes(matrix, -1, -2)
+    if not np.allclose(matrix, turned, rtol=1e-12, atol=1e-12 * float(np.max(np.abs(matrix)))):
         raise BadInput("the covariance matrix is not symmetric; pass (S + S.T)/2 if that is meant")
-    diagonal = np.diag(matrix)
+    diagonal = np.einsum("...ii->...i", matrix)
     if not (np.all(diagonal > 0) and float(np.min(np.linalg.eigvalsh(matrix))) > 0):
         raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
     scale = np.sqrt(diagonal)
-    correlation = matrix / np.outer(scale, scale)
-    np.fill_diagonal(correlation, 1.0)
-    return np.asarray((correlation + correlation.T) / 2)
+    correlation = matrix / (scale[..., :, None] * scale[..., None, :])
+    correlation = (correlation + np.swapaxes(correlation, -1, -2)) / 2
+    i = np.arange(matrix.shape[-1])
+    correlation[..., i, i] = 1.0
+    return np.asarray(correlation)

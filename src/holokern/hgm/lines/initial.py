@@ -80,6 +80,8 @@ def as_ball(value: object) -> Ball:
     """A number as a ball; floats are taken as the numbers that they are."""
     if isinstance(value, (arb, acb)):
         return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, str):
         value = _rational(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Number, fmpq, fmpz)):

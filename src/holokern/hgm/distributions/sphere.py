@@ -1,0 +1,328 @@
+"""Normalising constants on spheres: Fisher–Bingham, Bingham, von Mises–Fisher, in any dimension.
+
+On the unit sphere of R^p let c(A, b) = ∫ exp(tᵀAt + bᵀt) |dt|.  As a contour integral
+
+    c ∝ ∮ e^s det(s - A)^(-1/2) exp(bᵀ(s - A)⁻¹b / 4) ds,
+
+so along the ray (τA, √τ b) the holonomic system of [Koyama2014] becomes an ODE in τ whose only singular point is 0,
+also where eigenvalues of A coincide.  With R = (s - A)⁻¹ it has the integrals C of 1, a of R and M of (Rb)(Rb)ᵀ:
+
+    a' = Aa + C,   M' = AM + b(ab)ᵀ,   τC = tr(a)/2 + tr(M)/4.
+
+The solution that is wanted is τ^(p/2-1) times a power series.  Once a multiple of the identity makes A positive, all
+its terms are positive: the sum at τ = 1 loses no digits.  The gradient of c is in the same vector, E[t] = ab/2C and
+E[ttᵀ] = (2a + M)/4C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lgamma, log, pi
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+from numpy.typing import ArrayLike
+
+from holokern.errors import BadInput, PrecisionLost, TooLarge
+from holokern.hgm.lines.initial import Scalar, as_ball
+from holokern.hgm.solve import precisely
+from holokern.hgm.steps.series import Array
+from holokern.weyl import LeftIdeal, weyl_algebra
+
+__all__ = [
+    "NormalisingConstant",
+    "bingham",
+    "exponential",
+    "fisher_bingham",
+    "fisher_bingham_ideal",
+    "log_area",
+    "von_mises_fisher",
+]
+
+Table: TypeAlias = Sequence[Sequence[Scalar]]
+"""A matrix of numbers or balls, by rows."""
+
+# the distance from 1 to the next float
+_EPS = float(np.finfo(float).eps)
+# terms of the series; the eigenvalues of A spread over as many units about, and this takes seconds
+_MOST_TERMS = 200_000
+# terms between two looks whether they are small, and whether numbers grow too large
+_BLOCK = 16
+# floats above this are scaled down, far from overflow
+_LARGE = 1e100
+# dimensions of the space; beyond it the matrices in balls take long
+_MOST_DIMENSIONS = 64
+
+
+@dataclass(frozen=True)
+class NormalisingConstant:
+    """A normalising constant c with its gradient; arrays when there are many parameters.
+
+    Attributes
+    ----------
+    log_value : array, or arb
+        log c.
+    error : array
+        An estimate of the absolute error of log c, so of the relative error of c; the radius of a ball.
+    mean : array, (…, p)
+        E[t], the gradient of log c in b.
+    second : array, (…, p, p)
+        E[ttᵀ], the gradient of log c in A.
+    """
+
+    log_value: Array | arb
+    error: Array | float
+    mean: Array
+    second: Array
+
+    @property
+    def value(self) -> Array | arb:
+        """The constant itself; infinite where it is beyond the floats."""
+        return exponential(self.log_value)
+
+
+def exponential(value: Array | arb) -> Array | arb:
+    """The exponential of floats or of a ball."""
+    if isinstance(value, arb):
+        # as many bits as the ball has, and some more
+        exponent = int(value.rad().man_exp()[1]) if value.rad() > 0 else 0
+        with ctx.workprec(ctx.prec + max(0, -exponent)):
+            return value.exp()
+    with np.errstate(over="ignore"):
+        found: Array = np.exp(value)
+        return found
+
+
+def fisher_bingham(
+    quadratic: ArrayLike | Table, linear: ArrayLike | Sequence[Scalar], *, balls: bool = False, digits: int = 30
+) -> NormalisingConstant:
+    """The normalising constant ∫ exp(tᵀAt + bᵀt) |dt| over the unit sphere of R^p, with its gradient.
+
+    Parameters
+    ----------
+    quadratic : array_like, (…, p, p)
+        A, symmetric.
+    linear : array_like, (…, p)
+        b.
+    balls : bool
+        Whether to prove the constant and its gradient for one A and b, whose entries may be floats, which are taken as
+        they are, integers, fractions, texts such as "1/3", or balls.
+    digits : int
+        How many digits balls have at least.
+
+    Returns
+    -------
+    NormalisingConstant
+
+    Raises
+    ------
+    BadInput
+        If the shapes do not fit, or entries are not finite.
+    TooLarge
+        If the parameters are so large that the series would take too long.
+
+    Examples
+    --------
+    >>> c = fisher_bingham(np.diag([1.0, -2.0, 0.5]), [0.3, 1.2, -0.7])
+    >>> float(c.value.round(10)), c.mean.round(6).tolist()
+    (17.5832933838, [0.12885, 0.182089, -0.242754])
+    >>> print(fisher_bingham([[1, 0], [0, 0]], [0, 0], balls=True).value.str(20, radius=False))
+    11.016859547772213323
+    """
+    if balls:
+        return _proved(quadratic, linear, digits)
+    A, b = _read(quadratic, linear)
+    x, Q = np.linalg.eigh(A)
+    y = np.einsum("...ji,...j->...i", Q, b)
+    sums = _Sums(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]))
+    shape = x.shape[:-1]
+    mean = np.einsum("...ij,...j->...i", Q, sums.mean.reshape(x.shape))
+    second = Q @ sums.second.reshape(A.shape) @ np.swapaxes(Q, -1, -2)
+    return NormalisingConstant(sums.log_value.reshape(shape), sums.error.reshape(shape), mean, second)
+
+
+def bingham(quadratic: ArrayLike | Table, *, balls: bool = False, digits: int = 30) -> NormalisingConstant:
+    """The normalising constant of the Bingham distribution, ∫ exp(tᵀAt) |dt|; see :func:`fisher_bingham`.
+
+    Examples
+    --------
+    >>> float(bingham(np.zeros((4, 4))).value.round(12))
+    19.739208802179
+    """
+    if balls:
+        return fisher_bingham(quadratic, [0] * len(quadratic), balls=True, digits=digits)  # type: ignore[arg-type]
+    A = np.asarray(quadratic, dtype=float)
+    return fisher_bingham(A, np.zeros(A.shape[:-1]))
+
+
+def von_mises_fisher(
+    linear: ArrayLike | Sequence[Scalar], *, balls: bool = False, digits: int = 30
+) -> NormalisingConstant:
+    """The normalising constant of the von Mises–Fisher distribution, ∫ exp(bᵀt) |dt|; see :func:`fisher_bingham`.
+
+    Examples
+    --------
+    On S² it is 4π sinh(κ)/κ:
+
+    >>> float((von_mises_fisher([0.0, 0.0, 2.0]).value - 4 * np.pi * np.sinh(2) / 2).round(12))
+    0.0
+    """
+    if balls:
+        p = len(linear)  # type: ignore[arg-type]
+        return fisher_bingham([[0] * p] * p, linear, balls=True, digits=digits)
+    b = np.asarray(linear, dtype=float)
+    return fisher_bingham(np.zeros((*b.shape, b.shape[-1] if b.ndim else 0)), b)
+
+
+def log_area(p: int) -> float:
+    """The logarithm of the area of the unit sphere of R^p."""
+    return log(2) + p / 2 * log(pi) - lgamma(p / 2)
+
+
+def _read(quadratic: object, linear: object) -> tuple[Array, Array]:
+    try:
+        A, b = np.asarray(quadratic, dtype=float), np.asarray(linear, dtype=float)
+    except (TypeError, ValueError):
+        raise BadInput("expected a symmetric matrix A and a vector b of real numbers") from None
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or b.ndim < 1 or b.shape[-1] != A.shape[-1] or A.shape[-1] < 2:
+        raise BadInput(f"expected A of shape (…, p, p) and b of shape (…, p), p ≥ 2; got {A.shape} and {b.shape}")
+    if A.shape[-1] > _MOST_DIMENSIONS:
+        raise TooLarge(f"spheres in {A.shape[-1]} dimensions are beyond the limit of {_MOST_DIMENSIONS}")
+    if not (np.all(np.isfinite(A)) and np.all(np.isfinite(b))):
+        raise BadInput("A or b has entries that are NaN or infinite; pass finite numbers")
+    if not np.allclose(A, np.swapaxes(A, -1, -2), rtol=1e-12, atol=1e-12 * float(np.max(np.abs(A), initial=0.0))):
+        raise BadInput("A is not symmetric; pass (A + A.T)/2 if that is meant")
+    shape = np.broadcast_shapes(A.shape[:-2], b.shape[:-1])
+    A = np.broadcast_to((A + np.swapaxes(A, -1, -2)) / 2, (*shape, *A.shape[-2:]))
+    return A, np.broadcast_to(b, (*shape, b.shape[-1]))
+
+
+class _Sums:
+    """The series for A = diag(x), (tracks, p), where a is diagonal and M_ij = y_i y_j m_ij."""
+
+    def __init__(self, x: Array, y: Array) -> None:
+        half = x.shape[1] / 2
+        shift = x.min(axis=1)
+        x = x - shift[:, None]
+        w = y * y
+        expected = float(np.max(x.max(axis=1) + np.sqrt(w.sum(axis=1)), initial=0.0))
+        if not expected < _MOST_TERMS / 8:
+            raise TooLarge(
+                f"eigenvalues of A that differ by {float(np.max(x)):.3g} and |b| up to "
+                f"{float(np.max(np.sqrt(w.sum(axis=1)))):.3g} would take too many terms; use an asymptotic formula"
+            )
+        a = np.full_like(x, 1 / half)
+        m = np.repeat(a[:, :, None], x.shape[1], axis=2) / (half + 1)
+        total, first, second = np.ones(len(x)), a.copy(), m.copy()
+        log_scale = np.zeros(len(x))
+        n = 0
+        for n in range(1, _MOST_TERMS):
+            moved = x * a
+            diagonal = np.einsum("ti,tii->t", w, m)
+            c = moved.sum(axis=1) / (2 * n) + diagonal * (n + half) / (4 * n)
+            a = (moved + c[:, None]) / (n + half)
+            m = (x[:, :, None] * m + a[:, None, :]) / (n + half + 1)
+            total += c
+            first += a
+            second += m
+            if n % _BLOCK == 0:
+                if np.all(c <= 1e-3 * _EPS * total):
+                    break
+                large = np.where(total > _LARGE, 1 / total, 1.0)
+                if np.any(large < 1):
+                    a, first, m, second = (
+                        part * large.reshape(-1, *(1,) * (part.ndim - 1)) for part in (a, first, m, second)
+                    )
+                    total, log_scale = total * large, log_scale - np.log(large)
+        self.log_value = np.log(total) + log_scale + shift + log_area(x.shape[1])
+        # every step of the recurrence rounds a few times, and so does the shift
+        self.error = _EPS * (8 * n + 4 * np.abs(shift) + np.abs(self.log_value))
+        self.mean = y * first / (2 * total[:, None])
+        self.second = y[:, :, None] * y[:, None, :] * second / (4 * total[:, None, None])
+        i = np.arange(x.shape[1])
+        self.second[:, i, i] += first / (2 * total[:, None])
+
+
+def _proved(quadratic: object, linear: object, digits: int) -> NormalisingConstant:
+    """The constant and its gradient in balls."""
+    rows = [list(row) for row in quadratic] if isinstance(quadratic, (Sequence, np.ndarray)) else []
+    vector = list(linear) if isinstance(linear, (Sequence, np.ndarray)) else []
+    p = len(vector)
+    if len(rows) != p or any(len(row) != p for row in rows):
+        raise BadInput("expected one matrix A of shape (p, p) and one vector b of shape (p,) for balls")
+    A, b = [[as_ball(a) for a in row] for row in rows], [as_ball(a) for a in vector]
+    if any(not isinstance(a, arb) for row in (*A, b) for a in row):
+        raise BadInput("expected a real symmetric matrix A and a real vector b")
+    floats = np.array([[float(a) for a in row] for row in A])
+    _read(floats, [float(a) for a in b])
+    if any(not A[i][j].overlaps(A[j][i]) for i in range(p) for j in range(i)):
+        raise BadInput("A is not symmetric; pass (A + A.T)/2 if that is meant")
+    shift = float(np.linalg.eigvalsh(floats)[0])
+    found = precisely(lambda: _ball_sum(A, b, shift), digits)
+    second = np.array(found[1 + p :], dtype=object).reshape(p, p)
+    return NormalisingConstant(found[0], float(found[0].rad()), np.array(found[1 : 1 + p], dtype=object), second)
+
+
+def _ball_sum(A: list[list[arb]], b: list[arb], shift: float) -> list[arb]:
+    """The logarithm of c, E[t] and E[ttᵀ] by the series in balls, with a geometric bound of its tail."""
+    p = len(b)
+    half = arb(p) / 2
+    matrix = arb_mat([[a - shift if i == j else a for j, a in enumerate(row)] for i, row in enumerate(A)])
+    vector = arb_mat([[entry] for entry in b])
+    one = arb_mat([[arb(int(i == j)) for j in range(p)] for i in range(p)])
+    a, total = one / half, arb(1)
+    m = vector * (a * vector).transpose() / (half + 1)
+    first, second = a, m
+    size, square = _norm(matrix), (p * sum((entry * entry for entry in b), arb(0))).upper()
+    for n in range(1, _MOST_TERMS):
+        moved = matrix * a
+        c = _trace(moved) / (2 * n) + _trace(m) * (n + half) / (4 * n)
+        a = (moved + one * c) / (n + half)
+        m = (matrix * m + vector * (a * vector).transpose()) / (n + half + 1)
+        total, first, second = total + c, first + a, second + m
+        if n % _BLOCK == 0 and c < total * arb(2) ** (-ctx.prec):
+            # with E = ‖a‖ + ‖M‖: c_(k+1) ≤ γ_k E_k and E_(k+1) ≤ r_k E_k, both decreasing
+            k = n + 1
+            gamma = size * p / (2 * k) + (1 + half / k) * p / 4
+            ratio = (size + gamma) / (k + half) * (1 + square / (k + half + 1)) + size / (k + half + 1)
+            if ratio.upper() < 0.5:
+                rest = (_norm(a) + _norm(m)).upper()
+                total = total + arb(0, (2 * gamma * rest).upper())
+                tail = arb_mat([[arb(0, rest)] * p for _ in range(p)])
+                first, second = first + tail, second + tail
+                area = 2 * arb.pi() ** half / half.gamma()
+                mean, square_mean = first * vector / (2 * total), (2 * first + second) / (4 * total)
+                return [(total * area).log() + shift, *mean.entries(), *square_mean.entries()]
+    raise PrecisionLost("the series of this normalising constant does not settle; give smaller parameters")
+
+
+def _norm(matrix: arb_mat) -> arb:
+    """The largest sum of a row."""
+    best = arb(0)
+    for row in matrix.tolist():
+        best = best.max(sum((abs(entry) for entry in row), arb(0)).upper())
+    return best
+
+
+def _trace(matrix: arb_mat) -> arb:
+    return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))
+
+
+def fisher_bingham_ideal(p: int) -> LeftIdeal:
+    """The holonomic ideal of c(diag(x), y) on the unit sphere of R^p [Koyama2014, Nakayama2011]; its rank is 2p.
+
+    Examples
+    --------
+    >>> fisher_bingham_ideal(2).rank()
+    4
+    """
+    if not 2 <= p <= 8:
+        raise BadInput(f"expected a dimension p between 2 and 8, got {p}")
+    index = range(1, p + 1)
+    names = [*(f"x{i}" for i in index), *(f"y{i}" for i in index)]
+    D = weyl_algebra(names)
+    generators = [" + ".join(f"dx{i}" for i in index) + " - 1", *(f"dy{i}^2 - dx{i}" for i in index)]
+    generators += [f"2*(x{j} - x{i})*dy{i}*dy{j} + y{j}*dy{i} - y{i}*dy{j}" for i in index for j in index if i < j]
+    return D.ideal(*generators)

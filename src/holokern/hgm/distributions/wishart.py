@@ -1,0 +1,302 @@
+"""The largest root of a real Wishart matrix.
+
+With the eigenvalues β of Σ⁻¹/2 its distribution function is a multiple of
+x^(nm/2) e^(-x tr β) 1F1((m+1)/2; (n+m+1)/2; xβ) [Muirhead1982, Cor. 9.7.2].  Muirhead's equations for this function of
+a matrix argument have rank 2^m, with square-free derivatives for a basis [Hashiguchi2013].  For
+G_J = (Π_(i∈J) y_i ∂_i) 1F1 on the ray y = xβ they are
+
+    x G' = (A0 + x A1) G
+
+with constant matrices.  The eigenvalues of A0 are 0 and negative, so G is the only power series with G_∅(0) = 1, by
+(k - A0) g_k = A1 g_(k-1), and all its terms are positive.  Equal eigenvalues, where the equations are singular and the
+function is not, are served by the mean over a circle of complex parameters round them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import lgamma, log, pi
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
+
+from holokern.errors import BadInput, TooLarge
+from holokern.hgm.lines.initial import Scalar, as_ball
+from holokern.hgm.steps.series import Array
+
+__all__ = ["LargestRoot", "LargestRootValue", "largest_root", "ray_system"]
+
+MOST = 6
+"""The largest dimension; the rank doubles with each one."""
+
+# the distance from 1 to the next float
+_EPS = float(np.finfo(float).eps)
+# eigenvalues with relative gaps above this lose less than two digits for m = 5 (measured), so no circle is needed
+_APART = 0.1
+# an estimate of the relative error with which one is content
+_CONTENT = 1e-12
+# radii of circles, in units of √(x β): growth on the circle and rounding inside balance near 2 (measured for m ≤ 5)
+_RADII = (2.0, 1.0, 0.5)
+# terms; about x tr β of them matter
+_MOST_TERMS = 6000
+# floats above this are scaled down, far from overflow
+_LARGE = 1e100
+# columns that carry rounding errors along
+_PERTURBED = 3
+
+
+@dataclass(frozen=True)
+class LargestRootValue:
+    """Values of the distribution function of the largest root.
+
+    Attributes
+    ----------
+    value : array, or arb
+        P(ℓ1 < x).
+    error : array
+        An estimate of its absolute error; the radius of a ball.
+    density : array, optional
+        Its derivative in x; floats only.
+    """
+
+    value: Array | arb
+    error: Array | float
+    density: Array | None = None
+
+
+@dataclass(frozen=True)
+class LargestRoot:
+    """The distribution of the largest root of W ~ W_m(n, Σ), ready for many x; made by :func:`largest_root`."""
+
+    degrees: Scalar
+    beta: Array
+    variances: tuple[Scalar, ...] | None = None
+
+    def __call__(self, x: ArrayLike | Scalar, *, balls: bool = False, digits: int = 30) -> LargestRootValue:
+        """P(ℓ1 < x) at one x or at many, which share one series; proved balls at one x, if Σ is diagonal."""
+        if balls:
+            from holokern.hgm.distributions.wishart_balls import largest_root_ball
+
+            if self.variances is None:
+                raise BadInput("balls need a diagonal Σ; give the diagonal matrix of its exact eigenvalues instead")
+            ball = largest_root_ball([as_ball(v) for v in self.variances], as_ball(self.degrees), as_ball(x), digits)
+            return LargestRootValue(ball, float(ball.rad()))
+        points = np.asarray(x, dtype=float)
+        if not np.all(np.isfinite(points)):
+            raise BadInput("expected finite x, got NaN or infinity")
+        inside = points > 0
+        value, error, density = (np.zeros(points.shape) for _ in range(3))
+        if np.any(inside):
+            value[inside], error[inside], density[inside] = self._at(points[inside])
+        return LargestRootValue(value, error, density)
+
+    def _at(self, x: Array) -> tuple[Array, Array, Array]:
+        m, n = len(self.beta), float(as_ball(self.degrees))
+        top = float(np.max(x))
+        a, c = (m + 1) / 2, (n + m + 1) / 2
+        total = float(self.beta.sum()) * x
+        logs = m * n / 2 * np.log(x) + n / 2 * float(np.sum(np.log(self.beta)))
+        front = _log_gamma(m, a) - _log_gamma(m, c) + logs - total
+        log_f, slope, rounding = _best_series(self.beta * top, a, c).at(x / top)
+        relative = 5 * rounding + 4 * _EPS * (np.abs(front) + np.abs(log_f) + np.abs(logs))
+        value = np.exp(front + log_f)
+        # d log P = (nm/2 - tr y + θ log f) d log x
+        density = value * (n * m / 2 - total + slope) / x
+        return np.minimum(value, 1.0), value * relative, np.maximum(density, 0.0)
+
+
+def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
+    """The distribution of the largest eigenvalue of a Wishart matrix W_m(n, Σ).
+
+    Parameters
+    ----------
+    covariance : array_like, (m, m)
+        Σ, symmetric and positive definite, m ≤ 6.
+    degrees : number
+        n, the degrees of freedom, above m - 1.
+
+    Returns
+    -------
+    LargestRoot
+        Call it with x for P(ℓ1 < x).
+
+    Examples
+    --------
+    >>> law = largest_root(np.diag([1.0, 2.0]), 6)
+    >>> p = law([10.0, 20.0])
+    >>> p.value.round(10).tolist()
+    [0.3098623322, 0.8318234837]
+    >>> print(law(20, balls=True).value.str(20, radius=False))
+    0.83182348368144077136
+    """
+    S = np.asarray(covariance, dtype=float)
+    count = float(as_ball(degrees))
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not 1 <= len(S) <= MOST:
+        raise BadInput(f"expected a square covariance matrix of size 1 to {MOST}, got shape {S.shape}")
+    if not np.all(np.isfinite(S)) or not np.allclose(S, S.T, rtol=1e-12, atol=1e-12 * float(np.max(np.abs(S)))):
+        raise BadInput("expected a finite symmetric covariance matrix; pass (S + S.T)/2 if that is meant")
+    values = np.linalg.eigvalsh(S)
+    if not values[0] > 0:
+        raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
+    if not (np.isfinite(count) and count > len(S) - 1):
+        raise BadInput(f"expected more than {len(S) - 1} degrees of freedom, got {degrees}")
+    diagonal = np.count_nonzero(S - np.diag(np.diag(S))) == 0
+    given: Array = np.array(covariance, dtype=object)
+    variances = tuple(given[i, i] for i in range(len(S))) if diagonal else None
+    return LargestRoot(degrees, np.sort(1 / (2 * values)), variances)
+
+
+def _log_gamma(m: int, a: float) -> float:
+    """The logarithm of the multivariate gamma function."""
+    return m * (m - 1) / 4 * log(pi) + sum(lgamma(a - i / 2) for i in range(m))
+
+
+@dataclass(frozen=True)
+class _RaySeries:
+    """Logarithms of the coefficients of 1F1 on a ray, and their perturbations, relative to them, (terms, columns)."""
+
+    logs: Array
+    perturbed: Array
+
+    @property
+    def doubt(self) -> float:
+        """An estimate of the relative error of the sum at the end of the ray."""
+        return float(np.max(self.at(np.ones(1))[2]))
+
+    def at(self, s: Array) -> tuple[Array, Array, Array]:
+        """The logarithm of f, θ log f and the relative error at fractions s of the ray."""
+        k = np.arange(len(self.logs))
+        terms = self.logs + k * np.log(s)[:, None]
+        top = np.max(terms, axis=1, keepdims=True)
+        weights = np.exp(terms - top)
+        total = weights.sum(axis=1)
+        spread = np.sqrt(np.mean((weights @ self.perturbed) ** 2, axis=1)) / total
+        return np.log(total) + top[:, 0], weights @ k / total, spread
+
+
+def _best_series(y: Array, a: float, c: float) -> _RaySeries:
+    """Directly where the parameters are well apart, else by means over circles; the one with the least doubt."""
+    y = np.sort(y)
+    gaps = np.diff(y)
+    if not len(gaps) or np.min(gaps) > _APART * np.max(y):
+        return _series(y[None], a, c)
+    best: _RaySeries | None = None
+    for way in [0.0, *_RADII] if np.min(gaps) > 0 else _RADII:
+        found = _series(_on_circle(y, way), a, c)
+        if best is None or found.doubt < best.doubt:
+            best = found
+        if best.doubt < _CONTENT:
+            break
+    assert best is not None
+    return best
+
+
+def _on_circle(y: Array, way: float) -> Array:
+    """Parameters y + zv, z on half of a circle; f(y + zv) is analytic in z, so its mean over the circle is f(y)."""
+    if not way:
+        return y[None]
+    radius = max(4.0, way * float(np.sqrt(np.max(y))))
+    count = 24 + 4 * int(radius)
+    direction = np.arange(len(y)) - (len(y) - 1) / 2
+    circle = radius * np.exp(2j * np.pi * (np.arange(count // 2) + 0.5) / count)
+    return np.asarray(y + circle[:, None] * direction / np.max(np.abs(direction)))
+
+
+def _series(y: Array, a: float, c: float) -> _RaySeries:
+    """The mean of the power series along the rays to the rows of y."""
+    if 2 * np.max(np.abs(y).sum(axis=1)) > _MOST_TERMS:
+        raise TooLarge(
+            f"x tr Σ⁻¹ = {2 * float(np.max(y.real.sum(axis=1))):.3g} is too large for the series; P is 1 or 0 there"
+        )
+    first, second = ray_system(y, a, c)
+    size = first.shape[1]
+    g = np.zeros((len(y), size, 1 + _PERTURBED), dtype=first.dtype)
+    g[:, 0, 0] = 1
+    random = np.random.default_rng(1)
+    sizes, unit = np.abs(second), np.eye(size)
+    logs, perturbed, scale, total = [0.0], [np.zeros(_PERTURBED)], 0.0, 1.0
+    for n in range(1, _MOST_TERMS):
+        matrix = n * unit - first
+        right = second @ g
+        # the residual of a solution is a rounding error of the products in it
+        noise = np.abs(matrix) @ np.abs(g[:, :, :1]) + sizes @ np.abs(g[:, :, :1])
+        right[:, :, 1:] += noise * random.choice([-_EPS, _EPS], size=(size, _PERTURBED))
+        g = np.linalg.solve(matrix, right)
+        mean = np.mean(g[:, 0].real, axis=0)
+        if not mean[0] > 0:
+            # rounding has taken over: the doubt of this series is infinite
+            return _RaySeries(np.array(logs), np.full((len(logs), _PERTURBED), np.inf))
+        logs.append(float(np.log(mean[0])) + scale)
+        perturbed.append(mean[1:] / mean[0])
+        total += mean[0]
+        if n > 8 and n * mean[0] < 1e-2 * _EPS * total:
+            break
+        if total > _LARGE:
+            g, scale, total = g / total, scale + float(np.log(total)), 1.0
+    return _RaySeries(np.array(logs), np.array(perturbed))
+
+
+def ray_system(beta: Array, a: float | arb, c: float | arb) -> tuple[Array, Array]:
+    """A0 and A1 of x G' = (A0 + x A1) G for G_J = (Π y_i ∂_i) 1F1(a; c; y), y = xβ, J the subsets by size.
+
+    For each row of ``beta``; balls are welcome in an array of objects.
+
+    Examples
+    --------
+    >>> [part[0].tolist() for part in ray_system(np.array([[2.0]]), 1.0, 3.0)]
+    [[[0.0, 1.0], [0.0, -2.0]], [[0.0, 0.0], [2.0, 2.0]]]
+    """
+    return _Muirhead(beta, a, c).matrices()
+
+
+class _Muirhead:
+    """Muirhead's equations, differentiated [Muirhead1982, Thm 7.5.5].
+
+    y_i∂_i²f + (c - (m-1)/2 - y_i)∂_i f + ½Σ_j (y_i∂_i - y_j∂_j)f/(y_i - y_j) = af.
+    """
+
+    def __init__(self, beta: Array, a: float | arb, c: float | arb) -> None:
+        self.beta, self.a = beta, a
+        self.m = beta.shape[1]
+        self.shift = c - (self.m - 1) / 2
+        subsets = [frozenset(s) for k in range(self.m + 1) for s in combinations(range(self.m), k)]
+        self.place = {subset: i for i, subset in enumerate(subsets)}
+        self.kind = beta.dtype if beta.dtype == object else np.result_type(beta, float)
+        self.known: dict[tuple[int, frozenset[int]], Array] = {}
+
+    def matrices(self) -> tuple[Array, Array]:
+        size = len(self.place)
+        result = np.zeros((2, len(self.beta), size, size), dtype=self.kind)
+        for J, row in self.place.items():
+            total = len(J) * self._unit(J)
+            for i in range(self.m):
+                total = total + (self._double(i, J - {i}) if i in J else self._unit(J | {i}))
+            result[:, :, row] = total
+        return result[0], result[1]
+
+    def _unit(self, J: frozenset[int], power: int = 0, factor: Array | arb | float = 1.0) -> Array:
+        """The row of x^power G_J times a factor: its constant and its linear part."""
+        row = np.zeros((2, len(self.beta), len(self.place)), dtype=self.kind)
+        row[power, :, self.place[J]] = factor
+        return row
+
+    def _double(self, i: int, K: frozenset[int]) -> Array:
+        """(Π_(j∈K) y_j∂_j) y_i²∂_i² f, by the i-th equation, differentiated by the variables in K."""
+        if (i, K) in self.known:
+            return self.known[i, K]
+        J, beta = K | {i}, self.beta.T
+        row = self._unit(K, 1, self.a * beta[i]) - self._unit(J, 0, self.shift) + self._unit(J, 1, beta[i])
+        for j in range(self.m):
+            if j == i:
+                continue
+            quotient = (beta[i] / (2 * (beta[i] - beta[j])))[:, None]
+            if j not in K:
+                row = row - quotient * (self._unit(J) - self._unit(K | {j}))
+            else:
+                square = (beta[i] * beta[j] / (2 * (beta[i] - beta[j]) ** 2))[:, None]
+                row = row - square * (self._unit((K - {j}) | {i}) - self._unit(K))
+                row = row - quotient * (self._unit(J) - self._unit(K) - self._double(j, K - {j}))
+        self.known[i, K] = row
+        return row
