@@ -10,12 +10,13 @@ import hashlib
 import json
 import os
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
-from holokern.files import write_atomically
+from holokern.files import read_regular, write_atomically
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import rational_weyl_algebra, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
@@ -30,6 +31,12 @@ __all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]
+# bytes of a file that is read; the largest systems take some megabytes
+_LARGEST = 1 << 29
+# exponents of a polynomial; those of derived systems stay below a hundred
+_HIGHEST = 10_000
+# what reading a system with wrong content can raise
+_DAMAGE = (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError, RecursionError, HolokernError)
 # annihilators are written in u and D
 _ALGEBRA = weyl_algebra("u", "D")
 # the names in either coordinates; a file with others is damaged
@@ -89,7 +96,7 @@ def from_json(text: str) -> PfaffianSystem:
         raise ArchiveError("the system is damaged: its digest does not match its content; derive it anew")
     try:
         return _decode(content)
-    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, HolokernError) as error:
+    except _DAMAGE as error:
         raise ArchiveError(f"the system is damaged ({error}); derive it anew") from None
 
 
@@ -109,10 +116,12 @@ def load(path: str | os.PathLike[str]) -> PfaffianSystem:
     ArchiveError
         When the file cannot be read, is damaged or is something else.
     """
+    found = read_regular(Path(path), _LARGEST)
+    if found is None:
+        reason = "is no regular file, or too large" if Path(path).exists() else "does not exist"
+        raise ArchiveError(f"cannot read {os.fspath(path)}: it {reason}")
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ArchiveError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from None
+        text = found.decode("utf-8")
     except UnicodeDecodeError:
         raise ArchiveError(f"{os.fspath(path)} is not a text file; give a file that save() wrote") from None
     try:
@@ -153,6 +162,8 @@ def _decode(content: dict[str, Any]) -> PfaffianSystem:
     matrices = tuple(_matrix(field, polynomials, rows, size) for rows in content["matrices"])
     if len(matrices) != len(variables):
         raise ValueError(f"expected {len(variables)} matrices, got {len(matrices)}")
+    if content["scale"] is not None and not all(0 < abs(float(_read_number(part))) < inf for part in content["scale"]):
+        raise ValueError("a scale is zero or infinite")
     scale, frame, function = content["scale"], content["frame"], content.get("function")
     return PfaffianSystem(
         coordinates=coordinates,
@@ -201,8 +212,8 @@ def _polynomial(field: FunctionField, terms: list[Any]) -> fmpz_mpoly:
 
 
 def _exponents(key: list[Any]) -> tuple[int, ...]:
-    if not all(type(e) is int and e >= 0 for e in key):
-        raise ValueError(f"expected non-negative integer exponents, got {key}")
+    if not all(type(e) is int and 0 <= e <= _HIGHEST for e in key):
+        raise ValueError(f"expected integer exponents from 0 to {_HIGHEST}, got {key}")
     return tuple(key)
 
 

@@ -1,8 +1,8 @@
 """The cache on disk: derived systems, addressed by what was asked and by the code that answered.
 
 A file is written to a temporary name and moved into place, so readers see all of it or nothing, and two processes
-that derive the same system at once both end with a good file.  A file that is damaged, foreign or made by other code is
-treated as absent.
+that derive the same system at once both end with a good file.  Files are signed with a key that lies elsewhere.  One
+that is damaged, foreign, altered or made by other code is treated as absent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holokern.errors import ArchiveError, BadInput
-from holokern.files import prepare_folder, write_atomically
+from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
@@ -29,6 +29,8 @@ CacheChoice = bool | str | os.PathLike[str] | None
 
 # what the variable HOLOKERN_CACHE may say for no
 _OFF = {"off", "0", "false", "no"}
+# bytes of a file that is read; the largest systems take some megabytes
+_LARGEST = 1 << 29
 # 160 bits of the digest: no two requests share them, and file names stay short
 _KEY_LENGTH = 40
 
@@ -84,12 +86,15 @@ class Cache:
         """The stored system, or None when there is none that can be trusted."""
         from holokern.pfaffian.archive import from_json
 
+        found = read_sealed(self.path(request), _LARGEST)
+        if found is None:
+            return None
         try:
-            envelope = json.loads(self.path(request).read_text(encoding="utf-8"))
+            envelope = json.loads(found)
             if envelope["request"] != _plain(request) or envelope["code"] != code_version():
                 return None
             return from_json(envelope["system"])
-        except (OSError, ValueError, KeyError, TypeError, ArchiveError, RecursionError):
+        except (ValueError, KeyError, TypeError, ArchiveError, RecursionError):
             return None
 
     def store(self, request: Mapping[str, object], system: PfaffianSystem) -> bool:
@@ -97,8 +102,12 @@ class Cache:
         from holokern.pfaffian.archive import to_json
 
         envelope = {"request": _plain(request), "code": code_version(), "system": to_json(system)}
+        path = self.path(request)
+        if path.is_dir():
+            # it cannot be replaced, and nothing is lost but time
+            return False
         try:
-            write_atomically(prepare_folder(self.folder) / self.path(request).name, json.dumps(envelope))
+            write_atomically(prepare_folder(self.folder) / path.name, sealed(json.dumps(envelope).encode()))
         except OSError as error:
             if self.demanded:
                 raise ArchiveError(f"cannot store the system in the cache folder {self.folder}: {error}") from None

@@ -1,9 +1,9 @@
 """Tables on disk, so that processes and sessions share them.
 
 A file is named by a digest of what was asked and of the sources that answer. It is written to a temporary name and
-moved into place, so two processes that make the same table at once both end with a good file. One that is damaged, or
-made by other code, is treated as absent. The folder and its switches are those of
-:func:`holokern.pfaffian.cache.open_cache`.
+moved into place, so two processes that make the same table at once both end with a good file. Files are signed with a
+key that lies elsewhere; one that is damaged, altered, or made by other code, is treated as absent. The folder and its
+switches are those of :func:`holokern.pfaffian.cache.open_cache`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.tables.dual_table import DualTable
 from holokern.errors import ArchiveError, HolokernError
-from holokern.files import prepare_folder, write_atomically
+from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Series, Table
 from holokern.pfaffian.cache import open_cache
@@ -30,9 +29,6 @@ __all__ = ["identity", "stored_arrays", "stored_table"]
 
 _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
-
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, MemoryError, zipfile.BadZipFile)
-"""What reading a damaged file can raise."""
 
 
 def stored_table(sigma: Activation, span: Range, smallest: float, build: Callable[[], DualTable]) -> DualTable:
@@ -95,10 +91,13 @@ def stored_arrays(
     if _read(path, text, unpack):
         return True
     found = pack()
+    if path.is_dir():
+        # it cannot be replaced, and nothing is lost but time
+        return True
     stream = io.BytesIO()
     np.savez(stream, request=np.array(text), **found)  # type: ignore[arg-type]
     try:
-        write_atomically(prepare_folder(cache.folder) / path.name, stream.getvalue())
+        write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
     except (OSError, ArchiveError) as error:
         if cache.demanded:
             raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
@@ -106,17 +105,17 @@ def stored_arrays(
 
 
 def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> bool:
+    content = read_sealed(path, _LARGEST)
+    if content is None:
+        return False
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return False
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-            if sum(info.file_size for info in archive.zip.infolist()) > _LARGEST or str(archive["request"]) != text:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            if str(archive["request"]) != text:
                 return False
             arrays = {name: archive[name] for name in archive.files if name != "request"}
-        if any(array.dtype != np.float64 for array in arrays.values()):
-            return False
         unpack(arrays)
-    except (*_UNREADABLE, NotImplementedError, AttributeError):
+    except Exception:
+        # a file that another numpy wrote: its reader and those of zip files raise what they like
         return False
     return True
 
