@@ -15,6 +15,7 @@ from holokern import __version__
 from holokern.cli.activations import activations
 from holokern.cli.derive import derive
 from holokern.cli.dual import dual
+from holokern.cli.hgm import hgm
 from holokern.cli.kernel import kernel
 from holokern.cli.messages import for_the_command_line
 from holokern.cli.paper import paper
@@ -105,6 +106,7 @@ def main() -> None:
       holokern derive "Heaviside(u)*sin(u)" --latex
       holokern dual gelu --c1 1 --c2 2 --r 0.9
       holokern kernel points.npy --activation gelu --depth 3 -o K.npy
+      holokern hgm airy.txt --start 0 --value 1 --value 0 --target 2
       holokern report gelu -o gelu.html
       holokern activations
       holokern paper
@@ -121,6 +123,7 @@ def main() -> None:
 
 main.add_command(activations)
 main.add_command(derive)
+main.add_command(hgm)
 main.add_command(kernel)
 main.add_command(dual)
 main.add_command(paper)
