@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl import weyl_algebra
-from holokern.weyl.modules.bfunction import BFunction, b_function, bernstein_sato
+from holokern.weyl import BFunction, b_function, bernstein_sato, weyl_algebra
 
 
 def polynomial(*coefficients: object) -> BFunction:

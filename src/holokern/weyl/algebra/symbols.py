@@ -16,7 +16,7 @@ from holokern.weyl.algebra.orders import elimination, grevlex
 from holokern.weyl.algebra.printing import ideal_latex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
-from holokern.weyl.groebner.division import Divider
+from holokern.weyl.groebner.division import Divider, interreduce
 
 __all__ = ["SymbolIdeal", "initial_form", "monomial_dimension", "projected_locus", "symbol_ring"]
 
@@ -149,8 +149,12 @@ class SymbolIdeal:
         commuting: Sequence[int] | None = None,
         *,
         certified: bool = False,
+        reduced: bool = False,
     ) -> SymbolIdeal:
-        """The ideal of initial forms of operators of ``algebra``, with ∂ read as ξ (at the commuting places)."""
+        """The ideal of initial forms of operators of ``algebra``, with ∂ read as ξ (at the commuting places).
+
+        With ``reduced`` the forms are a Gröbner basis for grevlex already, if everything commutes.
+        """
         n = algebra.dimension
         places = tuple(range(n)) if commuting is None else tuple(commuting)
         weyl = tuple(i for i in range(n) if i not in places)
@@ -161,28 +165,43 @@ class SymbolIdeal:
             return (*key[:n], *(key[n + i] for i in places), *kept, *[0] * len(places))
 
         symbols = [Operator(ring, {lifted(key): c for key, c in form}) for form in forms]
+        if reduced and not weyl:
+            return cls(ring, tuple(interreduce(symbols, grevlex(ring))))
         return cls(ring, tuple(groebner_basis(symbols, grevlex(ring), certified=certified)), weyl)
 
 
 def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool = False) -> tuple[Operator, ...]:
     """Polynomials in x whose zero set is the projection of the zero set with ξ ≠ 0, for an ideal homogeneous in ξ.
 
-    The union over i of the parts ξ_i ≠ 0; there ξ_i = 1 may be assumed and the other ξ are eliminated
-    [SST2000, Sect. 1.4].  When everything is hit, the only polynomial is 0.
+    The union over i of the parts where ξ_i ≠ 0 is the first coordinate that is not zero; there ξ_i = 1 may be assumed
+    and the later ξ are eliminated [SST2000, Sect. 1.4].  The whole image is closed, so it is the union of the closures.
+    When everything is hit, the only polynomial is 0.
     """
     n = algebra.dimension
     ring = ideal.ring
     parts = []
     for i in range(n):
-        chart = [_with_one(g, n + i) for g in ideal.generators]
-        order = elimination(ring, [name for j, name in enumerate(ring.variables[n:]) if j != i])
+        chart = [_with_one(_without(g, range(n, n + i)), n + i) for g in ideal.generators]
+        order = elimination(ring, ring.variables[n + i + 1 :]) if i < n - 1 else grevlex(ring)
         basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
+    parts = [part for i, part in enumerate(parts) if not _lies_in_another(part, parts[:i] + parts[i + 1 :], ring)]
     union = [_squarefree(reduce(lambda f, g: f * g, choice), n) for choice in cartesian(*parts)]
     reduced = groebner_basis(union, grevlex(ring), certified=certified)
     zeros = (0,) * n
     found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
     return found or (algebra.zero,)
+
+
+def _lies_in_another(part: list[Operator], others: list[list[Operator]], ring: WeylAlgebra) -> bool:
+    """Whether the zeros of a Gröbner basis certainly lie in the zeros of one of the others."""
+    divider = Divider(part, grevlex(ring))
+    return any(other != part and other and all(not divider.remainder(g) for g in other) for other in others)
+
+
+def _without(polynomial: Operator, places: Sequence[int]) -> Operator:
+    """The polynomial with 0 for the variables at the places."""
+    return Operator(polynomial.algebra, {key: c for key, c in polynomial if not any(key[i] for i in places)})
 
 
 def _with_one(polynomial: Operator, place: int) -> Operator:

@@ -7,6 +7,7 @@ from typing import Any
 
 from holokern.errors import BadInput
 from holokern.syntax import names_in, parse
+from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational
@@ -21,6 +22,7 @@ __all__ = [
     "annihilator_of_rational_function",
     "annihilator_of_symbolic_power",
     "polynomial_of",
+    "sorted_by_degree",
 ]
 
 
@@ -87,7 +89,8 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     """All operators of D[s] that annihilate f^s; s is one more variable of the algebra, its derivation unused.
 
     With T = ∂_t and s = -∂_t t the operators s + fT and ∂_i + (∂f/∂x_i)T annihilate f^s, s T = T(s + 1), and T is
-    eliminated [BrianconMaisonobe2002].
+    eliminated [BrianconMaisonobe2002].  The variables are sorted by their degree in f for this, which keeps the bases
+    small.
 
     Parameters
     ----------
@@ -101,9 +104,10 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     Examples
     --------
     >>> annihilator_of_symbolic_power("x^2 + y^3").generators
-    (3*x*dx + 2*y*dy - 6*s, 3*y^2*dx - 2*x*dy, y^3*dy + x^2*dy - 3*y^2*s)
+    (3*y^2*dx - 2*x*dy, 3*x*dx + 2*y*dy - 6*s)
     """
-    f = polynomial_of(polynomial)
+    given = polynomial_of(polynomial)
+    f, places = sorted_by_degree(given)
     small, n = f.algebra, f.algebra.dimension
     power, tag = fresh_name(small, name), fresh_name(small, "T")
     mixed = WeylAlgebra((*small.variables, tag), (*small.derivations, power))
@@ -118,12 +122,23 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     order = Order("T, then s", 2 * n + 2, (*rows, tuple(1 - a - b for a, b in zip(*rows, strict=True))), True)
     basis = groebner_basis(generators, order, certified=certified, shifts=[n])
     large = WeylAlgebra((*small.variables, power), (*small.derivations, fresh_name(small, "d" + power)))
+    wanted = WeylAlgebra(
+        (*given.algebra.variables, power), (*given.algebra.derivations, fresh_name(small, "d" + power))
+    )
     found = [
-        Operator(large, {(*key[:n], key[-1], *key[n + 1 : -1], 0): c for key, c in g}).primitive()
+        Operator(large, {(*key[:n], key[-1], *key[n + 1 : -1], 0): c for key, c in g})
         for g in basis
         if not any(key[n] for key, _ in g)
     ]
-    return LeftIdeal(large, found, certified=certified)
+    return LeftIdeal(wanted, [widened(g, wanted, [*places, n]).primitive() for g in found], certified=certified)
+
+
+def sorted_by_degree(polynomial: Operator) -> tuple[Operator, list[int]]:
+    """The polynomial in the algebra with its variables sorted by their degree in it, and their old places."""
+    algebra, n = polynomial.algebra, polynomial.algebra.dimension
+    places = sorted(range(n), key=lambda i: max(key[i] for key, _ in polynomial))
+    names = tuple(algebra.variables[i] for i in places), tuple(algebra.derivations[i] for i in places)
+    return widened(polynomial, WeylAlgebra(*names), [places.index(i) for i in range(n)]), places
 
 
 def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIdeal:
@@ -157,7 +172,7 @@ def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certif
     Examples
     --------
     >>> annihilator_of_power("x^2 + y^3", "1/2").generators
-    (3*x*dx + 2*y*dy - 3, 3*y^2*dx - 2*x*dy, y^3*dy + x^2*dy - 3/2*y^2)
+    (3*y^2*dx - 2*x*dy, 3*x*dx + 2*y*dy - 3)
     >>> annihilator_of_power("x", -1).groebner()
     (x*dx + 1,)
     """

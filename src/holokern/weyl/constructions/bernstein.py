@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from holokern.errors import BadInput
+from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational
-from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of
+from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of, sorted_by_degree
 from holokern.weyl.constructions.operations import intersection
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider
-from holokern.weyl.modules.bfunction import BFunction, b_function
+from holokern.weyl.modules.bfunction import BFunction, b_function, minimal_polynomial
 from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["bernstein_operator", "bernstein_sato", "local_bernstein_sato"]
+__all__ = ["bernstein_operator", "bernstein_sato", "local_bernstein_sato", "of_graph"]
 
 
 def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified: bool = False) -> BFunction:
     """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
 
-    The ideal of t - f and ∂_i + (∂f/∂x_i) ∂_t annihilates f^s with s = -∂_t t, so its b-function for the weight 1 on t
-    is b at s → -s - 1 [Oaku1997; SST2000, §5.3].  For several polynomials f_1, …, f_r it is the polynomial of the
-    variety f = 0 with s = -Σ ∂_(t_i) t_i [BudurMustataSaito2006].
+    b(s)/(s + 1) generates the intersection of Ann f^s + D[s](f, ∂f/∂x_1, …, ∂f/∂x_n) with Q[s], so powers of s are
+    reduced modulo a Gröbner basis until they are dependent [LevandovskyyMartin2012].  For several polynomials
+    f_1, …, f_r it is the polynomial of the variety f = 0 with s = -Σ ∂_(t_i) t_i [BudurMustataSaito2006]: the
+    b-function of the ideal of the t_i - f_i and ∂_j + Σ (∂f_i/∂x_j) ∂_(t_i) for the weight 1 on t, reflected
+    [Oaku1997; SST2000, §5.3].
 
     Parameters
     ----------
@@ -46,6 +49,26 @@ def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified:
     s + 2
     """
     polynomials = _in_one_algebra(polynomial, *more)
+    return _of_power(polynomials[0], certified) if not more else of_graph(polynomials, certified=certified)
+
+
+def _of_power(polynomial: Operator, certified: bool) -> BFunction:
+    f, _ = sorted_by_degree(polynomial)
+    n = f.algebra.dimension
+    symbolic = annihilator_of_symbolic_power(f, certified=certified)
+    algebra = symbolic.algebra
+    slopes = [d.apply(f) for d in f.algebra.gens[n:]]
+    generators = [*symbolic.generators, *(widened(g, algebra, range(n)) for g in (f, *slopes) if g)]
+    power = tuple(int(i == n) for i in range(2 * n + 2))
+    order = Order("s first", 2 * n + 2, (power, tuple(1 - e for e in power)), True)
+    divider = Divider(groebner_basis(generators, order, certified=certified), order)
+    reduced = next(b for b in minimal_polynomial(algebra.gens[n], divider.remainder) if b is not None)
+    roots = reduced.roots
+    return BFunction.from_roots({**roots, Fraction(-1): roots.get(Fraction(-1), 0) + 1})
+
+
+def of_graph(polynomials: Sequence[Operator], *, certified: bool = False) -> BFunction:
+    """The polynomial of the variety from the graph embedding; for one polynomial another route to the same answer."""
     small, r = polynomials[0].algebra, len(polynomials)
     n = small.dimension
     tags = [fresh_name(small, "t" if r == 1 else f"t{i + 1}") for i in range(r)]
@@ -61,12 +84,19 @@ def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified:
 
 
 def _in_one_algebra(*given: Operator | str) -> list[Operator]:
-    if all(isinstance(f, str) for f in given):
-        shared = polynomial_of(" + ".join(f"({f})" for f in given), constant=True) if len(given) > 1 else None
-        algebra = polynomial_of(given[0]).algebra if shared is None else shared.algebra
-    else:
-        algebra = next(f.algebra for f in given if isinstance(f, Operator))
-    return [polynomial_of(algebra(f)) for f in given]
+    algebras = {f.algebra for f in given if isinstance(f, Operator)}
+    if algebras:
+        algebra = algebras.pop()
+        return [polynomial_of(algebra(f)) for f in given]
+    texts = [f for f in given if isinstance(f, str)]
+    if len(texts) < len(given):
+        raise BadInput(f"expected polynomials as texts or operators, got {given!r}")
+    if len(texts) == 1:
+        return [polynomial_of(texts[0])]
+    # all names of all texts, also of those that cancel in the sum
+    names = sorted({name for text in texts for name in names_in(parse(text, "polynomial"))})
+    algebra = polynomial_of(" + ".join(names) or "1", constant=True).algebra
+    return [polynomial_of(algebra(text)) for text in texts]
 
 
 def bernstein_operator(polynomial: Operator | str, *, certified: bool = False) -> tuple[BFunction, Operator]:
@@ -127,7 +157,7 @@ def local_bernstein_sato(
 
     Examples
     --------
-    The cusp is smooth at (0, 1) + t, and no zero at (1, 1):
+    The cusp is smooth at (1, -1), and does not vanish at (1, 1):
 
     >>> local_bernstein_sato("x^2 + y^3"), local_bernstein_sato("x^2 + y^3", {"x": 1, "y": -1})
     ((s + 5/6)*(s + 1)*(s + 7/6), s + 1)

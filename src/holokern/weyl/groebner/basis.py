@@ -10,12 +10,13 @@ from holokern.errors import BadInput, CheckFailed
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing
+from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.division import PackedDivider
 from holokern.weyl.groebner.exact import check_s_pairs, exact_basis
 from holokern.weyl.groebner.f4 import F4Run, UnluckyPrime
 from holokern.weyl.groebner.modular import Residues, random_primes, reconstruct
 
-__all__ = ["groebner_basis"]
+__all__ = ["groebner_basis", "leading_parts"]
 
 _MAX_PRIMES = 400  # coefficients of up to about 6000 bits, numerator and denominator each
 
@@ -80,6 +81,30 @@ def groebner_basis(
     basis = _lift(packing, [packing.pack(f) for f in operators], certified)
     size = order.size
     return [Operator(algebra, {packing.decode(code)[:size]: c for code, c in terms.items()}) for terms in basis]
+
+
+def leading_parts(generators: Sequence[Operator], order: Order) -> list[tuple[int, list[dict[Monomial, int]]]]:
+    """The left Gröbner basis modulo two random primes: for each the prime, and the elements with their residues.
+
+    What depends on the leading monomials alone, such as dimensions and ranks, needs no lifting to Q.  As with a basis
+    that is not certified, the two runs agree in every reduction, and that they agree with Q is not proved.
+    """
+    operators = [f for f in generators if f]
+    packing = Packing(order, not order.is_well_order)
+    packed = [packing.pack(f) for f in operators]
+    primes = (p for p in random_primes() if not _divides_a_coefficient(p, packed))
+    while True:
+        first, second = next(primes), next(primes)
+        run = F4Run(packing, packed, first)
+        try:
+            both = ((first, run.values), (second, run.replay(second, True)))
+        except UnluckyPrime:
+            continue
+        keys = [[packing.decode(code)[: order.size] for code in codes] for codes in run.codes]
+        return [
+            (p, [dict(zip(row, residues.tolist(), strict=True)) for row, residues in zip(keys, values, strict=True)])
+            for p, values in both
+        ]
 
 
 def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -> list[dict[int, Any]]:

@@ -26,9 +26,19 @@ class Multiple(NamedTuple):
 
 
 class Divisors:
-    """Some of the polynomials of a computation, searched by leading monomial; the first that divides is taken."""
+    """Some of the polynomials of a computation, searched by leading monomial; the first that divides is taken.
 
-    def __init__(self, packing: Packing, supports: list[Support], basis: Iterable[int]) -> None:
+    Multiples in ``known``, from earlier searches, are taken without a search, and new ones are added.
+    """
+
+    def __init__(
+        self,
+        packing: Packing,
+        supports: list[Support],
+        basis: Iterable[int],
+        known: dict[int, Multiple] | None = None,
+    ) -> None:
+        self._known = {} if known is None else known
         self._packing = packing
         self._supports = supports
         self._basis = list(basis)
@@ -53,6 +63,14 @@ class Divisors:
 
     def find_all(self, codes: list[int]) -> list[Multiple | None]:
         """The same for many monomials at once."""
+        known = self._known
+        unknown = [code for code in codes if code not in known]
+        for code, multiple in zip(unknown, self._search(unknown), strict=True):
+            if multiple is not None:
+                known[code] = multiple
+        return [known.get(code) for code in codes]
+
+    def _search(self, codes: list[int]) -> list[Multiple | None]:
         packing = self._packing
         found: list[Multiple | None] = [None] * len(codes)
         if not self._basis:

@@ -67,6 +67,7 @@ class F4Run:
         self.steps: list[Step] = []
         self.residues = self._start(p)
         self._queue = PairQueue(packing, self.supports)
+        self._known: dict[int, Multiple] = {}
         self._treat_pairs(list(range(len(generators))))
         self.basis, self.tails = self._plan_tails()
         self.codes, self.values = self._reduce_tails(self.residues)
@@ -133,7 +134,7 @@ class F4Run:
         sources: dict[int, dict[int, None]] = {}
         for pair in self._queue.pop(sugar):
             sources.setdefault(pair.lcm, {}).update({pair.first: None, pair.second: None})
-        divisors = Divisors(packing, supports, self._queue.active)
+        divisors = Divisors(packing, supports, self._queue.active, self._known)
         for lcm, found in sources.items():
             code = packing.encode(packing.unpack(lcm))
             first, *others = (divisors.multiple(i, code) for i in found)

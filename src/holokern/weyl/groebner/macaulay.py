@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -15,6 +17,8 @@ from holokern.weyl.groebner.modular import Places, Residues, add_multiple, elimi
 __all__ = ["Plan", "ResiduePolynomials", "build_plan"]
 
 _BLOCK = 128  # targets that are reduced at once, to bound the memory
+_LOAD = 15_000  # pivots from which on machine code saves more than the half second that it takes to load ...
+_LOADED = 300  # ... and, once it is there, more than its arrays cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Row:
     headless: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A matrix without its numbers, so that it can be filled modulo any prime."""
 
@@ -35,6 +39,27 @@ class Plan:
     pivots: list[tuple[int, Row]]
     targets: list[Row]
     free: Places
+
+    @cached_property
+    def pivot_places(self) -> tuple[Places, Places, Places]:
+        """The pivots in arrays: their columns, where the entries of each begin and end, and the columns of these."""
+        heads = np.array([head for head, _ in self.pivots], dtype=np.intp)
+        bounds = np.cumsum([0, *(len(row.places) for _, row in self.pivots)], dtype=np.intp)
+        return heads, bounds, np.concatenate([row.places for _, row in self.pivots])
+
+    @cached_property
+    def pivot_products(self) -> tuple[list[tuple[int, Monomial]], Places]:
+        """The different products of which the pivots are made, and where in all of them the entries are found."""
+        start: dict[tuple[int, Monomial], int] = {}
+        total = 0
+        for _, row in self.pivots:
+            if (row.source, row.b) not in start:
+                start[row.source, row.b] = total
+                total += len(row.places) + 1
+        _, bounds, _ = self.pivot_places
+        # the first entry of a product is the pivot itself
+        begins = np.array([start[row.source, row.b] + 1 for _, row in self.pivots], dtype=np.intp)
+        return list(start), np.repeat(begins - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
 
 
 def build_plan(
@@ -125,7 +150,14 @@ class ResiduePolynomials:
         return self._reduce(columns, plan)
 
     def _reduce(self, columns: Residues, plan: Plan) -> Residues:
-        eliminate(columns, ((place, row.places, self._row_values(row)) for place, row in plan.pivots), self.p)
+        if len(plan.pivots) < (_LOADED if "holokern.weyl.groebner.machine" in sys.modules else _LOAD):
+            eliminate(columns, ((place, row.places, self._row_values(row)) for place, row in plan.pivots), self.p)
+        else:
+            from holokern.weyl.groebner.machine import eliminate_rows
+
+            products, places = plan.pivot_products
+            values = np.concatenate([self._product(*product) for product in products])[places]
+            eliminate_rows(columns, *plan.pivot_places, values, self.p)
         return np.ascontiguousarray(columns[plan.free].T) % np.uint64(self.p)
 
     def _row_values(self, row: Row) -> Residues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +16,7 @@ from holokern.weyl.algebra.weyl_algebra import Monomial
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["BFunction", "b_function"]
+__all__ = ["BFunction", "b_function", "minimal_polynomial"]
 
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12
@@ -170,18 +170,29 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
     initial = cast("LeftIdeal", ideal.initial((*(-w for w in weights), *weights)))
     algebra = ideal.algebra
     s = sum((w * algebra.gens[i] * algebra.gens[n + i] for i, w in enumerate(weights) if w), algebra.zero)
+    for relation in minimal_polynomial(s, initial.normal_form):
+        if relation is not None:
+            return relation
+        if not ideal.is_holonomic:
+            raise NotHolonomic(
+                f"the ideal {ideal!r} is not holonomic, and it has no b-function of degree below {_MAX_DEGREE_UNSURE} "
+                f"for the weights {weights}; add annihilating operators until ideal.is_holonomic"
+            )
+    raise AssertionError("the search ends with a relation only")
+
+
+def minimal_polynomial(s: Operator, normal_form: Callable[[Operator], Operator]) -> Iterator[BFunction | None]:
+    """The monic b of least degree with b(s) = 0 modulo a left ideal; a None before the search goes to high degrees."""
     search = _Dependence()
-    power = algebra.one
+    power = s.algebra.one
     while True:
-        power = initial.normal_form(power)
+        power = normal_form(power)
         relation = search.add(power)
         if relation is not None:
-            return BFunction(relation)
-        if search.count == _MAX_DEGREE_UNSURE and not ideal.is_holonomic:
-            raise NotHolonomic(
-                f"the ideal {ideal!r} is not holonomic, and it has no b-function of degree below {search.count} for "
-                f"the weights {weights}; add annihilating operators until ideal.is_holonomic"
-            )
+            yield BFunction(relation)
+            return
+        if search.count == _MAX_DEGREE_UNSURE:
+            yield None
         power = s * power
 
 
