@@ -183,6 +183,7 @@ def test_all_finite_networks_tend_to_the_kernel(activation, name):
 @pytest.mark.parametrize(
     "net",
     [
+        Network("relu", depth=2),
         Network("gelu", depth=2, bias=0.3),
         Network("tanh", depth=2, W_std=1.2, b_std=0.3),
         Network(["elu", "relu"], residual=True, bias=0.1),

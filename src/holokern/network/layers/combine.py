@@ -14,6 +14,7 @@ from holokern.network.layers.state import State, tied
 __all__ = ["Concat", "FanOut", "Identity", "Parallel", "Product", "Serial", "Sum"]
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class _Several(Layer):
     """A layer that is made of others."""
 
@@ -25,22 +26,17 @@ class _Several(Layer):
             if not isinstance(layer, Layer):
                 hint = f"; write Activation({layer!r})" if isinstance(layer, str) else ""
                 raise BadInput(f"{type(self).__name__}: {layer!r} is not a layer of holokern.layers{hint}")
-        self._layers = layers
+        object.__setattr__(self, "_layers", layers)
 
     def parts(self) -> tuple[Layer, ...]:
         """The layers, in order."""
         return self._layers
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Several) and type(self) is type(other) and self._layers == other._layers
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._layers))
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._layers))})"
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Serial(_Several):
     """Layers one after another.
 
@@ -127,6 +123,7 @@ class FanOut(Layer):
         return (state,) * self.count
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Parallel(_Several):
     """One layer for each branch."""
 

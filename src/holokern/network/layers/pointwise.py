@@ -29,7 +29,7 @@ class Activation(Layer):
     --------
     >>> from holokern import layers as L
     >>> L.Activation("elu", alpha=1.5)
-    Activation('elu(alpha=1.5)')
+    Activation('elu', alpha='3/2')
     """
 
     dual: DualActivation
@@ -39,7 +39,7 @@ class Activation(Layer):
         object.__setattr__(self, "dual", dual_activation(made))
 
     def __repr__(self) -> str:
-        return f"Activation({str(self.dual.activation)!r})"
+        return repr(self.dual.activation).replace("activation", "Activation", 1)
 
     def shape(self, shape: Output) -> Output:
         """The same positions."""
