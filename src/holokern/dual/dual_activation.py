@@ -11,6 +11,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,12 +27,16 @@ from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
+from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
 from holokern.dual.tables.rows import PointRow, moments_on_mesh
 from holokern.dual.tables.store import stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["DualActivation", "Limits", "dual_activation"]
 
@@ -249,6 +254,12 @@ class DualActivation:
         hinges = {(h.at, h.sign) for h in (self.hinges.hinges if self.hinges else ())}
         return self.fold != 0 and all(at > 0 and (at, -sign) in hinges for at, sign in hinges)
 
+    def plot(self, c1: float = 1.0, c2: float = 1.0, ax: Axes | None = None) -> Axes:
+        """Draw k and k′ against the correlation with matplotlib, into ``ax`` or into a new figure."""
+        from holokern.dual.plot import plot
+
+        return plot(self.activation, c1, c2, ax)
+
     @property
     def smallest_angles(self) -> tuple[float, ...]:
         """The smallest angles that tables can serve, the cheapest table first."""
@@ -283,6 +294,19 @@ class DualActivation:
                 f"{self.smallest_angles[-1]}, or for values pair by pair"
             )
         return _tables.get(self, self._rounded(low, high), smallest)
+
+    def hermite_series(self, low: float, high: float) -> HermiteSeries | None:
+        """The Hermite coefficients of σ(cz) for deviations c in [low, high], if σ is smooth and few count; else None.
+
+        Examples
+        --------
+        >>> series = dual_activation("gelu").hermite_series(0.5, 1.0)
+        >>> a = series(np.log(np.array([0.5, 1.0])))
+        >>> k = dual_activation("gelu").grid(np.array([0.5]), np.array([1.0]), np.array([1.2]))[0]
+        >>> bool(abs(np.sum(a[0] * a[1] * np.cos(1.2) ** series.degrees) - k) < 1e-15)
+        True
+        """
+        return hermite_series(self.activation, self._rounded(low, high))
 
     def _rounded(self, low: float, high: float) -> Range:
         if self.homogeneity is not None:

@@ -16,34 +16,37 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
-from holokern.errors import PrecisionLost
-from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
+from holokern.dual.tables.compressed import Compressed, compressed
 from holokern.numeric.correlation import Correlation
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, hermite_sums, terms_needed
 from holokern.numeric.mesh import Mesh
 from holokern.numeric.panels import Array
+from holokern.numeric.range_nodes import RangeNodes
 from holokern.numeric.table import Range
 
-__all__ = ["PointRow", "Rows", "checking_rows", "hermite_rows", "hermite_rows_at", "mesh_rows", "moments_on_mesh"]
+__all__ = [
+    "PointRow",
+    "Rows",
+    "checking_rows",
+    "hermite_coefficients",
+    "hermite_rows",
+    "hermite_rows_at",
+    "mesh_rows",
+    "moments_on_mesh",
+]
 
 _RESOLVED = 4e-15
 """What the mesh may leave out of σ(cx), relative to its norm."""
-
-_TAIL = 2e-14
-"""The last Chebyshev coefficients in log c, relative to the norm; the next ones are smaller still."""
-
-_DROPPED = 3e-16
-"""Singular values below this, relative to the largest, are rounding errors."""
-
-_FIRST, _EACH, _GROWTH, _MOST = 12, 12, 1.5, 2000
-"""Chebyshev nodes in log c: how many, and how many more for each factor e, to begin with; their growth; the most."""
 
 _MOST_NODES = 150_000
 """Nodes of a mesh, beyond which a table takes longer than integrals pair by pair."""
 
 _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
+
+_FURTHER = 3.3
+"""How much further a mesh reaches for the Hermite coefficients of an oscillation: they have half of the density's decay."""
 
 _AT_ONCE = 1 << 22
 """Values that are sampled at a time: 32 megabytes."""
@@ -64,10 +67,8 @@ class Rows:
 
     Attributes
     ----------
-    range
-        The range of log c.
     nodes
-        The deviations at the Chebyshev nodes.
+        The nodes in log c.
     functions
         U: what the rows of σ(cx) over its norm at the nodes are in terms of few rows.
     correlation
@@ -80,8 +81,7 @@ class Rows:
         The smallest width of a panel: σ(cx) varies on this scale.
     """
 
-    range: Range
-    nodes: Array
+    nodes: RangeNodes
     functions: Array
     correlation: Correlation | HermiteRows
     constant: Array
@@ -101,15 +101,15 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
     """
     mesh = _mesh_for(sigma, span)
 
-    def sampled(c: Array) -> tuple[Array, list[Array]]:
+    def sampled(c: Array, _: Range) -> tuple[Array, list[Array]]:
         values = [f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)]
         return np.stack(values), [value * np.sqrt(mesh.masses) for value in values]
 
-    made = _compressed(sigma, span, sampled, 1.0, len(mesh.nodes))
+    made = compressed(sigma, span, sampled, 1.0, len(mesh.nodes) > _OSCILLATING)
     means = made.values[0] @ mesh.masses
     rows = np.stack([made.functions.T @ group for group in made.normalised])
     correlation = Correlation(mesh, rows, bool(sigma.breaks))
-    return made.rows(span, correlation, means, float(np.min(np.diff(mesh.edges))))
+    return _rows(made, correlation, means, float(np.min(np.diff(mesh.edges))))
 
 
 def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
@@ -122,23 +122,22 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     """
     count = terms_needed(smallest)
     away = any(b != 0 for b in sigma.breaks)
-    if away:
-        scale, nodes = float(np.exp(-span.high)), 0
-        coefficients: Callable[[Activation, Array], tuple[Array, Array]] = partial(_between_breaks, count, sigma)
-    else:
-        mesh = _mesh_for(sigma, span)
-        scale, nodes = float(np.min(np.diff(mesh.edges))), len(mesh.nodes)
-        coefficients = partial(_on_mesh, count, mesh)
+    whole = None if away else _mesh_for(sigma, span)
+    oscillates = whole is not None and len(whole.nodes) > _OSCILLATING
 
-    def sampled(c: Array) -> tuple[Array, list[Array]]:
-        found = [coefficients(f, c) for f in _functions(sigma)]
-        squares = [np.sqrt(square) for _, square in found]
-        return np.stack([terms for terms, _ in found]), squares
+    def sampled(c: Array, part: Range) -> tuple[Array, list[Array]]:
+        if whole is None:
+            found = [_between_breaks(count, sigma, f, c) for f in _functions(sigma)]
+        else:
+            mesh = _mesh_for(sigma, part, _FURTHER) if oscillates else whole
+            found = [_on_mesh(count, mesh, f, c) for f in _functions(sigma)]
+        return np.stack([terms for terms, _ in found]), [np.sqrt(square) for _, square in found]
 
     # Correlations at θ are products of coefficients that are damped by half a power of cos θ each.
-    made = _compressed(sigma, span, sampled, float(np.sqrt(np.cos(smallest))), nodes)
+    made = compressed(sigma, span, sampled, float(np.sqrt(np.cos(smallest))), oscillates)
     rows = np.stack([made.functions.T @ group for group in made.normalised])
-    return made.rows(span, HermiteRows(rows), made.values[0][:, 0], scale)
+    scale = float(np.exp(-span.high)) if whole is None else float(np.min(np.diff(whole.edges)))
+    return _rows(made, HermiteRows(rows), made.values[0][:, 0], scale)
 
 
 def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation | HermiteRows:
@@ -241,6 +240,12 @@ def moments_on_mesh(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
     return found[0], found[1], found[2]
 
 
+def hermite_coefficients(sigma: Activation, c: Array, count: int) -> Array:
+    """Hermite coefficients of σ(cx), one row for each deviation, of an activation whose only break may be zero."""
+    mesh = _mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
+    return _on_mesh(count, mesh, sigma, c)[0]
+
+
 def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
     """Hermite coefficients of σ(cx) and, unless σ jumps, of σ′(cx), whatever the breaks: (functions, c, terms)."""
     return np.stack([_between_breaks(terms_needed(smallest), sigma, f, c)[0] for f in _functions(sigma)])
@@ -255,9 +260,9 @@ def _reach(sigma: Activation, c: Array) -> float:
     return HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
 
 
-def _mesh_for(sigma: Activation, span: Range) -> Mesh:
+def _mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
     tests = np.exp(np.unique(np.linspace(span.low, span.high, _TESTS)))
-    reach = _reach(sigma, tests)
+    reach = _reach(sigma, tests) + further
     x = np.linspace(-reach, reach, 2001)
     root = np.exp(-x * x / 4) * np.sqrt((x[1] - x[0]) / np.sqrt(2 * np.pi))
     functions: list[Callable[[Array], Array]] = []
@@ -298,54 +303,7 @@ def _between_breaks(count: int, sigma: Activation, function: Activation, c: Arra
     return coefficients, squares
 
 
-@dataclass(frozen=True, eq=False)
-class _Compressed:
-    nodes: Array
-    values: Array
-    normalised: Array
-    norms: Array
-    functions: Array
-
-    def rows(self, span: Range, correlation: Correlation | HermiteRows, means: Array, scale: float) -> Rows:
-        constant = self.functions.T @ np.ones(len(self.nodes))
-        slopes = self.norms[-1] if len(self.norms) > 1 else np.ones(len(self.nodes))
-        return Rows(span, self.nodes, self.functions, correlation, constant, self.norms[0], slopes, means, scale)
-
-
-def _compressed(
-    sigma: Activation, span: Range, sampled: Callable[[Array], tuple[Array, list[Array]]], damping: float, nodes: int
-) -> _Compressed:
-    """Samples at enough Chebyshev nodes, and the few columns U that span them; the mesh had so many nodes."""
-    count = 1 if span.is_point else _FIRST + int(_EACH * (span.high - span.low))
-    if not span.is_point and nodes > _OSCILLATING:
-        # Oscillations show in the mesh: as many as these are seen again in log c.
-        count = max(count, nodes // 24)
-    while True:
-        c = np.exp(span.nodes(count))
-        with np.errstate(all="ignore"):
-            values, roots = sampled(c)
-            norms = np.stack([np.linalg.norm(root, axis=1) for root in roots])
-        if not np.all(np.isfinite(norms)) or not np.all(norms[0] > 0):
-            raise PrecisionLost(
-                f"{sigma} overflows or vanishes at deviations from {c.min():.4g} to {c.max():.4g}; rescale the data"
-            )
-        normalised = values / np.where(norms > 0, norms, 1.0)[:, :, None]
-        if damping < 1:
-            features = normalised * damping ** np.arange(float(values.shape[2]))
-        else:
-            features = np.stack([root / np.where(n > 0, n, 1.0)[:, None] for root, n in zip(roots, norms, strict=True)])
-        if count == 1 or np.max(np.linalg.norm(chebyshev_matrix(count)[-2:] @ features, axis=-1)) <= _TAIL:
-            break
-        count = int(_GROWTH * count)
-        if count > _MOST:
-            raise PrecisionLost(
-                f"{sigma}: {_MOST} Chebyshev terms do not resolve deviations from {np.exp(span.low):.4g} to "
-                f"{np.exp(span.high):.4g}; rescale the data, or use method='quadrature'"
-            )
-    parts = [*features, np.ones((count, 1))]
-    if len(features) > 1:
-        # The factor with which k follows from k′, so that the product is spanned as well.
-        factor = c * norms[1] / norms[0]
-        parts.append(features[1] * (factor / np.max(factor))[:, None])
-    left, sizes = left_singular(np.concatenate(parts, axis=1))
-    return _Compressed(c, values, normalised, norms, left[:, : int(np.sum(sizes > _DROPPED * sizes[0]))])
+def _rows(made: Compressed, correlation: Correlation | HermiteRows, means: Array, scale: float) -> Rows:
+    constant = made.functions.T @ np.ones(len(means))
+    slopes = made.norms[-1] if len(made.norms) > 1 else np.ones(len(means))
+    return Rows(made.nodes, made.functions, correlation, constant, made.norms[0], slopes, means, scale)

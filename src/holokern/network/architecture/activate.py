@@ -13,7 +13,7 @@ from holokern.numeric.machine.angles import angle_from_gap
 from holokern.numeric.machine.look_up import CHUNK, look_up
 from holokern.numeric.panels import Array
 
-__all__ = ["Fold", "TileSides", "activate", "angles_of"]
+__all__ = ["Fold", "TileSides", "activate", "activate_kink", "activate_series", "angles_of"]
 
 _FAST = {"contract", "nsz"}
 
@@ -57,6 +57,113 @@ def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
     for i in range(gap.shape[0]):
         for j in range(gap.shape[1]):
             theta[i, j] = angle_from_gap(_gap(gap[i, j], rows[i], columns[j]))
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def activate_kink(share: Any, rows: Any, columns: Any, gap: Any, tangent: Any) -> None:
+    """G and Θ after σ(u) = a u + b |u|, in closed form [ChoSaul2009]; ``share`` is b²/(a² + b²).
+
+    1 - k/(n₁n₂) = 1 - cos θ + share·2/π (θ cos θ - sin θ) and k′/(d₁d₂) = 1 - share·2θ/π.
+    """
+    factor = 2.0 * share / math.pi
+    with_tangent = tangent.shape[0] > 0
+    for tile in range(gap.shape[0]):
+        norms, slopes, deviations = columns[1, tile], columns[2, tile], columns[3, tile]
+        for i in range(gap.shape[1]):
+            line, norm = gap[tile, i], rows[1, tile, i]
+            slope, deviation = rows[2, tile, i], rows[3, tile, i]
+            if with_tangent:
+                tan = tangent[tile, i]
+                for j in range(line.shape[0]):
+                    here = min(max(_gap(line[j], deviation, deviations[j]), 0.0), 2.0)
+                    theta = angle_from_gap(here)
+                    lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
+                    other = norms[j]
+                    line[j] = 0.5 * (norm - other) * (norm - other) + norm * other * lost
+                    tan[j] *= (1.0 - factor * theta) * slope * slopes[j]
+            else:
+                for j in range(line.shape[0]):
+                    here = min(max(_gap(line[j], deviation, deviations[j]), 0.0), 2.0)
+                    theta = angle_from_gap(here)
+                    lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
+                    other = norms[j]
+                    line[j] = 0.5 * (norm - other) * (norm - other) + norm * other * lost
+
+
+@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+def activate_series(
+    start: Any, step: Any, rows: Any, columns: Any, first: Any, second: Any, gap: Any, tangent: Any
+) -> None:
+    """G and Θ after a smooth activation from its Hermite coefficients, by Mehler's formula [Mehler1866].
+
+    ``rows`` has the shape (tiles, rows, terms), ``columns`` (tiles, terms, columns); ``first`` and ``second`` are the
+    deviations. The first term is that of n = 1, the others are those of n = start, start + step, …, where start is 0 or
+    1 and step is 1 or 2; their number is one more than a multiple of four. With r = cos θ and p_n the products of the
+    coefficients a_n and b_n of a row and a column
+
+        G = ½ Σ (a_n - b_n)² + Σ p_n (1 - rⁿ),    k′ = Σ n p_n r^(n-1) / (c₁c₂),
+
+    and 1 - rⁿ is 1 - r times a sum of powers of r, so that no digits are lost as r → 1.
+    """
+    top = rows.shape[2] - 2
+    work = np.empty((6, CHUNK))
+    g, x, total, sums, apart, rate = work[0], work[1], work[2], work[3], work[4], work[5]
+    with_tangent = tangent.shape[0] > 0
+    for tile in range(gap.shape[0]):
+        for i in range(gap.shape[1]):
+            c = first[tile, i]
+            linear, lowest = rows[tile, i, 0], rows[tile, i, 1]
+            for begin in range(0, gap.shape[2], CHUNK):
+                size = min(CHUNK, gap.shape[2] - begin)
+                line, d = gap[tile, i, begin : begin + size], second[tile, begin : begin + size]
+                b0, b = columns[tile, 0, begin : begin + size], columns[tile, 1, begin : begin + size]
+                for j in range(size):
+                    here = min(max(_gap(line[j], c, d[j]), 0.0), 2.0)
+                    g[j] = here
+                    x[j] = 1.0 - here if step == 1 else (1.0 - here) * (1.0 - here)
+                    total[j] = 0.0
+                    sums[j] = 0.0
+                    rate[j] = 0.0
+                    apart[j] = (linear - b0[j]) * (linear - b0[j]) + (lowest - b[j]) * (lowest - b[j])
+                for m in range(top, 0, -4):
+                    a1, a2, a3, a4 = (
+                        rows[tile, i, m + 1], rows[tile, i, m], rows[tile, i, m - 1], rows[tile, i, m - 2]
+                    )
+                    b1, b2 = columns[tile, m + 1, begin : begin + size], columns[tile, m, begin : begin + size]
+                    b3, b4 = columns[tile, m - 1, begin : begin + size], columns[tile, m - 2, begin : begin + size]
+                    n = float(start + step * m)
+                    n2, n3, n4 = n - step, n - 2.0 * step, n - 3.0 * step
+                    for j in range(size):
+                        p1, p2, p3, p4 = a1 * b1[j], a2 * b2[j], a3 * b3[j], a4 * b4[j]
+                        y, s, q, t = x[j], sums[j] + p1, total[j], rate[j]
+                        q = q * y + s
+                        s += p2
+                        q = q * y + s
+                        s += p3
+                        q = q * y + s
+                        s += p4
+                        total[j] = q * y + s
+                        sums[j] = s
+                        t = (t * y + n * p1) * y + n2 * p2
+                        rate[j] = (t * y + n3 * p3) * y + n4 * p4
+                        e1, e2, e3, e4 = a1 - b1[j], a2 - b2[j], a3 - b3[j], a4 - b4[j]
+                        apart[j] += (e1 * e1 + e2 * e2) + (e3 * e3 + e4 * e4)
+                for j in range(size):
+                    here, r = g[j], 1.0 - g[j]
+                    square = here * (2.0 - here)
+                    p, own = linear * b0[j], lowest * b[j]
+                    # 1 - rⁿ is g·Σ, or for even n (1 - r²)·Σ, or for odd n g + r(1 - r²)·Σ
+                    moved = here * total[j] if step == 1 else square * total[j]
+                    slope = rate[j] if step == 1 else r * rate[j]
+                    if start == 1:
+                        moved = here * (sums[j] + own) + r * square * total[j]
+                        slope = own + r * r * rate[j]
+                    line[j] = 0.5 * apart[j] + moved + here * p
+                    rate[j] = (slope + p) / (c * d[j])
+                if with_tangent:
+                    tan = tangent[tile, i, begin : begin + size]
+                    for j in range(size):
+                        tan[j] *= rate[j]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)

@@ -44,8 +44,8 @@ _TAPES = 128 * 2**20
 _PAIRED = 256 * 2**20
 """Bytes of one array of inputs with themselves."""
 
-_WIDEST, _NARROWEST = 512, 64
-"""Columns of a tile: rows share the preparation of a row, and more columns make it cheaper."""
+_WIDEST = 512
+"""Columns of a tile with one tile for each position: the preparation of a row is shared by its columns."""
 
 _MOST = 4096
 """Inputs of a block, however small they are."""
@@ -120,46 +120,40 @@ class Architecture:
     def fill(self, rows: Inputs, columns: Inputs | None, outs: Outs, threads: int | None, spans: Spans) -> None:
         """Write the matrices; without columns they are the rows, and the matrices symmetric."""
         others = rows if columns is None else columns
-        height = self._block(rows, spans)
-        starts = [range(0, len(side), height) for side in (rows, others)]
+        size = self._block(rows, spans)
+        starts = [range(0, len(side), size) for side in (rows, others)]
         pairs = [(a, b) for a, b in product(*starts) if columns is not None or a <= b]
-        done, kept = 0, -1
-        for a, b in pairs:
+        kept = -1
+        for done, (a, b) in enumerate(pairs):
             if a != kept:
-                first, kept = self._own(rows, a, a + height, spans, outs[1] is not None), a
+                first, kept = self._own(rows, a, a + size, spans, outs[1] is not None), a
                 if columns is None:
                     _write_diagonal(first, outs)
-            second = first if columns is None and a == b else self._own(others, b, b + height, spans, False)
+            second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
+            height, width = self._tile_for(len(second))
             tiles = [
-                (i, j)
-                for i, j in product(*(range(0, len(s), t) for s, t in zip((first, second), self._tile, strict=True)))
-                if second is not first or j + self._tile[1] > i
+                (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
+                for i in range(0, len(first), height)
+                for j in range(i if second is first else 0, len(second), width)
             ]
             work = partial(self._write, first, second, outs, spans, columns is None)
-            for _ in spread(work, tiles, threads):
-                pass
-            done += len(first) * len(second)
-            progress.report("kernel entries", done, sum(height**2 for _ in pairs))
+            for count, _ in enumerate(spread(work, tiles, threads), start=1):
+                progress.report("kernel tiles", done * len(tiles) + count, len(pairs) * len(tiles))
 
     def _block(self, inputs: Inputs, spans: Spans) -> int:
         """How many inputs are known at a time."""
         tape = self._own(inputs, 0, 1, spans, False).tape
         return int(np.clip(min(_TAPES // max(1, tape.size), _PAIRED // (8 * self._size)), 1, _MOST))
 
-    @cached_property
-    def _tile(self) -> tuple[int, int]:
+    def _tile_for(self, columns: int) -> tuple[int, int]:
         """Rows and columns of a tile."""
         pairs = max(1, _TILE // (8 * self._size))
-        width = max(1, math.isqrt(pairs))
-        if not self.layer.needs_pairs(False):
-            width = min(_WIDEST, max(_NARROWEST, width))
+        width = max(1, math.isqrt(pairs) if self.layer.needs_pairs(False) else min(pairs, _WIDEST, columns))
         return max(1, pairs // width), width
 
-    def _write(self, first: _Block, second: _Block, outs: Outs, spans: Spans, same: bool, at: tuple[int, int]) -> None:
-        parts = [
-            slice(start, min(start + size, len(block)))
-            for start, size, block in zip(at, self._tile, (first, second), strict=True)
-        ]
+    def _write(
+        self, first: _Block, second: _Block, outs: Outs, spans: Spans, same: bool, parts: tuple[slice, slice]
+    ) -> None:
         tapes = first.tape.of_inputs(parts[0]), second.tape.of_inputs(parts[1])
         inputs = first.inputs.part(parts[0]), second.inputs.part(parts[1])
         state = pair_pass(self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None)

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable
+from holokern.dual import DualActivation, DualTable, HermiteSeries
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayerSpan, LayerStep, cells_of, functions_of
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
@@ -39,24 +39,37 @@ class ActivationTable:
         The activation as a layer without weights of its own.
     span
         The range of log c.
+    series
+        Hermite coefficients as functions of log c, if the activation is smooth and few count.
     table, cells
-        A table for all angles, and its cells; None if the activation has none or is too rough on this range.
+        Otherwise a table for all angles, and its cells; None if the activation is too rough on this range.
     functions
         Norms, norms of the slope, and means.
     """
 
     layer: HiddenLayer
     span: Range
+    series: HermiteSeries | None
     table: DualTable | None
     cells: Cells | None
     functions: tuple[Function, Function, Function]
+
+    @cached_property
+    def kink(self) -> float | None:
+        """The share b²/(a² + b²) if σ(u) = a u + b |u|, else None."""
+        if self.layer.dual.homogeneity != 1.0:
+            return None
+        right, left = (float(v) for v in self.layer.dual.activation(np.array([1.0, -1.0])))
+        return (right + left) ** 2 / ((right + left) ** 2 + (right - left) ** 2)
 
     def side(self, variances: Array) -> NumpySide:
         """Prepare outputs with these variances, of shape (positions, inputs)."""
         c = np.sqrt(variances).reshape(-1)
         side = LayerSide.of(self.layer, c, *self.functions)
         shape = variances.shape
-        if self.cells is None:
+        if self.series is not None:
+            places, polynomials = np.zeros(shape, dtype=np.int64), self._terms(side.numbers[0]).reshape(*shape, -1)
+        elif self.cells is None:
             places, polynomials = np.zeros(shape, dtype=np.int64), np.zeros((*shape, 1))
         else:
             made = self.cells.side(side.numbers[0])
@@ -64,6 +77,12 @@ class ActivationTable:
         # The machine code divides by deviations; those of zero vectors are put right afterwards.
         numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
         return NumpySide(numbers, side.zero.reshape(shape), side.means.reshape(shape), places, polynomials)
+
+    def _terms(self, logs: Array) -> Array:
+        """Hermite coefficients, with zeros up to two more than a multiple of four."""
+        assert self.series is not None
+        terms = self.series(logs)
+        return np.pad(terms, ((0, 0), (0, -(terms.shape[1] - 2) % 4)))
 
     def squares(self, variances: Array) -> Array:
         """Variances after the activation."""
@@ -154,6 +173,9 @@ def table_for(dual: DualActivation, span: Range) -> ActivationTable:
 @lru_cache(maxsize=32)
 def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
     layer = HiddenLayer(dual, 1.0, 0.0, False)
+    series = dual.hermite_series(*span.ends)
+    if series is not None:
+        return ActivationTable(layer, span, series, None, None, _of_series(dual, series))
     table = cells = None
     if dual.hinges is None and 0.0 in dual.smallest_angles:
         try:
@@ -162,8 +184,20 @@ def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
             table = None
     if table is not None and not table.table.is_rough:
         cells = cells_of(table, table.table.range if table.homogeneity is not None else span, _CELL)
-        return ActivationTable(layer, span, table, cells, (table.norms, table.slope_norms, table.means))
-    return ActivationTable(layer, span, None, None, functions_of(layer, span, False))
+        return ActivationTable(layer, span, None, table, cells, (table.norms, table.slope_norms, table.means))
+    return ActivationTable(layer, span, None, None, None, functions_of(layer, span, False))
+
+
+def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, Function, Function]:
+    """Norms, norms of the slope, and means from Hermite coefficients: E[σ′(cz)²] = Σ n a_n² / c²."""
+
+    def norms(c: Array) -> Array:
+        return np.asarray(np.sqrt(np.sum(series(np.log(c)) ** 2, axis=1)))
+
+    def slopes(c: Array) -> Array:
+        return np.asarray(np.sqrt(np.sum(series.degrees * series(np.log(c)) ** 2, axis=1)) / c)
+
+    return norms, slopes, lambda c: np.zeros_like(c) if series.start else series(np.log(c))[:, 1]
 
 
 def activated(
@@ -189,7 +223,19 @@ def activated(
         )
 
     after, moved = cut(gap), np.empty((0, 0, 0)) if tangent is None else cut(tangent)
-    (_by_tiles if made.cells is None else _by_table)(made, first, second, after, moved)
+    if made.kink is not None:
+        from holokern.network.architecture.activate import activate_kink
+
+        numbers = (np.ascontiguousarray(side.numbers) for side in (first, second))
+        activate_kink(made.kink, *numbers, after, moved)
+    elif made.series is not None:
+        from holokern.network.architecture.activate import activate_series
+
+        terms = np.ascontiguousarray(first.polynomials), np.ascontiguousarray(np.swapaxes(second.polynomials, 1, 2))
+        deviations = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
+        activate_series(made.series.start, made.series.step, *terms, *deviations, after, moved)
+    else:
+        (_by_tiles if made.cells is None else _by_table)(made, first, second, after, moved)
     if first.zero.any() or second.zero.any():
         _zero_outputs(first, second, after, moved)
     return joined(after), None if tangent is None else joined(moved)

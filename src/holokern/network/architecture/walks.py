@@ -18,6 +18,7 @@ from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.sides import NumpySide, activated, table_for
 from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
+from holokern.network.layers.windows import Window
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
@@ -65,6 +66,12 @@ class _NumpyWalk:
     ) -> tuple[Any, Any]:
         """G and Θ after an activation."""
         return activated(table_for(dual, self.spans[dual]), sides, layout, gap, tangent)
+
+    def sums_over(self, state: State, dimension: int, window: Window) -> State:
+        """Sums over a window."""
+        from holokern.network.architecture.windows import sums_over
+
+        return sums_over(state, dimension, window)
 
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides."""

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Protocol
 from holokern.dual import DualActivation
 from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
+from holokern.network.layers.windows import Window
 
 __all__ = ["Branches", "Context", "Layer", "Output", "Shape", "Side", "Walk", "per_dimension"]
 
@@ -88,6 +89,9 @@ class Walk(Protocol):
         self, dual: DualActivation, sides: tuple[Side, Side], layout: Layout, gap: Any, tangent: Any
     ) -> tuple[Any, Any]:
         """G and Θ after an activation."""
+
+    def sums_over(self, state: State, dimension: int, window: Window) -> State:
+        """Sums over a window that moves along one axis of positions."""
 
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides, of shape (inputs, positions, positions)."""

@@ -14,7 +14,7 @@ from typing import Any
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
 from holokern.network.layers.state import State
-from holokern.network.layers.windows import Padding, Window, extended, taken, window_sums
+from holokern.network.layers.windows import Padding, Window, taken, window_sums
 
 __all__ = ["Conv", "ConvTranspose", "Dense", "Weighted"]
 
@@ -56,8 +56,7 @@ class Weighted(Layer):
         summed = state
         for dimension, window in enumerate(windows):
             if window.size > 1 or window.places != tuple(range(window.count)):
-                summed = extended(xp, summed, dimension, window.places)
-                summed = _summed(xp, summed, dimension, window)
+                summed = walk.sums_over(summed, dimension, window)
         tangent = None
         after = state.changed(sides, scale * summed.gap, None)
         if state.tangent is not None:
@@ -76,13 +75,6 @@ class Weighted(Layer):
                 "parameterization='ntk'"
             )
         return float(width)
-
-
-def _summed(xp: Any, state: State, dimension: int, window: Window) -> State:
-    axes = state.layout.axes(dimension)
-    sides = [window_sums(xp, side, (dimension,), window) for side in (state.first, state.second)]
-    pairs = [None if a is None else window_sums(xp, a, axes, window) for a in (state.gap, state.tangent)]
-    return State(state.layout, sides[0], sides[1], pairs[0], pairs[1])
 
 
 def _side_sums(xp: Any, side: Any, windows: tuple[Window, ...]) -> Any:

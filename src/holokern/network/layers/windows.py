@@ -12,7 +12,7 @@ import numpy as np
 
 from holokern.network.layers.state import State
 
-__all__ = ["Padding", "Window", "extended", "taken", "window_sums"]
+__all__ = ["Padding", "Window", "extended", "summed", "taken", "window_sums"]
 
 Padding = Literal["same", "valid", "circular"]
 
@@ -127,6 +127,15 @@ def extended(xp: Any, state: State, dimension: int, places: tuple[int, ...]) -> 
         for axis in axes:
             tangent = taken(xp, tangent, axis, places, 0.0)
     return State(layout, sides[0], sides[1], gap, tangent)
+
+
+def summed(xp: Any, state: State, dimension: int, window: Window) -> State:
+    """The sums of a state over a window that moves along one axis of positions."""
+    wide = extended(xp, state, dimension, window.places)
+    axes = state.layout.axes(dimension)
+    sides = [window_sums(xp, side, (dimension,), window) for side in (wide.first, wide.second)]
+    pairs = [None if a is None else window_sums(xp, a, axes, window) for a in (wide.gap, wide.tangent)]
+    return State(state.layout, sides[0], sides[1], pairs[0], pairs[1])
 
 
 def taken(xp: Any, array: Any, axis: int, places: tuple[int, ...], outside: Any) -> Any:
