@@ -132,7 +132,7 @@ def singular_script(case: Case, command: str = "bfct") -> str:
     if case.task == "b":
         return (
             f'LIB "bfun.lib"; ring r=0,({names}),dp; poly F={case.texts[0]}; {clock} list L={command}(F); t=timer-t;'
-            'print("SECONDS"); print(t); print("ANSWER"); print(L[1]); print(L[2]);'
+            'print("SECONDS"); print(t); print("ANSWER"); print(string(L[1])+";"+string(L[2]));'
         )
     body = f'LIB "dmodloc.lib"; ring r=0,({names}),dp; def W=Weyl(); setring W; ideal I={",".join(case.texts)}; {clock}'
     if case.task == "rank":
@@ -148,7 +148,7 @@ def singular_script(case: Case, command: str = "bfct") -> str:
 def macaulay2_script(case: Case) -> str:
     head = f'needsPackage "Dmodules"; W=makeWA(QQ[{",".join(case.variables)}]);'
     if case.task == "b":
-        body = f"F={case.texts[0]}; t=cpuTime(); b=globalBFunction F; s=cpuTime()-t; a=toString b;"
+        body = f"F={case.texts[0]}; t=cpuTime(); b=globalBFunction F; s=cpuTime()-t; a=toString factorBFunction b;"
     elif case.task == "rank":
         body = f"I=ideal({','.join(case.texts)}); t=cpuTime(); a=holonomicRank I; s=cpuTime()-t;"
     else:
@@ -181,17 +181,14 @@ def peer(command: list[str], script: str, suffix: str, timeout: float, unit: flo
 
 
 def roots(text: str) -> dict[str, int]:
-    """The roots of a b-function as Singular (two lists) or Macaulay2 (factors (qs + p)^k) prints it."""
-    if re.search(r"_\[1\]=", text):
-        values = [Fraction(part) for part in re.findall(r"_\[\d+\]=([-\d/]+)", text)]
-        powers = [int(part) for part in text.rsplit("\n", 1)[-1].split(",")]
-        return {str(r): m for r, m in sorted(zip(values, powers, strict=True))}
+    """The roots of a b-function as Singular (roots; multiplicities) or Macaulay2 (a product of factors) prints it."""
     found: dict[Fraction, int] = {}
-    for factor, power in re.findall(r"\(([^()]*)\)(?:\^(\d+))?", text):
-        match = re.fullmatch(r"(\d*)\*?[a-z$]+([+-]\d+)?(?:/(\d+))?", factor.replace(" ", ""))
-        if match is not None:
-            lead = int(match.group(1) or 1)
-            found[-Fraction(int(match.group(2) or 0), lead * int(match.group(3) or 1))] = int(power or 1)
+    if ";" in text:
+        values, powers = (part.split(",") for part in text.replace("\n", "").split(";"))
+        found = {Fraction(r): int(m) for r, m in zip(values, powers, strict=True)}
+    else:
+        for constant, power in re.findall(r"[a-z]([+-][\d/]+)?\)?(?:\^(\d+))?", text):
+            found[-Fraction(constant or 0)] = int(power or 1)
     return {str(r): m for r, m in sorted(found.items())}
 
 

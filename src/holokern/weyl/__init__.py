@@ -14,6 +14,8 @@ from holokern.weyl.constructions.annihilators import (
 from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
 from holokern.weyl.constructions.localization import Localization, localization, saturation
 from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
+from holokern.weyl.constructions.solutions import polynomial_solutions, rational_solutions
+from holokern.weyl.constructions.telescoping import Telescoper, telescoper
 from holokern.weyl.groebner.certificate import membership_certificate
 from holokern.weyl.groebner.checker import check_groebner_basis, check_membership
 from holokern.weyl.modules.bfunction import BFunction, b_function
@@ -28,8 +30,10 @@ from holokern.weyl.modules.koyama_takemura import (
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.closure import compose
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.ordinary import gcrd, lclm, symmetric_product
 from holokern.weyl.systems.gkz import gkz, toric_ideal
 from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
@@ -47,6 +51,7 @@ __all__ = [
     "RationalWeylAlgebra",
     "RestrictionModule",
     "SymbolIdeal",
+    "Telescoper",
     "UnivariateIdeal",
     "WeylAlgebra",
     "adjoint",
@@ -62,11 +67,13 @@ __all__ = [
     "bernstein_sato",
     "check_groebner_basis",
     "check_membership",
+    "compose",
     "elimination",
     "fourier_transform",
     "function_field",
     "gauss",
     "gaussian_integral_algebra",
+    "gcrd",
     "gkz",
     "grevlex",
     "hypergeometric",
@@ -77,16 +84,21 @@ __all__ = [
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
     "lauricella",
+    "lclm",
     "lex",
     "local_bernstein_sato",
     "localization",
     "membership_certificate",
+    "polynomial_solutions",
     "product_of_functions",
     "rational_extension",
+    "rational_solutions",
     "rational_weyl_algebra",
     "restriction_ideal",
     "restriction_module",
     "saturation",
+    "symmetric_product",
+    "telescoper",
     "toric_ideal",
     "translate",
     "weight_order",

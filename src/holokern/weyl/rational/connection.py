@@ -11,7 +11,7 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 if TYPE_CHECKING:
     from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["Matrix", "connection_of_standard_monomials", "gauge_transformed"]
+__all__ = ["Matrix", "connection_of_standard_monomials", "gauge_transformed", "inverse_matrix"]
 
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
@@ -28,7 +28,7 @@ def gauge_transformed(
     matrices: tuple[Matrix, ...], transition: list[list[RationalFunction]], field: FunctionField
 ) -> tuple[Matrix, ...] | None:
     """The matrices (∂_i T + T P_i) T⁻¹ for the vector T F, or None when T is singular."""
-    inverse = _inverse(transition, field)
+    inverse = inverse_matrix(transition, field)
     if inverse is None:
         return None
     result = []
@@ -105,7 +105,7 @@ def _product(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> l
     return result
 
 
-def _inverse(matrix: list[list[Any]], field: Any) -> list[list[Any]] | None:
+def inverse_matrix(matrix: list[list[Any]], field: Any) -> list[list[Any]] | None:
     """The inverse by Gauss–Jordan elimination, or None."""
     size = len(matrix)
     rows = [[*row, *(field.one if i == j else field.zero for j in range(size))] for i, row in enumerate(matrix)]

@@ -97,6 +97,20 @@ class RationalIdeal:
         self._same_algebra(other)
         return RationalIdeal(self.algebra, (*self.generators, *other.generators))
 
+    def __and__(self, other: RationalIdeal) -> RationalIdeal:
+        """The intersection: the ideal of all sums of solutions; both ranks must be finite.
+
+        Examples
+        --------
+        >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
+        >>> R = rational_weyl_algebra("x")
+        >>> (R.ideal("dx - 1") & R.ideal("dx + 1")).groebner()
+        (dx^2 - 1,)
+        """
+        from holokern.weyl.rational.closure import direct_sum
+
+        return direct_sum(self, other)
+
     def _same_algebra(self, other: RationalIdeal) -> None:
         if self.algebra != other.algebra:
             raise BadInput(f"the ideals {self!r} and {other!r} belong to different algebras; read both in one of them")

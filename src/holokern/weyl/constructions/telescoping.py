@@ -1,0 +1,264 @@
+"""Creative telescoping for hyperexponential functions: an operator for the integral, and a certificate that proves it.
+
+A function f(t, x) is hyperexponential when its logarithmic derivatives are rational.  For L in x and ∂_x and a rational
+function R with L f = ∂_t(R f) one has, over an interval whose ends do not depend on x,
+
+    L ∫ f dt = [R f] at the upper end - [R f] at the lower end,
+
+so L annihilates the integral when R f has the same value at both ends, and on closed curves [AlmkvistZeilberger1990].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpz_mpoly_ctx
+
+from holokern.errors import BadInput, CheckFailed, Unsupported
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+
+__all__ = ["Telescoper", "telescoper"]
+
+_MAX_ORDER = 8  # of the operators that are tried by default
+
+
+@dataclass(frozen=True)
+class Telescoper:
+    """An operator L in one variable and a certificate R with L f = ∂_t(R f).
+
+    ``integral`` is t.  The operator annihilates the integral of f over a path when R f has equal values at its ends.
+    """
+
+    operator: RationalOperator
+    certificate: RationalFunction
+    integral: str
+
+    def __repr__(self) -> str:
+        return f"<{self.operator} with ({self.operator})f = d/d{self.integral} of ({self.certificate})*f>"
+
+
+def telescoper(
+    ideal: LeftIdeal | RationalIdeal, integral: str, variable: str, *, max_order: int = _MAX_ORDER
+) -> Telescoper:
+    """The operator of least order for ∫ f dt, f hyperexponential, with its certificate.
+
+    Parameters
+    ----------
+    ideal : LeftIdeal or RationalIdeal
+        Of rank 1: it annihilates a hyperexponential f.  Parameters may occur.
+    integral : str
+        The variable t of integration.
+    variable : str
+        The variable x of the operator; further variables are parameters of the result.
+    max_order : int
+        Where the search ends.
+
+    Returns
+    -------
+    Telescoper
+        Its identity L f = ∂_t(R f) has been checked.
+
+    Raises
+    ------
+    BadInput
+        When the rank is not 1.
+    Unsupported
+        When there is no telescoper of order up to ``max_order``.
+
+    Examples
+    --------
+    The Gaussian integral ∫ exp(-x t²) dt, where R f = t exp(-x t²)/(2x) vanishes at both ends:
+
+    >>> from holokern.weyl import annihilator_of_exponential, rational_weyl_algebra
+    >>> found = telescoper(annihilator_of_exponential("-x*t^2"), "t", "x")
+    >>> found.operator, found.certificate
+    (dx + 1/(2*x), t/(2*x))
+
+    Euler's integral ∫ t^(b-1) (1-t)^(c-b-1) (1-xt)^(-a) dt with symbols:
+
+    >>> R = rational_weyl_algebra("t x", parameters="a b c")
+    >>> f = R.ideal("dt - (b-1)/t + (c-b-1)/(1-t) - a*x/(1-x*t)", "dx - a*t/(1-x*t)")
+    >>> telescoper(f, "t", "x").operator.clear_denominators()
+    x^2*dx^2 - x*dx^2 + x*a*dx + x*b*dx + x*dx - c*dx + a*b
+    """
+    rational = rational_extension(ideal) if isinstance(ideal, LeftIdeal) else ideal
+    names = rational.algebra.variables
+    if integral not in names or variable not in names or integral == variable:
+        raise BadInput(f"expected two different variables of {' '.join(names)}, got {integral!r} and {variable!r}")
+    if rational.rank() != 1:
+        raise BadInput(
+            f"expected the ideal of a hyperexponential function, of rank 1; {ideal!r} has rank {rational.rank()}; "
+            "ideal.integration(...) serves every holonomic ideal"
+        )
+    logarithmic = {name: rational.connection_matrices()[i][0][0] for i, name in enumerate(names)}
+    search = _Search(rational.algebra.field, integral, variable, logarithmic[integral], logarithmic[variable])
+    for order in range(max_order + 1):
+        found = search.solve(order)
+        if found is not None:
+            return _checked(search, *found)
+    raise Unsupported(f"{ideal!r} has no telescoper of order up to {max_order} for {integral}; raise max_order")
+
+
+def _checked(search: _Search, coefficients: list[RationalFunction], certificate: RationalFunction) -> Telescoper:
+    t = search.t
+    left = sum((c * g for c, g in zip(coefficients, search.quotients, strict=False)), search.field.zero)
+    if left != certificate.derivative(t) + search.a * certificate:
+        raise CheckFailed(f"the certificate {certificate} does not fit its operator; this is a defect of the search")
+    others = [name for name in search.field.variables if name not in (t, search.x)]
+    algebra = rational_weyl_algebra([search.x], parameters=others)
+    lead = coefficients[-1]
+    terms: dict[tuple[int, ...], object] = {(i,): algebra.field(str(c / lead)) for i, c in enumerate(coefficients)}
+    return Telescoper(algebra.from_terms(terms), certificate / lead, t)
+
+
+class _Search:
+    """What does not depend on the order: the field, the logarithmic derivatives, and (∂_x^i f)/f."""
+
+    def __init__(self, field: FunctionField, t: str, x: str, a: RationalFunction, b: RationalFunction) -> None:
+        self.field, self.t, self.x, self.a, self.b = field, t, x, a, b
+        self.place = field.variables.index(t)
+        self.quotients = [field.one]
+
+    def solve(self, order: int) -> tuple[list[RationalFunction], RationalFunction] | None:
+        """Coefficients c_i and R with Σ c_i (∂_x^i f)/f = R' + aR, the c_i free of t and c_order not zero, or None."""
+        while len(self.quotients) <= order:
+            last = self.quotients[-1]
+            self.quotients.append(last.derivative(self.x) + self.b * last)
+        used = self.quotients[: order + 1]
+        denominator = self._denominator(used)
+        degree = self._degree(used) + self._degree_of(denominator)
+        t = self.field.gens[self.place]
+        bottom = self.field(denominator)
+        columns = list(used)
+        powers = [t**k / bottom for k in range(degree + 1)]
+        columns += [-(power.derivative(self.t) + self.a * power) for power in powers]
+        vector = self._relation(columns, order)
+        if vector is None:
+            return None
+        certificate = sum((c * power for c, power in zip(vector[order + 1 :], powers, strict=True)), self.field.zero)
+        return vector[: order + 1], certificate
+
+    def _degree_of(self, polynomial: Any) -> int:
+        return max((int(key[self.place]) for key, _ in polynomial.terms()), default=-1)
+
+    def _order_at_infinity(self, function: RationalFunction) -> int:
+        return self._degree_of(function.numerator) - self._degree_of(function.denominator)
+
+    def _degree(self, used: list[RationalFunction]) -> int:
+        """A bound for the degree in t of R, numerator minus denominator."""
+        right = max(self._order_at_infinity(g) for g in used if g)
+        growth = self._order_at_infinity(self.a) if self.a else -2
+        if growth >= 0:
+            return right - growth
+        bound = max(right + 1, 0)
+        if growth == -1:
+            # t^k with k plus the leading coefficient of t·a equal to zero
+            value = (-self._lead(self.a.numerator) / self._lead(self.a.denominator)).constant_value()
+            if value is not None and value.q == 1:
+                bound = max(bound, int(value.p))
+        return bound
+
+    def _lead(self, polynomial: Any) -> RationalFunction:
+        degree = self._degree_of(polynomial)
+        terms = {}
+        for key, c in polynomial.terms():
+            if int(key[self.place]) == degree:
+                terms[tuple(0 if i == self.place else int(e) for i, e in enumerate(key))] = int(c)
+        return self.field(self.field.ctx.from_dict(terms))
+
+    def _denominator(self, used: list[RationalFunction]) -> Any:
+        """The denominator of R in t: from the poles of the right side, and from residues of a that are integers."""
+        common = self.field.ctx.constant(1)
+        for g in used:
+            common = common * (g.denominator // common.gcd(g.denominator))
+        bottom = self.a.denominator
+        result = self.field.ctx.constant(1)
+        for factor, _ in (common * bottom).factor()[1]:
+            if self._degree_of(factor) < 1:
+                continue
+            poles, own = _multiplicity(common, factor), _multiplicity(bottom, factor)
+            power = poles - max(own, 1)
+            if own == 1:
+                power = max(power, *self._residues(factor), 0)
+            result = result * factor ** max(power, 0)
+        return result
+
+    def _residues(self, factor: Any) -> list[int]:
+        """The positive integers k for which f behaves like factor^k at the zeros of a simple pole of a."""
+        names = (*self.field.variables, "k")
+        while len(set(names)) < len(names):
+            names = (*names[:-1], names[-1] + "_")
+        ring: Any = fmpz_mpoly_ctx.get(names, self.field.ctx.ordering())
+        rest = self.a.denominator // factor
+
+        def lifted(polynomial: Any) -> Any:
+            return ring.from_dict({(*map(int, key), 0): int(c) for key, c in polynomial.terms()})
+
+        k = ring.gens()[-1]
+        slope = lifted(self.a.numerator) - k * lifted(factor.derivative(self.place)) * lifted(rest)
+        resultant = lifted(factor).resultant(slope, self.field.variables[self.place])
+        found = []
+        for piece, _ in resultant.factor()[1]:
+            terms = {tuple(map(int, key)): int(c) for key, c in piece.terms()}
+            if all(not any(key[:-1]) and key[-1] <= 1 for key in terms):
+                slope_k, constant = (sum(c for key, c in terms.items() if key[-1] == e) for e in (1, 0))
+                if slope_k and constant % slope_k == 0 and -constant // slope_k > 0:
+                    found.append(-constant // slope_k)
+        return found
+
+    def _relation(self, columns: list[RationalFunction], order: int) -> list[RationalFunction] | None:
+        """A vector v free of t with Σ v_j columns_j = 0 and v_order not zero."""
+        common = self.field.ctx.constant(1)
+        for g in columns:
+            common = common * (g.denominator // common.gcd(g.denominator))
+        rows: dict[int, dict[int, Any]] = {}
+        for j, g in enumerate(columns):
+            for key, c in (g.numerator * (common // g.denominator)).terms():
+                short = tuple(0 if i == self.place else int(e) for i, e in enumerate(key))
+                entry = rows.setdefault(int(key[self.place]), {}).setdefault(j, {})
+                entry[short] = entry.get(short, 0) + int(c)
+        matrix = [{j: self.field(self.field.ctx.from_dict(entry)) for j, entry in row.items()} for row in rows.values()]
+        return _kernel_vector(matrix, len(columns), order, self.field)
+
+
+def _multiplicity(polynomial: Any, factor: Any) -> int:
+    count = 0
+    while (polynomial % factor).is_zero():
+        polynomial, count = polynomial // factor, count + 1
+    return count
+
+
+def _kernel_vector(
+    matrix: list[dict[int, RationalFunction]], size: int, wanted: int, field: FunctionField
+) -> list[RationalFunction] | None:
+    """A vector of the kernel whose entry ``wanted`` is 1: that column is eliminated last."""
+    order = [j for j in range(size) if j > wanted] + list(range(wanted + 1))
+    rows = [dict(row) for row in matrix]
+    pivots: dict[int, dict[int, RationalFunction]] = {}
+    for column in order:
+        candidates = [row for row in rows if row.get(column)]
+        if not candidates:
+            if column == wanted:
+                break
+            continue
+        best = min(candidates, key=lambda row: sum(len(c.numerator) for c in row.values()))
+        rows = [row for row in rows if row is not best]
+        inverse = field.one / best[column]
+        best = {j: inverse * c for j, c in best.items() if c}
+        for row in [*rows, *pivots.values()]:
+            factor = row.get(column)
+            if factor:
+                for j, c in best.items():
+                    row[j] = row.get(j, field.zero) - factor * c
+        pivots[column] = best
+    if wanted in pivots:
+        return None
+    vector = [field.zero] * size
+    vector[wanted] = field.one
+    for column, row in pivots.items():
+        vector[column] = -row.get(wanted, field.zero)
+    return vector

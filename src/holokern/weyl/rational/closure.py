@@ -1,0 +1,214 @@
+"""Closure properties over Q(x): sums, products and algebraic substitutions of holonomic functions.
+
+A solution f of an ideal of rank r is an entry of a vector F with ∂_i F = P_i F.  The sum of two such functions is an
+entry of the direct sum of the vectors, the product of their tensor product.  The derivative of r·F, r a row, is
+(∂_i r + r P_i)·F, and the linear relations between such rows are the ideal that annihilates it [Chyzak2000].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holokern.errors import BadInput, Unsupported
+from holokern.weyl.algebra.weyl_algebra import split_names
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.extension import Element, Extension
+from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+
+__all__ = ["Entry", "compose", "direct_sum", "tensor_product"]
+
+Row = list[RationalFunction]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The function r·F of a vector F with ∂_i F = P_i F: its ring, the matrices P_i and the row r."""
+
+    algebra: RationalWeylAlgebra
+    matrices: tuple[tuple[Row, ...], ...]
+    row: Row
+
+    @classmethod
+    def of(cls, ideal: RationalIdeal) -> Entry:
+        """A solution of the ideal, with its standard derivatives."""
+        matrices = tuple(tuple(map(list, matrix)) for matrix in ideal.connection_matrices())
+        field = ideal.algebra.field
+        return cls(ideal.algebra, matrices, [field.one if i == 0 else field.zero for i in range(ideal.rank())])
+
+    def derivative(self, row: Row, i: int) -> Row:
+        """The row of the derivative in the i-th variable."""
+        name = self.algebra.variables[i]
+        result = [c.derivative(name) for c in row]
+        for c, line in zip(row, self.matrices[i], strict=True):
+            if c:
+                result = [a + c * b if b else a for a, b in zip(result, line, strict=True)]
+        return result
+
+    def annihilator(self) -> RationalIdeal:
+        """The ideal of all operators that annihilate the function, for every solution F of the system.
+
+        Monomials are treated in the order grevlex, as in the algorithm FGLM; a monomial whose row depends on those of
+        smaller ones leads an element of the Gröbner basis.
+        """
+        n, field = self.algebra.dimension, self.algebra.field
+        echelon: list[tuple[int, Row, dict[Exponents, RationalFunction]]] = []
+        rows: dict[Exponents, Row] = {}
+        basis: list[RationalOperator] = []
+        leads: list[Exponents] = []
+        front: set[Exponents] = {(0,) * n}
+        while front:
+            key = min(front, key=lambda k: (sum(k), tuple(-e for e in reversed(k))))
+            front.remove(key)
+            if any(all(a <= b for a, b in zip(lead, key, strict=True)) for lead in leads):
+                continue
+            rows[key] = row = self._row(key, rows)
+            made = {key: field.one}
+            for place, pivot, combination in echelon:
+                c = row[place]
+                if c:
+                    row = [a - c * b if b else a for a, b in zip(row, pivot, strict=True)]
+                    for k, value in combination.items():
+                        made[k] = made.get(k, field.zero) - c * value
+            filled = [i for i, c in enumerate(row) if c]
+            if not filled:
+                basis.append(self.algebra.from_terms(made))
+                leads.append(key)
+                continue
+            inverse = field.one / row[filled[0]]
+            echelon.append((filled[0], [inverse * c for c in row], {k: inverse * c for k, c in made.items()}))
+            front |= {(*key[:i], key[i] + 1, *key[i + 1 :]) for i in range(n)}
+        return RationalIdeal(self.algebra, basis)
+
+    def _row(self, key: Exponents, rows: Mapping[Exponents, Row]) -> Row:
+        for i, e in enumerate(key):
+            lower = (*key[:i], e - 1, *key[i + 1 :])
+            if e and lower in rows:
+                return self.derivative(rows[lower], i)
+        return self.row
+
+
+def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]:
+    if first.algebra != second.algebra:
+        raise BadInput(f"the ideals {first!r} and {second!r} belong to different algebras; read both in one of them")
+    return Entry.of(first), Entry.of(second)
+
+
+def direct_sum(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
+    """The ideal of all sums f + g of solutions: the intersection of the ideals."""
+    f, g = _entries(first, second)
+    zero = f.algebra.field.zero
+    a, b = len(f.row), len(g.row)
+    matrices = tuple(
+        (*([*row, *[zero] * b] for row in P), *([*[zero] * a, *row] for row in Q))
+        for P, Q in zip(f.matrices, g.matrices, strict=True)
+    )
+    return Entry(f.algebra, matrices, [*f.row, *g.row]).annihilator()
+
+
+def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
+    """The ideal of all products f·g of solutions.
+
+    Examples
+    --------
+    >>> R = rational_weyl_algebra("x")
+    >>> tensor_product(R.ideal("dx^2 + 1"), R.ideal("dx^2 + 1")).groebner()
+    (dx^3 + 4*dx,)
+    """
+    f, g = _entries(first, second)
+    zero = f.algebra.field.zero
+    a, b = len(f.row), len(g.row)
+    matrices = []
+    for P, Q in zip(f.matrices, g.matrices, strict=True):
+        rows = []
+        for i in range(a):
+            for j in range(b):
+                row = [zero] * (a * b)
+                for k in range(a):
+                    row[k * b + j] = row[k * b + j] + P[i][k]
+                for k in range(b):
+                    row[i * b + k] = row[i * b + k] + Q[j][k]
+                rows.append(row)
+        matrices.append(tuple(rows))
+    return Entry(f.algebra, tuple(matrices), [c * d for c in f.row for d in g.row]).annihilator()
+
+
+def compose(
+    ideal: LeftIdeal | RationalIdeal,
+    images: Mapping[str, object],
+    variables: str | Iterable[str],
+    algebraic: Mapping[str, str] | None = None,
+) -> RationalIdeal:
+    """The ideal of f(φ(y)) for solutions f of an ideal and rational or algebraic functions φ.
+
+    Parameters
+    ----------
+    ideal : LeftIdeal or RationalIdeal
+        Of finite rank.
+    images : mapping from str to rational function or text
+        φ for each variable of the ideal, in the new variables and in an algebraic function.
+    variables : str or iterable of str
+        The new variables y.
+    algebraic : mapping from str to str, optional
+        The name of one algebraic function and a polynomial that vanishes at it, such as ``{"r": "r^2 - x^2 - y^2"}``.
+
+    Raises
+    ------
+    Unsupported
+        For more than one algebraic function; express them by one.
+    BadInput
+        When φ lies in the singular locus.
+
+    Examples
+    --------
+    The exponential of a square root, and a Gauss function at a rational place:
+
+    >>> R = rational_weyl_algebra("z")
+    >>> compose(R.ideal("dz - 1"), {"z": "r"}, "x", {"r": "r^2 - x"}).groebner()
+    (dx^2 + (1/(2*x))*dx + (-1)/(4*x),)
+    >>> compose(R.ideal("dz - 1"), {"z": "x*y"}, "x y").groebner()
+    (dy - x, dx - y)
+    """
+    rational = rational_extension(ideal) if isinstance(ideal, LeftIdeal) else ideal
+    names = split_names(variables)
+    if set(images) != set(rational.algebra.variables):
+        raise BadInput(f"expected an image for each of {' '.join(rational.algebra.variables)}, got {' '.join(images)}")
+    if algebraic is not None and len(algebraic) > 1:
+        raise Unsupported("expected one algebraic function; express several ones by one, a primitive element")
+    target = rational_weyl_algebra(names, parameters=rational.algebra.parameters)
+    name, equation = next(iter((algebraic or {"": ""}).items()))
+    extension = Extension.make(target.field, name, equation)
+    phi = {old: extension(image) for old, image in images.items()}
+    values: dict[str, Any] = {**phi, **{p: extension(p) for p in rational.algebra.parameters}}
+    try:
+        pulled = [
+            [[extension(0) + entry.evaluate(values) for entry in row] for row in matrix]
+            for matrix in rational.connection_matrices()
+        ]
+    except ZeroDivisionError:
+        raise BadInput(f"the functions {dict(images)} lie in the singular locus {rational.singular_locus()}") from None
+    matrices = [
+        _along(extension, y, [image.derivative(y) for image in phi.values()], pulled, rational.rank()) for y in names
+    ]
+    row = [target.field.zero] * (rational.rank() * extension.degree)
+    row[0] = target.field.one
+    return Entry(target, tuple(matrices), row).annihilator()
+
+
+def _along(
+    extension: Extension, y: str, slopes: Sequence[Element], pulled: Sequence[Sequence[Sequence[Element]]], rank: int
+) -> tuple[Row, ...]:
+    """The matrix of the entries α^k F_j, j fastest last, for the derivative in one new variable."""
+    rows: list[Row] = []
+    for j in range(rank):
+        for k in range(extension.degree):
+            power = extension.power(k)
+            entries = [extension(0)] * rank
+            for slope, matrix in zip(slopes, pulled, strict=True):
+                entries = [e + power * slope * m for e, m in zip(entries, matrix[j], strict=True)]
+            entries[j] = entries[j] + power.derivative(y)
+            rows.append([c for entry in entries for c in entry.coordinates])
+    return tuple(rows)

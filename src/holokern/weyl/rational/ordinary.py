@@ -1,0 +1,91 @@
+"""Operators in one variable: greatest common right divisor, least common left multiple, symmetric product."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from holokern.errors import BadInput
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.closure import direct_sum, tensor_product
+from holokern.weyl.rational.ideal import RationalIdeal
+
+__all__ = ["gcrd", "lclm", "symmetric_product"]
+
+AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
+
+
+def gcrd(*operators: AnyOperator) -> AnyOperator:
+    """The greatest common right divisor over Q(x): its solutions are the common ones.
+
+    Parameters
+    ----------
+    operators : Operator or RationalOperator
+        At least one, in one variable.
+
+    Returns
+    -------
+    Operator or RationalOperator
+        Of the kind given; primitive with polynomial coefficients, or monic.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> gcrd(D("dx^2 - 1"), D("x*dx^2 - (x + 1)*dx + 1"))
+    dx - 1
+    """
+    algebra, ideals = _ideals(operators)
+    total = ideals[0]
+    for ideal in ideals[1:]:
+        total = total + ideal
+    return _result(operators[0], algebra, total)
+
+
+def lclm(*operators: AnyOperator) -> AnyOperator:
+    """The least common left multiple over Q(x): its solutions are the sums of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> lclm(D("dx - 1"), D("x*dx - 1"))
+    x*dx^2 - dx^2 - x*dx + 1
+    """
+    algebra, ideals = _ideals(operators)
+    total = ideals[0]
+    for ideal in ideals[1:]:
+        total = direct_sum(total, ideal)
+    return _result(operators[0], algebra, total)
+
+
+def symmetric_product(*operators: AnyOperator) -> AnyOperator:
+    """The operator of least order that annihilates all products of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> symmetric_product(D("dx^2 - x"), D("dx^2 - x"))
+    dx^3 - 4*x*dx - 2
+    """
+    algebra, ideals = _ideals(operators)
+    total = ideals[0]
+    for ideal in ideals[1:]:
+        total = tensor_product(total, ideal)
+    return _result(operators[0], algebra, total)
+
+
+def _ideals(operators: tuple[AnyOperator, ...]) -> tuple[RationalWeylAlgebra, list[RationalIdeal]]:
+    if not operators or not all(isinstance(P, (Operator, RationalOperator)) for P in operators):
+        raise BadInput(f"expected operators in one variable, got {operators!r}")
+    own = operators[0].algebra
+    if own.dimension != 1 or any(P.algebra != own for P in operators) or not all(operators):
+        raise BadInput("expected operators other than 0, all in one algebra with one variable")
+    algebra = own if isinstance(own, RationalWeylAlgebra) else rational_weyl_algebra(own)
+    return algebra, [algebra.ideal(P) for P in operators]
+
+
+def _result(given: AnyOperator, algebra: RationalWeylAlgebra, ideal: RationalIdeal) -> AnyOperator:
+    (monic,) = ideal.groebner()
+    return monic.clear_denominators() if isinstance(given, Operator) else monic
