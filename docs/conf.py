@@ -20,16 +20,16 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "bibliography",
-    "mathml",
+    "outlines",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "gallery", "auto_gallery/*.md5", "auto_gallery/*.json"]
+exclude_patterns = ["_build", "gallery", "pictures", "auto_gallery/*.md5", "auto_gallery/*.json"]
 default_role = "code"
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 3
-html_math_renderer = "mathml"
+html_math_renderer = "outlines"
 
 html_theme = "furo"
 html_title = f"holokern {version}"

@@ -35,7 +35,8 @@ def load(name: str, folder: Path) -> Any:
     path = folder / f"{name}.json"
     if not path.is_file():
         raise MissingResult(f"{path} is missing; run the benchmark that writes it, with --json {path}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    # results that were written with another notation stay readable
+    return json.loads(path.read_text(encoding="utf-8").replace("k\\u0307", "k′").replace("k\u0307", "k′"))
 
 
 def number(value: Any, digits: int = 2) -> str:
@@ -94,12 +95,40 @@ def _values(wanted: str) -> Callable[[Path], str]:
                 f"benchmarks/results/values.json has no table {wanted!r}; run all of benchmarks/values.py"
             )
         item = found[0]
-        filled = [i for i, _ in enumerate(item["columns"]) if any(row[i] is not None for row in item["rows"])]
-        rows = [[row[i] for i in filled] for row in item["rows"]]
+        rows = [_with_remark(row) for row in item["rows"]]
+        columns = [*(LABELS.get(name, name) for name in item["columns"]), "remark"]
+        filled = [i for i, _ in enumerate(columns) if any(row[i] is not None for row in rows)]
         notes = " ".join(item["notes"])
-        return f"*{item['title']}.*\n\n{table([item['columns'][i] for i in filled], rows)}\n\n{notes}".rstrip()
+        shown = table([columns[i] for i in filled], [[row[i] for i in filled] for row in rows])
+        return f"*{item['title']}.*\n\n{shown}\n\n{notes}".rstrip()
 
     return block
+
+
+#: Short names of columns in the results -> what a reader understands.
+LABELS = {
+    "first s": "first call, s",
+    "CPU s": "next calls, s",
+    "reported": "estimated error of k",
+    "reported k′": "estimated error of k′",
+    "times ours": "times slower than Taylor steps",
+    "paper s": "the paper, s",
+    "rtol": "tolerance",
+}
+
+
+def _with_remark(row: Sequence[Any]) -> list[Any]:
+    """The row with all sentences moved from the columns of numbers into one at the end.
+
+    Examples
+    --------
+    >>> _with_remark(["closed", None, "method 'closed' cannot serve resin: it"]), _with_remark(["hgm", 1.0, None])
+    (['closed', None, None, 'no closed form'], ['hgm', 1.0, None, None])
+    """
+    words = [
+        "no closed form" if text.startswith("method 'closed'") else text for text in row[1:] if isinstance(text, str)
+    ]
+    return [row[0], *(None if isinstance(cell, str) else cell for cell in row[1:]), "; ".join(words) or None]
 
 
 def ensemble(folder: Path) -> str:
@@ -133,13 +162,62 @@ def kernels(folder: Path) -> str:
         peer = peers.get((row["activation"], row["N"]))
         ratios = reference[row["N"]] / row["seconds"], peer and peer / row["seconds"]
         rows.append([row["activation"], row["N"], row["first"], row["seconds"], *ratios, row["error"]])
-    heads = ("activation", "N", "first s", "CPU s", "numpy's ReLU / ours", "neural-tangents / ours", "relative error")
-    largest = max(row["N"] for row in data["ours"])
-    memory = ", ".join(f"{number(used['ratio'])} for {name}" for name, used in data.get("memory", {}).items())
-    notes = (
-        f"Three hidden layers, NNGP and NTK together, one core. Peak memory over results and input at N = {largest}: "
+    heads = (
+        "activation",
+        "points",
+        "first call, s",
+        "next calls, s",
+        "times faster than ReLU's closed form in numpy",
+        "times faster than neural-tangents",
+        "relative error",
     )
-    return f"{table(heads, rows)}\n\n{notes}{memory or 'not measured'}."
+    largest = max(row["N"] for row in data["ours"])
+    memory = ", ".join(f"{used['ratio']:.2f} for {name}" for name, used in data.get("memory", {}).items())
+    notes = "Three hidden layers, NNGP and NTK together, CPU seconds on one core."
+    if memory:
+        notes += (
+            f" With {largest} points the memory in use, at its peak, is little more than the two matrices and the "
+            f"input themselves; the ratio is {memory}."
+        )
+    return f"{table(heads, rows)}\n\n{notes}"
+
+
+def comparison(folder: Path) -> str:
+    """Closed forms, quadrature and holokern beside each other: what they serve, how well and how fast."""
+    data = load("kernel", folder)
+    peers, ours = data["peer"], data["ours"]
+    small, large = min(row["N"] for row in ours), max(row["N"] for row in ours)
+    closed = [row for row in peers if row["N"] == large]
+    quadrature = [row for row in peers if row["N"] == small]
+
+    def span(rows: Sequence[dict[str, Any]], key: str) -> str:
+        values = [row[key] for row in rows]
+        low, high = number(min(values)), number(max(values))
+        return "–" if not values else low if low == high else f"{low} – {high}"
+
+    def cells(rows: Sequence[dict[str, Any]]) -> list[str]:
+        sizes = [[row for row in rows if row["N"] == size] for size in (small, large)]
+        return [span(part, key) if part else "–" for part in sizes for key in ("first", "seconds")]
+
+    names = ", ".join(dict.fromkeys(row["activation"] for row in closed))
+    others = ", ".join(dict.fromkeys(row["activation"] for row in quadrature))
+    heads = (
+        "",
+        "activations",
+        "relative error",
+        *(f"{size} points, {call}, s" for size in (small, large) for call in ("first call", "next calls")),
+    )
+    rows = [
+        ["closed forms (neural-tangents)", f"a few: {names}", span(closed, "error"), *cells(closed)],
+        ["quadrature (neural-tangents)", f"any; here {others}", span(quadrature, "error"), *cells(quadrature)],
+        ["**holokern**", "any; here all eight", span(ours, "error"), *cells(ours)],
+    ]
+    text = table(heads, rows).replace("|---|---:|", "|---|---|", 1)
+    setting = (
+        "NNGP and NTK through three hidden layers, CPU seconds on one core; neural-tangents 0.6.5, whose quadrature "
+        "has degree 25 here."
+    )
+    return f"{text}\n\n{setting}"
 
 
 def first_use(folder: Path) -> str:
@@ -156,12 +234,20 @@ def first_use(folder: Path) -> str:
             rows.append([row["activation"], row["data"], *(row.get(key) for key in keys)])
         else:
             few.append([row["activation"], row["data"], row["first"], row["again"]])
-    heads = ("activation", "data", "first s", "again s", "second process s", "first / numpy", "again / numpy")
-    return f"{table(heads, rows)}\n\n{table(('activation', 'data', 'first s', 'again s'), few)}"
+    heads = (
+        "activation",
+        "data",
+        "first call, s",
+        "next calls, s",
+        "first call of a new process, s",
+        "first call / numpy",
+        "next calls / numpy",
+    )
+    return f"{table(heads, rows)}\n\n{table(('activation', 'data', 'first call, s', 'next calls, s'), few)}"
 
 
 def large(folder: Path) -> str:
-    """Conjugate gradients without the matrix, one line a run of ``benchmarks/large.py cg``."""
+    """Conjugate gradients without the matrix, one line for each run of ``benchmarks/large.py cg``."""
     runs = [load(path.stem, folder) for path in sorted(folder.glob("large*.json"))]
     solved = sorted((run for run in runs if "residual" in run), key=lambda run: run["points"])
     if not solved:
@@ -175,7 +261,7 @@ def large(folder: Path) -> str:
 
 
 def workers(folder: Path) -> str:
-    """Kernel matrices on dask workers, one line a run of ``benchmarks/large.py dask``."""
+    """Kernel matrices on dask workers, one line for each run of ``benchmarks/large.py dask``."""
     runs = [load(path.stem, folder) for path in sorted(folder.glob("*dask*.json"))]
     if not runs:
         raise MissingResult(f"{folder} has no *dask*.json; run benchmarks/large.py dask with --json {folder}/dask.json")
@@ -203,7 +289,7 @@ def _accuracy(mean: dict[str, Any]) -> str:
 
 
 def uci(folder: Path) -> str:
-    """Mean accuracies over the UCI sets, one line a run and activation, beside the published ones."""
+    """Mean accuracies over the UCI sets, one line for each run and activation, beside the published ones."""
     runs = {path.stem: load(path.stem, folder) for path in sorted(folder.glob("uci*.json"))}
     if not runs:
         raise MissingResult(f"{folder} has no uci*.json; run benchmarks/uci.py with --output {folder}")
@@ -236,20 +322,20 @@ def highlights(folder: Path) -> str:
     ):
         ours, same = derived[whole]["ours"], derived[paper]
         lines.append(
-            f"- the holonomic system of {label}: {number(ours['seconds'])} s (rank {ours['rank']}); from the paper's "
-            f"own operator {number(same['ours']['seconds'])} s (rank {same['ours']['rank']}), where the paper reports "
-            f"{number(same['paper'], 3)} s;"
+            f"- the differential equations of {label}: {number(ours['seconds'])} s for a system of rank "
+            f"{ours['rank']}. From the paper's own operator it takes {number(same['ours']['seconds'])} s (rank "
+            f"{same['ours']['rank']}); the paper reports {number(same['paper'], 3)} s."
         )
     for label in ("GELU", "ReSin"):
         row = _method_row(folder, label, "compiled")
         paper = _method_row(folder, label, "hgm, solve_ivp as in the paper")["paper s"]
         lines.append(
-            f"- the tangent kernel of the paper's 15 points for {label}: {number(row['CPU s'])} s compiled (first use "
-            f"{number(row['first s'])} s), error {number(row['largest error'])}; "
-            f"the paper's HGM took {number(paper, 3)} s;"
+            f"- the NTK of the paper's 15 points for {label}: {number(row['CPU s'])} s from a table (first call "
+            f"{number(row['first s'])} s), with an error of {number(row['largest error'])}; the paper's method took "
+            f"{number(paper, 3)} s."
         )
     lines += _kernel_lines(load("kernel", folder))
-    return "\n".join(lines).removesuffix(";") + ".\n\nCPU seconds on one core of the machine of `benchmarks/results`."
+    return "\n".join(lines) + "\n\nCPU seconds on one core. The paper's seconds are from its own machines."
 
 
 def _kernel_lines(data: dict[str, Any]) -> list[str]:
@@ -266,22 +352,23 @@ def _kernel_lines(data: dict[str, Any]) -> list[str]:
     numerical = {name: ratio for (name, size), ratio in ratios.items() if size == smallest}
     slowest = max(seconds for (_, size), seconds in ours.items() if size == largest)
     lines = [
-        f"- NNGP and NTK of {largest} points through three hidden layers: relu {number(ours['relu', largest])} s, "
-        f"every other activation of the benchmark at most {number(slowest)} s; a closed form of ReLU in numpy "
-        f"{number(numpy)} s;"
+        f"- NNGP and NTK of {largest} points through three hidden layers: {number(ours['relu', largest])} s for relu "
+        f"and at most {number(slowest)} s for the others. A closed form of ReLU in numpy takes {number(numpy)} s."
     ]
     if closed and numerical:
         worst = min(numerical, key=lambda name: numerical[name])
         others = min(ratio for name, ratio in numerical.items() if name != worst)
         lines.append(
-            f"- times faster than neural-tangents: {closed} with its closed forms; with its quadrature, which serves "
-            f"the others, {number(numerical[worst])} for {worst} and at least {number(others)} for the rest;"
+            f"- times faster than neural-tangents: {closed}, where it has closed forms. The others it computes by "
+            f"quadrature: there holokern is {number(numerical[worst])} times faster for {worst}, and at least "
+            f"{number(others)} times for the rest."
         )
     return lines
 
 
 #: Name of a block -> its text from the folder of results.
 BLOCKS: dict[str, Callable[[Path], str]] = {
+    "comparison": comparison,
     "highlights": highlights,
     "derivations": derivations,
     "values.derivations": _values("Derivations"),

@@ -7,6 +7,8 @@ and never store it, and Nyström features. This file takes minutes, so the docum
 ``benchmarks/large.py`` measures the same with memory and residuals.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/growth.svg"
+
 import time
 
 import numpy as np

@@ -14,7 +14,7 @@ from holokern.pfaffian import local_exponents, pfaffian_by_restriction, scalar_o
 from holokern.weyl import weyl_algebra, weyl_closure
 
 # %%
-# One operator is not all that kills a function. GELU's operator of order 2 has a companion of order 3 that is no
+# More than one operator annihilates a function. GELU's operator of order 2 has a companion of order 3 that is no
 # multiple of it.
 
 D = weyl_algebra("u", "D")

@@ -71,7 +71,7 @@ def test_kernels_beside_their_peers(numbers: ModuleType, tmp_path: Path) -> None
     text = numbers.kernels(tmp_path)
     assert "| relu | 1000 | 1.5 | 0.02 | 3 | 4 | 3e-13 |" in text
     assert "| elu | 1000 | 2 | 0.1 | 0.6 | – | 2e-12 |" in text
-    assert text.endswith("at N = 1000: 1.1 for relu.")
+    assert text.endswith("the ratio is 1.10 for relu.")
 
 
 def test_accuracies_of_all_runs(numbers: ModuleType, tmp_path: Path) -> None:
@@ -104,3 +104,20 @@ def test_runs_beyond_a_dense_matrix(numbers: ModuleType, tmp_path: Path) -> None
     (tmp_path / "large_dask.json").write_text(json.dumps(shared))
     assert numbers.workers(tmp_path).endswith("| 20000 | 3.2 | 100 | 0.032 | 0.5, 0.6 | 2e-16 |")
     assert "20000" not in numbers.large(tmp_path)
+
+
+def test_the_comparison_is_taken_from_the_results(numbers: ModuleType, tmp_path: Path) -> None:
+    ours = [
+        {"activation": "relu", "N": 400, "first": 0.1, "seconds": 0.01, "error": 2e-15},
+        {"activation": "elu", "N": 400, "first": 0.3, "seconds": 0.02, "error": 1e-14},
+        {"activation": "relu", "N": 4000, "first": 0.5, "seconds": 0.4, "error": 2e-15},
+    ]
+    peer = [
+        {"activation": "relu", "N": 4000, "first": 3.0, "seconds": 2.0, "error": 9e-9},
+        {"activation": "elu", "N": 400, "first": 12.0, "seconds": 11.0, "error": 0.1},
+    ]
+    (tmp_path / "kernel.json").write_text(json.dumps({"ours": ours, "peer": peer, "numpy": []}))
+    text = numbers.comparison(tmp_path)
+    assert "| a few: relu | 9e-09 | – | – | 3 | 2 |" in text
+    assert "| any; here elu | 0.1 | 12 | 11 | – | – |" in text
+    assert "| 2e-15 – 1e-14 | 0.1 – 0.3 | 0.01 – 0.02 | 0.5 | 0.4 |" in text

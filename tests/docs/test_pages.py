@@ -31,7 +31,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_there_are_pages() -> None:
-    assert {"docs/index.md", "docs/quickstart.md", "docs/methods.md"} <= set(map(name_of, PAGES))
+    assert {"docs/index.md", "docs/tutorials/first_kernel.md", "docs/methods.md"} <= set(map(name_of, PAGES))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)

@@ -27,7 +27,7 @@ _INK = "#1c2330"
 _COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
 # one for each colour, so that curves differ in print too
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_WIDTH = 4.7  # in 72 points an inch: about as wide as a phone, so that text keeps its size
+_WIDTH = 4.5  # in 72 points an inch: about as wide as a phone, so that text keeps its size
 # inches: a flat chart, and the height of one line of its legend
 _HEIGHT, _LEGEND_ROW = 3.3, 0.25
 # two labels fit side by side on the width of a phone

@@ -66,7 +66,7 @@ def spectrum(activation: object, c: float = 1.0) -> Array:
 def series_values(
     activation: Activation, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
 ) -> tuple[Array, Array]:
-    """Values k and k′ at every angle for every pair of deviations, one row a pair; 0 < θ < π.
+    """Values k and k′ at every angle for every pair of deviations, one row for each pair; 0 < θ < π.
 
     ``steep`` says that k′ is infinite at r = ±1.
     """
