@@ -27,6 +27,7 @@ FLOW = [
     "dual",
     "network",
     "model",
+    "gpytorch",
     "paper",
     "report",
     "cli",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.network.arrays.layer import ArrayLayer, Pairs, safe_root
+from holokern.network.arrays.layer import ArrayLayer, Pairs, is_given, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.tangent import jumping, require_tangent
@@ -18,7 +18,7 @@ from holokern.network.tangent import jumping, require_tangent
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["ArrayKernel"]
+__all__ = ["ArrayKernel", "pair_matrices", "point_diagonals"]
 
 _SAMPLES = 65
 _MARGIN = 1.001
@@ -80,15 +80,7 @@ class ArrayKernel:
     def diagonals(self, X: Any) -> Diagonals:
         """Σ and Θ of every point with itself; Θ is infinite where an activation jumps."""
         xp, x, _ = _arrays(X, None)
-        c = _norms(xp, self._scaled(x), self.network.bias)
-        square = c**2
-        tangent = square
-        for layer in self._layers(xp, x):
-            side = layer.side(xp, c)
-            new = side.norm**2 + layer.layer.bias**2
-            moved = tangent * side.slope**2 + new
-            square, tangent = (square + new, tangent + moved) if layer.layer.residual else (new, moved)
-            c = safe_root(xp, layer.next_variances(side))
+        square, tangent = point_diagonals(xp, self._scaled(x), self.network.bias, self._layers(xp, x))
         return Diagonals(square, xp.full_like(square, float("inf")) if jumping(self.network.hidden_layers) else tangent)
 
     def matrices(self, X: Any, Y: Any, with_tangent: bool) -> Pairs:
@@ -96,18 +88,8 @@ class ArrayKernel:
         if with_tangent:
             require_tangent(self.network.hidden_layers)
         xp, x, y = _arrays(X, Y)
-        bias = self.network.bias
-        rows = self._scaled(x)
-        columns = rows if y is None else self._scaled(y)
-        c = _norms(xp, rows, bias)
-        d = c if y is None else _norms(xp, columns, bias)
-        sigma = rows @ columns.T + bias**2
-        theta = _angles(xp, _units(xp, rows, c, bias), _units(xp, columns, d, bias), y is None)
-        state = theta, sigma, sigma, c, d
-        for layer, group in groupby(self._layers(xp, x)):
-            state = _repeated(xp, layer, state, len(list(group)), y is None)
-        theta, sigma, tangent, *_ = state
-        return Pairs(theta, *((0.5 * (part + part.T) if y is None else part) for part in (sigma, tangent)))
+        columns = None if y is None else self._scaled(y)
+        return pair_matrices(xp, self._scaled(x), columns, self.network.bias, self._layers(xp, x))
 
     def _scaled(self, x: Any) -> Any:
         weight = self.network.weight_variance
@@ -120,6 +102,37 @@ class ArrayKernel:
         bias = self.network.bias
         ends = [float(np.hypot(scale * norm, bias)) for norm in (0.0 if bias else self.low, self.high)]
         return _layers(self.network.hidden_layers, ends[0], ends[1], max(_DROPPED, eps / 8))
+
+
+def pair_matrices(xp: Any, rows: Any, columns: Any, bias: Any, layers: tuple[ArrayLayer, ...]) -> Pairs:
+    """θ, Σ and Θ after all layers, of scaled points; ``columns`` is None for those of ``rows`` with themselves.
+
+    Weights and biases may be numbers or arrays that an optimiser moves.
+    """
+    same = columns is None
+    c = _norms(xp, rows, bias)
+    d = c if same else _norms(xp, columns, bias)
+    sigma = rows @ (rows if same else columns).T + bias**2
+    unit = _units(xp, rows, c, bias)
+    theta = _angles(xp, unit, unit if same else _units(xp, columns, d, bias), same)
+    state = theta, sigma, sigma, c, d
+    for layer, group in groupby(layers):
+        state = _repeated(xp, layer, state, len(list(group)), same)
+    theta, sigma, tangent, *_ = state
+    return Pairs(theta, *((0.5 * (part + part.T) if same else part) for part in (sigma, tangent)))
+
+
+def point_diagonals(xp: Any, rows: Any, bias: Any, layers: tuple[ArrayLayer, ...]) -> tuple[Any, Any]:
+    """Σ and Θ of every scaled point with itself."""
+    c = _norms(xp, rows, bias)
+    square = tangent = c**2
+    for layer in layers:
+        side = layer.side(xp, c)
+        new = side.norm**2 + layer.layer.bias**2
+        moved = tangent * side.slope**2 + new
+        square, tangent = (square + new, tangent + moved) if layer.layer.residual else (new, moved)
+        c = safe_root(xp, layer.next_variances(side))
+    return square, tangent
 
 
 @lru_cache(maxsize=64)
@@ -168,14 +181,14 @@ def _arrays(X: Any, Y: Any) -> tuple[Any, Any, Any]:
     return xp, x, rest[0] if rest else None
 
 
-def _norms(xp: Any, rows: Any, bias: float) -> Any:
+def _norms(xp: Any, rows: Any, bias: Any) -> Any:
     square = xp.sum(rows * rows, axis=1) + bias**2
-    return xp.sqrt(square) if bias else safe_root(xp, square)
+    return xp.sqrt(square) if is_given(bias) else safe_root(xp, square)
 
 
-def _units(xp: Any, rows: Any, c: Any, bias: float) -> Any:
+def _units(xp: Any, rows: Any, c: Any, bias: Any) -> Any:
     """Directions, the bias included as one more coordinate; zero rows stay zero."""
-    if bias:
+    if is_given(bias):
         return xp.concat([rows, 0.0 * rows[:, :1] + bias], axis=1) / c[:, None]
     return rows / xp.where(c > 0, c, 1.0)[:, None]
 
@@ -193,6 +206,9 @@ def _angles(xp: Any, u: Any, v: Any, same: bool) -> Any:
     inner, inner_fine = head @ other.T, head @ rest.T + tail @ v.T
     near = (coarse - inner) + (fine - inner_fine)
     away = (coarse + inner) + (fine + inner_fine)
+    # Below this the difference is rounding, and the points coincide; its root would have a random derivative.
+    noise = 8.0 * float(xp.finfo(u.dtype).eps) / half
+    near, away = (xp.where(part > noise, part, 0.0) for part in (near, away))
     if same:
         near = xp.where(xp.eye(u.shape[0], dtype=xp.bool), 0.0, near)
     # Two zero vectors count as parallel.

@@ -18,7 +18,7 @@ from holokern.numeric.chebyshev import chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Table
 
-__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "safe_root"]
+__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "is_given", "safe_root"]
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ class ArrayLayer:
 
     def side(self, xp: Any, c: Any) -> Side:
         """What the layer needs to know of points with these deviations; NaN for those outside its range."""
-        table, root = self.table, float(np.sqrt(self.layer.weight))
+        table, root = self.table, self.layer.weight**0.5
         span = table.table.range
-        zero = None if self.layer.bias else c == 0
+        zero = None if is_given(self.layer.bias) else c == 0
         log_c = xp.log(c if zero is None else xp.where(zero, float(np.exp((span.low + span.high) / 2)), c))
         degree = table.homogeneity
         if degree is None and not span.is_point:
@@ -179,7 +179,7 @@ class ArrayLayer:
         if whole.has_slope:
             slope = rows.slope[:, None] * columns.slope[None, :] * self.slope(xp, rows, columns, folded)
             slope = xp.where(far, -slope, slope) if whole.fold > 0 else slope
-        if layer.bias or layer.residual:
+        if is_given(layer.bias) or layer.residual:
             theta = self._joined(
                 xp, rows, columns, gap if flipped is None else xp.where(flipped, 2.0 - gap, gap), pairs
             )
@@ -227,6 +227,11 @@ class ArrayLayer:
             xp.where(either, new, old) for new, old in zip((value, slope, theta), otherwise, strict=True)
         )
         return value, slope, theta
+
+
+def is_given(bias: Any) -> bool:
+    """Whether there is a bias: a positive number, or an array that an optimiser moves."""
+    return not (isinstance(bias, (int, float)) and bias == 0)
 
 
 def safe_root(xp: Any, square: Any) -> Any:
