@@ -57,4 +57,5 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "remove_config_comments": True,
 }
-suppress_warnings = ["config.cache"]
+# ref.python: several classes have a rank, and a docstring that says (rank,) means none of them in particular
+suppress_warnings = ["config.cache", "ref.python"]

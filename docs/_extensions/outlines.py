@@ -1,4 +1,4 @@
-"""Formulas as SVG outlines, drawn as on holokern's own pages: no script, no font, no request, the same on every machine."""
+"""Formulas as SVG outlines, as on holokern's own pages: no script, no font, no request; the same on every machine."""
 
 from __future__ import annotations
 

@@ -39,6 +39,23 @@ def test_a_page_is_written(tmp_path: Path) -> None:
     assert "Time per method" not in path.read_text(encoding="utf-8")
 
 
+def test_two_activations_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    def made(*activations: object, timings: bool) -> module.ActivationPage:
+        seen.append(tuple(map(str, activations)))
+        return module.ActivationPage("T", "<p>")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "activation_page", made)
+    assert run("gelu", "silu").exit_code == 0
+    assert seen == [("gelu", "silu")]
+    assert (tmp_path / "gelu-silu.html").exists()
+    refusal = run("gelu", "silu", "-p", "beta=2")
+    assert refusal.exit_code == 2
+    assert "belongs to one activation" in refusal.stderr
+
+
 def test_the_default_name_is_that_of_the_activation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "activation_page", lambda *_, **__: module.ActivationPage("T", "<p>"))
@@ -68,7 +85,7 @@ def test_bad_activations_are_one_line_and_leave_no_file(arguments: list[str], tm
 KILLED_AT_WORK = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
-import holokern.report.activation_page as module
+import holokern.report.subject as module
 def killed(*_):
     os.kill(os.getpid(), signal.{sign})
     time.sleep(20)

@@ -60,9 +60,10 @@ def test_the_step_function_is_explained_where_it_is_used(pages) -> None:
 
 
 def test_the_critical_point_is_the_true_one() -> None:
-    from holokern.report.activation_page import _edge_text, _Subject
+    from holokern.report.activation_page import _edge_text
+    from holokern.report.subject import Subject
 
-    text = _edge_text(_Subject.of(activation("gelu")), alone=True)
+    text = _edge_text(Subject.of(activation("gelu")), alone=True)
     assert "= 1.40821, " in text
     assert "= 0.415839; the fixed point is c = 1.8872." in text
 

@@ -12,31 +12,24 @@ from typing import Any
 import numpy as np
 
 from holokern import progress
-from holokern.activation import Activation, curves
+from holokern.activation import Activation
 from holokern.activation import activation as as_activation
-from holokern.dual import dual
 from holokern.errors import BadInput, HolokernError, Unsupported
-from holokern.network import EdgePart, critical, edge_of_chaos
-from holokern.numeric.panels import Array
+from holokern.network import critical
 from holokern.paper import Json, Table, machine
 from holokern.report.algebra_section import algebra_section, closed_form_section, refusal
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
 from holokern.report.page import html_table, page_frame
-from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_tables
+from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
+from holokern.report.value_tables import Sigma
 
 __all__ = ["ActivationPage", "activation_page"]
 
-# the degree that the rule of the paper starts with, and one that costs sixteen times as much
-_NODES = (25, 100)
 # equal deviations, small and large, and unequal ones
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
-# the chart shows degrees 0 to 60
-_DEGREES = 61
 # the end of the slider, and the largest depth of the paper's problem
 _DEPTH = 20
-# shares that a sum of one does not feel
-_ROUNDING = 1e-17
 # c_σ, σ_w and σ_b as HTML
 _C, _W, _B = (f"{letter}<sub>{index}</sub>" for letter, index in (("c", "σ"), ("σ", "w"), ("σ", "b")))
 
@@ -55,44 +48,6 @@ class ActivationPage:
 
     title: str
     html: str
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """An activation with all that its parts of the page share."""
-
-    activation: Activation
-    sigma: Sigma
-    tables: ValueTables
-    edge: list[EdgePart]
-    weight: float
-
-    @classmethod
-    def of(cls, activation: Activation) -> _Subject:
-        sigma = read_sigma(activation)
-        progress.report(f"tables of k and k′ of {activation}")
-        tables = value_tables(sigma)
-        edge = [] if sigma.steep else edge_of_chaos(activation, *tables.wide)
-        return cls(activation, sigma, tables, edge, 1 / float(sigma.norms(np.ones(1))[0]))
-
-    @property
-    def name(self) -> str:
-        return _name(self.activation)
-
-    def data(self) -> dict[str, Json]:
-        progress.report(f"Gauss–Hermite rules for {self.activation}")
-        edge = [
-            {"weight": _digits(part.weight), "bias": _digits(part.bias), "stable": part.stable} for part in self.edge
-        ]
-        return {
-            "name": self.name,
-            "weight": self.weight,
-            "tables": self.tables.data(),
-            "sigma": _graph(self.activation),
-            "gauss": _gauss_data(self.sigma),
-            "spectrum": _spectrum_data(self.sigma),
-            "edge": edge,
-        }
 
 
 def activation_page(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
@@ -115,9 +70,9 @@ def activation_page(source: object, other: object = None, *, timings: bool = Tru
     if other is not None and parameters:
         raise BadInput("parameters belong to one activation; pass activations, such as hk.activation('elu', alpha=2)")
     activations = [as_activation(source, **parameters), *([] if other is None else [as_activation(other)])]
-    subjects = [_Subject.of(activation) for activation in activations]
+    subjects = [Subject.of(activation) for activation in activations]
     limits = _limits(subjects)
-    data = {"subjects": [subject.data() for subject in subjects], "nodes": _NODES, "limits": limits}
+    data = {"subjects": [subject.data() for subject in subjects], "nodes": NODES, "limits": limits}
     progress.report("algebra")
     drawn = Typesetter()
     sections = [
@@ -139,7 +94,7 @@ def activation_page(source: object, other: object = None, *, timings: bool = Tru
     return ActivationPage(title, page_frame(title, body, style=_asset("css"), script=_asset("js")))
 
 
-def _algebra(subject: _Subject, drawn: Typesetter, named: bool) -> str:
+def _algebra(subject: Subject, drawn: Typesetter, named: bool) -> str:
     activation = subject.activation
     name = f"<p><strong>{escape(subject.name)}</strong></p>" if named else ""
     return name + algebra_section(activation, drawn) + closed_form_section(activation, drawn)
@@ -158,49 +113,7 @@ def _asset(kind: str) -> str:
     return files("holokern.report").joinpath(f"activation_page.{kind}").read_text(encoding="utf-8")
 
 
-def _name(activation: Activation) -> str:
-    text = str(activation)
-    if activation.name not in (None, text):
-        given = ", ".join(f"{key} = {value}" for key, value in activation.parameters.items())
-        text = f"{activation.name} ({given})"
-    return text if len(text) <= 80 else f"{text[:79]}…"
-
-
-# -- what is drawn ---------------------------------------------------------------------------------------------------
-
-
-def _graph(activation: Activation) -> dict[str, Json]:
-    """σ and σ′ for the first chart; a gap where σ or σ′ jumps."""
-    u, value, slope = curves(activation)
-    jumps = activation.jump_order == 0
-    return {"u": _digits(u), "value": _digits(value), "slope": _digits(slope), "jumps": jumps}
-
-
-def _gauss_data(sigma: Sigma) -> dict[str, Json]:
-    """Errors of Gauss–Hermite rules at c1 = c2 = 1, relative to the values at r = 1."""
-    theta = np.linspace(0.01, np.pi - 0.01, 121)
-    rows = [_rule_errors(sigma, 1.0, 1.0, theta, nodes) for nodes in _NODES]
-    return {
-        "r": _digits(np.cos(theta)),
-        "k": [_digits(row[0], 3) for row in rows],
-        "kdot": [_digits(row[1], 3) for row in rows],
-    }
-
-
-def _rule_errors(sigma: Sigma, c1: float, c2: float, theta: Array, nodes: int) -> tuple[Array, Array]:
-    truth = dual(sigma.activation, c1, c2, theta=theta)
-    rule = dual(sigma.activation, c1, c2, theta=theta, method="gauss_hermite", degree=nodes)
-    size, slope_size = (float(np.prod(radical(np.array([c1, c2])))) for radical in (sigma.norms, sigma.slope_norms))
-    return np.abs(rule.k - truth.k) / size, np.abs(rule.kdot - truth.kdot) / slope_size
-
-
-def _spectrum_data(sigma: Sigma) -> dict[str, Json]:
-    share = sigma.spectrum(1.0)[:_DEGREES] ** 2 / float(sigma.norms(np.ones(1))[0]) ** 2
-    n = np.flatnonzero(share > _ROUNDING)
-    return {"n": n.tolist(), "share": _digits(share[n], 4)}
-
-
-def _limits(subjects: list[_Subject]) -> tuple[float, float]:
+def _limits(subjects: list[Subject]) -> tuple[float, float]:
     """How far the sliders of σ_w and σ_b go: twice the usual σ_w, and far enough to reach the edge."""
     if len(subjects) > 1:
         # the slider multiplies the usual σ_w of each
@@ -208,10 +121,6 @@ def _limits(subjects: list[_Subject]) -> tuple[float, float]:
     (subject,) = subjects
     start = min((float(np.min(part.weight)) for part in subject.edge), default=subject.weight)
     return float(f"{2 * max(subject.weight, min(start, 4 * subject.weight)):.2g}"), 2.0
-
-
-def _digits(values: Array, digits: int = 6) -> list[float | None]:
-    return [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in values]
 
 
 def _finite(value: Json) -> Json:
@@ -242,7 +151,7 @@ def _slider(name: str, symbol: str, limits: tuple[float, float], start: float, l
     )
 
 
-def _introduction(subjects: list[_Subject], drawn: Typesetter) -> str:
+def _introduction(subjects: list[Subject], drawn: Typesetter) -> str:
     formulas = _beside([_equation(subject.activation, drawn) for subject in subjects])
     facts = [_facts(subject) for subject in subjects]
     heads = "".join(f"<th>{escape(subject.name)}</th>" for subject in subjects) if len(subjects) > 1 else ""
@@ -274,7 +183,7 @@ def _equation(activation: Activation, drawn: Typesetter) -> str:
     return drawn.block(shown) + meaning
 
 
-def _python(subjects: list[_Subject]) -> str:
+def _python(subjects: list[Subject]) -> str:
     """The same activation in Python, to be copied."""
     lines = ["import holokern as hk"]
     for letter, subject in zip("ab", subjects, strict=False):
@@ -285,7 +194,7 @@ def _python(subjects: list[_Subject]) -> str:
     return f'<pre class="python" data-python>{escape(chr(10).join(lines))}</pre>'
 
 
-def _facts(subject: _Subject) -> list[tuple[str, str]]:
+def _facts(subject: Subject) -> list[tuple[str, str]]:
     activation, sigma = subject.activation, subject.sigma
     norm = float(sigma.norms(np.ones(1))[0])
     mean = float(sigma.spectrum(1.0)[0])
@@ -308,7 +217,7 @@ def _smoothness(activation: Activation) -> str:
     return names[order] if order < len(names) else f"the derivative of order {order} is the first that jumps"
 
 
-def _dual_section(subjects: list[_Subject]) -> str:
+def _dual_section(subjects: list[Subject]) -> str:
     low = max(np.log2(subject.tables.range[0]) for subject in subjects)
     high = min(np.log2(subject.tables.range[1]) for subject in subjects)
     controls = "".join(
@@ -333,7 +242,7 @@ def _dual_section(subjects: list[_Subject]) -> str:
         + _plots(
             (
                 "plot-gauss",
-                f"Error of k by the usual product rule with {_NODES[0]} and {_NODES[1]} nodes per variable, at c₁ = c₂ "
+                f"Error of k by the usual product rule with {NODES[0]} and {NODES[1]} nodes per variable, at c₁ = c₂ "
                 "= 1, relative to the value at r = 1.",
             ),
             ("plot-gauss-dot", "The same for k′."),
@@ -342,27 +251,27 @@ def _dual_section(subjects: list[_Subject]) -> str:
     )
 
 
-def _rule_table(subject: _Subject, named: bool) -> Table:
+def _rule_table(subject: Subject, named: bool) -> Table:
     rows = []
     for c1, c2 in _PAIRS:
         theta = np.linspace(0.01, np.pi - 0.01, 61)
         try:
-            worst = [float(np.max(part)) for n in _NODES for part in _rule_errors(subject.sigma, c1, c2, theta, n)]
+            worst = [float(np.max(part)) for n in NODES for part in rule_errors(subject.sigma, c1, c2, theta, n)]
         except HolokernError:
             # the expectation does not exist at that deviation, as for exp(u²/8) at c = 2
             worst = [float("nan")] * 4
         rows.append((c1, c2, *(None if np.isnan(x) else x for x in worst)))
-    columns = ("c₁", "c₂", *(f"{what}, {n} nodes" for n in _NODES for what in ("k", "k′")))
+    columns = ("c₁", "c₂", *(f"{what}, {n} nodes" for n in NODES for what in ("k", "k′")))
     title = "Largest error of Gauss–Hermite quadrature over r"
     return Table(f"{title}: {subject.name}" if named else title, columns, tuple(rows))
 
 
-def _spectrum_section(subjects: list[_Subject], drawn: Typesetter) -> str:
+def _spectrum_section(subjects: list[Subject], drawn: Typesetter) -> str:
     tables = []
     for subject in subjects:
         gamma = subject.sigma.spectrum(1.0)
         share = gamma**2 / float(subject.sigma.norms(np.ones(1))[0]) ** 2
-        share, gamma = (np.where(share > _ROUNDING, part, 0.0) for part in (share, gamma))
+        share, gamma = (np.where(share > ROUNDING, part, 0.0) for part in (share, gamma))
         rests = np.maximum(1 - np.cumsum(share), 0.0)
         rows = tuple((n, float(gamma[n]), float(share[n]), float(rests[n])) for n in range(8))
         title = "The first coefficients" + (f": {subject.name}" if len(subjects) > 1 else "")
@@ -378,7 +287,7 @@ def _spectrum_section(subjects: list[_Subject], drawn: Typesetter) -> str:
     )
 
 
-def _network_section(subjects: list[_Subject], limits: tuple[float, float]) -> str:
+def _network_section(subjects: list[Subject], limits: tuple[float, float]) -> str:
     one = len(subjects) == 1
     symbol, start = (_W, subjects[0].weight) if one else (f"{_W}/√{_C}", 1.0)
     controls = (
@@ -417,7 +326,7 @@ def _why_steep(sigma: Sigma) -> str:
     return "σ jumps" if sigma.activation.jump_order == 0 else "σ′ is not square integrable"
 
 
-def _ntk_refusal(subject: _Subject) -> str:
+def _ntk_refusal(subject: Subject) -> str:
     if not subject.sigma.steep:
         return ""
     return refusal(
@@ -426,7 +335,7 @@ def _ntk_refusal(subject: _Subject) -> str:
     )
 
 
-def _edge_text(subject: _Subject, alone: bool) -> str:
+def _edge_text(subject: Subject, alone: bool) -> str:
     """Where the critical point is, or why there is none."""
     name = "" if alone else f"<strong>{escape(subject.name)}</strong>: "
     if subject.sigma.steep:

@@ -41,6 +41,7 @@ _WORDS = {
     r"\\le\b": r"\\leq",
     r"\\langle\b(?! )": r"\\langle ",
     r"\\displaystyle\b": "",
+    r"\\sqrt\s*(\\[A-Za-z]+|\w)": r"\\sqrt{\1}",
     r"\\(?:operatorname\{)?a(sin|cos|tan)\b\}?": r"\\arc\1",
     # fractions in exponents on one line: they would be too small to read
     r"\^\{(-? ?)\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{(\w+)\}\}": r"^{\1\2/\3}",
