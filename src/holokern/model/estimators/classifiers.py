@@ -88,7 +88,7 @@ class NTKClassifier(_NetworkClassifier):
     classes_ : ndarray
         The labels.
     alpha_, dual_coef_, loo_errors_, residual_, n_iter_, network_
-        As in :class:`~holokern.model.NTKRegressor`, with one column a class (a single one for two classes).
+        As in :class:`~holokern.model.NTKRegressor`, with one column for each class (a single one for two classes).
 
     Examples
     --------
@@ -133,7 +133,7 @@ class NNGPClassifier(_NetworkClassifier):
         return _flat(means / self._deviations(X)[:, None])
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class, one column a class; see the notes of the class."""
+        """The probability of each class, one column for each class; see the notes of the class."""
         X = self._checked(X)
         return class_probabilities(self.solution_.mean(X), self._deviations(X))
 

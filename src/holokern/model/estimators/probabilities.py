@@ -13,7 +13,7 @@ _NODES, _REACH = 97, 8.5
 
 
 def class_probabilities(means: Array, deviations: Array) -> Array:
-    """One row a point, one column a class; a single column of means belongs to the second of two classes.
+    """One row for each point, one column for each class; a single column of means belongs to the second of two classes.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class Radial:
         return float(np.sum(np.abs(exact - made)) / np.sum(exact)) if np.sum(exact) else 0.0
 
     def values(self, lengths: Array) -> Array:
-        """u_b of each length, one column a block, from the kernel itself."""
+        """u_b of each length, one column for each block, from the kernel itself."""
         last = max(self.degrees, default=0)
         every = coefficients(self.kernel, self.dimension, lengths, self.nodes, last)
         columns = [every[k] @ self.factors[:, b] for b, k in enumerate(self.degrees)]
@@ -108,7 +108,7 @@ class Radial:
         return float(np.max(np.divide(np.maximum(own - held, 0.0), own, out=np.zeros_like(own), where=own > 0)))
 
     def __call__(self, xp: Any, x: Any) -> tuple[Any, Any]:
-        """Unit vectors, and u_b of the lengths, one column a block.
+        """Unit vectors, and u_b of the lengths, one column for each block.
 
         Lengths beyond the range get a wider table; those of traced arrays cannot be looked at and become NaN.
         """
@@ -146,7 +146,7 @@ class Radial:
 
 @lru_cache(maxsize=32)
 def _table(radial: Radial, low: float, high: float) -> Array:
-    """Chebyshev coefficients of the u_b in log c on [low, high], one column a block."""
+    """Chebyshev coefficients of the u_b in log c on [low, high], one column for each block."""
     if high <= low * (1 + 1e-6):
         return np.concatenate([radial.values(np.array([np.sqrt(low * high)])), np.zeros((1, len(radial.degrees)))])
     count = 2 * len(radial.nodes) + 7 + int(4 * np.log2(high / low))

@@ -175,7 +175,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return landmarks, measure(landmarks, rows, columns)
 
     def transform(self, X: Any) -> Any:
-        """The features, one row a point: an array of the kind that was given."""
+        """The features, one row for each point: an array of the kind that was given."""
         check_is_fitted(self)
         if _is_other_kind(X):
             return self.map_.features(X)

@@ -7,18 +7,26 @@ counts as ridge, which saves steps where α is not large beside it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
+from holokern.files import write_atomically
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.network.matvec import TILE, matvec
 from holokern.progress import report
 
 __all__ = ["CgResult", "NystromPreconditioner", "TiledKernel", "conjugate_gradients"]
 
+# Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
 _LEAST_RIDGE = 1e-13
+# Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
+_RECENT = 8
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,6 @@ class NystromPreconditioner:
 
         own = _root(kernel(landmarks))
         diagonal = kernel.diagonal(points)
-        # Below this P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
         least = _LEAST_RIDGE * float(np.sum(diagonal))
         features, weights = np.empty((len(points), len(landmarks))), np.empty(len(points))
         gram = np.eye(len(landmarks), order="F")
@@ -127,10 +134,12 @@ def conjugate_gradients(
     *,
     tolerance: float = 1e-10,
     max_steps: int = 1000,
+    checkpoint: Path | None = None,
 ) -> CgResult:
     """Solve A C = Y for symmetric positive definite A, all columns side by side with their own step lengths.
 
-    A column stops once its residual is below ``tolerance`` times its right-hand side.
+    A column stops once its residual is below ``tolerance`` times its right-hand side. With a ``checkpoint`` every step
+    is written to this file, and a run that finds it there, for the same right-hand side, goes on where it stopped.
 
     Examples
     --------
@@ -139,26 +148,81 @@ def conjugate_gradients(
     >>> result.solution.round(9).ravel().tolist(), result.steps, result.converged
     ([1.0, 1.0, 1.0], 3, True)
     """
-    solution = np.zeros_like(right)
-    residual = right.copy()
     norms = np.linalg.norm(right, axis=0)
-    step = precondition(residual)
-    inner = np.einsum("ij,ij->j", residual, step)
-    direction = step
-    residuals: list[float] = []
-    while len(residuals) < max_steps and _largest(residual, norms) > tolerance:
-        image = product(direction)
-        length = _ratio(inner, np.einsum("ij,ij->j", direction, image))
-        solution = solution + length * direction
-        residual = residual - length * image
+    now = None if checkpoint is None else _State.read(checkpoint, right)
+    if now is None:
+        step = precondition(right)
+        now = _State(np.zeros_like(right), right.copy(), step, np.einsum("ij,ij->j", right, step), ())
+    begun, first = time.perf_counter(), len(now.residuals)
+    while len(now.residuals) < max_steps and _largest(now.residual, norms) > tolerance:
+        image = product(now.direction)
+        length = _ratio(now.inner, np.einsum("ij,ij->j", now.direction, image))
+        residual = now.residual - length * image
         step = precondition(residual)
-        before, inner = inner, np.einsum("ij,ij->j", residual, step)
-        direction = step + _ratio(inner, before) * direction
-        residuals.append(_largest(residual, norms))
-        report(f"conjugate gradients, residual {residuals[-1]:.1e}", len(residuals), max_steps)
-    relative = _largest(right - product(solution), norms)
+        inner = np.einsum("ij,ij->j", residual, step)
+        now = _State(
+            now.solution + length * now.direction,
+            residual,
+            step + _ratio(inner, now.inner) * now.direction,
+            inner,
+            (*now.residuals, _largest(residual, norms)),
+        )
+        if checkpoint is not None:
+            now.write(checkpoint, right)
+        pace = (time.perf_counter() - begun) / (len(now.residuals) - first)
+        text = f"conjugate gradients, residual {now.residuals[-1]:.1e}{_outlook(now.residuals, tolerance, pace)}"
+        report(text, len(now.residuals), max_steps)
+    relative = _largest(right - product(now.solution), norms)
     # The recursive residual that stops the loop drifts from the true one by rounding, hence the factor.
-    return CgResult(solution, len(residuals), relative, relative <= 10 * tolerance, tuple(residuals))
+    return CgResult(now.solution, len(now.residuals), relative, relative <= 10 * tolerance, now.residuals)
+
+
+@dataclass(frozen=True)
+class _State:
+    """All that the next step needs."""
+
+    solution: Array
+    residual: Array
+    direction: Array
+    inner: Array
+    residuals: tuple[float, ...]
+
+    def write(self, path: Path, right: Array) -> None:
+        """To a file, whole or not at all."""
+        stream = BytesIO()
+        np.savez(stream, right=right, **{**vars(self), "residuals": np.array(self.residuals)})
+        write_atomically(path, stream.getvalue())
+
+    @classmethod
+    def read(cls, path: Path, right: Array) -> _State | None:
+        """From a file; None if there is none, if it is damaged, or if it belongs to another right-hand side."""
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                if not np.array_equal(kept["right"], right):
+                    return None
+                solution, residual, direction = (kept[name] for name in ("solution", "residual", "direction"))
+                inner = kept["inner"]
+                if {solution.shape, residual.shape, direction.shape} != {right.shape} or inner.shape != right.shape[1:]:
+                    return None
+                return cls(solution, residual, direction, inner, tuple(kept["residuals"].tolist()))
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return None
+
+
+def _outlook(residuals: tuple[float, ...], tolerance: float, pace: float) -> str:
+    """How many more steps it will take, and how long, if the residual goes on to fall as it did in the last steps.
+
+    Examples
+    --------
+    >>> _outlook((1.0, 0.1, 0.01), 1e-5, 2.0), _outlook((1.0,), 1e-5, 2.0), _outlook((1.0, 1e-6), 1e-5, 2.0)
+    (', about 3 more steps in 6 s', '', '')
+    """
+    recent = residuals[-_RECENT:]
+    if len(recent) < 2 or not 0 < tolerance < recent[-1] < recent[0]:
+        return ""
+    fall = np.log(recent[0] / recent[-1]) / (len(recent) - 1)
+    more = int(np.ceil(np.log(recent[-1] / tolerance) / fall - 1e-9))
+    return f", about {more} more steps in {more * pace:.0f} s"
 
 
 def _largest(residual: Array, norms: Array) -> float:

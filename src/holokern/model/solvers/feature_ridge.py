@@ -29,7 +29,7 @@ class FeatureRidge:
     gram
         ΦᵀΦ + αI, factorised.
     weights
-        One column a target.
+        One column for each target.
     alpha
         The ridge.
     evidence

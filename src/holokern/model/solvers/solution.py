@@ -54,7 +54,7 @@ class Solution(Protocol):
     steps: int
 
     def mean(self, x: Array) -> Array:
-        """Predictions, one column a target."""
+        """Predictions, one column for each target."""
         ...
 
     def variance(self, x: Array) -> Array:
