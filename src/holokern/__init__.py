@@ -78,13 +78,13 @@ _LATER = {
 if TYPE_CHECKING:
     from holokern.model import (
         GradientDescentEnsemble,
+        NetworkFeatures,
         NNGPClassifier,
         NNGPKernel,
         NNGPRegressor,
         NTKClassifier,
         NTKKernel,
         NTKRegressor,
-        NetworkFeatures,
         NTKTransformer,
     )
     from holokern.network import Network, critical, layers

@@ -138,7 +138,7 @@ def angle(below, above):
 
 
 def panels(edges):
-    """Gauss–Legendre nodes and weights, one row a panel."""
+    """Gauss–Legendre nodes and weights, one row for each panel."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
     widths = np.diff(edges)[:, None] / 2
     return edges[:-1, None] + widths * (1 + nodes), widths * weights

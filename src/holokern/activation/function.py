@@ -1,4 +1,4 @@
-"""The noun of this folder: an activation function, whether given by an expression or by its ODE."""
+"""`Activation`: a function of one variable, given by an expression, by its ODE or by its values."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Solution:
     Attributes
     ----------
     values : array
-        One row a target, one column an entry of ``basis``; one row alone for a single target.  Floats or complex
+        One row for each target, one column an entry of ``basis``; one row alone for a single target.  Floats or complex
         floats, or ``arb`` and ``acb`` that are proved to contain the values.
     error : array of float
         Estimates of the absolute errors of floats; the radii of balls.

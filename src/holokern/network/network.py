@@ -205,9 +205,9 @@ class Network:
         Parameters
         ----------
         X, Y
-            Arrays with one row a point, or (inputs, positions, channels) for layers; float32 gives float32. JAX, torch
-            and dask arrays give arrays of their kind: JAX and torch can differentiate, dask is lazy and blockwise. For
-            ``jax.jit`` see `compile`.
+            Arrays with one row for each point, or (inputs, positions, channels) for layers; float32 gives float32. JAX,
+            torch and dask arrays give arrays of their kind: JAX and torch can differentiate, dask is lazy and
+            blockwise. For ``jax.jit`` see `compile`.
         out
             None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
         threads

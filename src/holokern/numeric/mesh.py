@@ -33,7 +33,7 @@ _FIRST = 0.5
 class Mesh:
     """Panels between ``edges`` ≥ 0 and their mirror images; the first edge is 0.
 
-    Values of functions are arrays with one column a node, in increasing order of the nodes of the whole line.
+    Values of functions are arrays with one column for each node, in increasing order of the nodes of the whole line.
     """
 
     edges: Array

@@ -41,7 +41,7 @@ class Panels:
         return Panels(np.repeat(self.owner, parts), start, width)
 
     def total(self, values: Array, points: int) -> Array:
-        """Sum of one value a panel over the panels of each point."""
+        """Sum of one value for each panel over the panels of each point."""
         return np.asarray(np.bincount(self.owner, weights=values, minlength=points), dtype=float)
 
     def part(self, some: slice | NDArray[np.bool_]) -> Panels:

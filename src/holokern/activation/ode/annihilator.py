@@ -75,10 +75,10 @@ def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
 def annihilator_of(source: Node | Pieces) -> Annihilator:
     """The whole annihilator with its scale, see :class:`Annihilator`.
 
-    The operator P₀ of least order over Q(u) that kills every piece is found by linear algebra.  With r its order and n
-    the order of the first discontinuous derivative at a break b, P₀σ has δ-derivatives of order below r - n only, so
-    (u - b)^(r-n) P₀ kills σ near b.  Every other operator of the annihilator is a torsion element modulo the ideal
-    so obtained.  Hence that ideal is enlarged, at each irreducible factor q of its leading coefficient, by the torsion
+    The operator P₀ of least order over Q(u) that annihilates every piece is found by linear algebra.  With r its order
+    and n the order of the first discontinuous derivative at a break b, P₀σ has δ-derivatives of order below r - n only,
+    so (u - b)^(r-n) P₀ annihilates σ near b.  Every other operator of the annihilator is a torsion element modulo this
+    ideal.  Hence that ideal is enlarged, at each irreducible factor q of its leading coefficient, by the torsion
     elements Q with Qσ = 0; here Qσ = c δ_b, and c is the jump at b of Σ_{i>0} D^(i-1) (a_i σ) for Q = Σ D^i a_i.
     When nothing is left to add, the ideal is the whole annihilator; without breaks it is the Weyl closure of P₀
     [Tsai2000].
@@ -98,7 +98,7 @@ def _annihilator(pieces: Pieces) -> Annihilator:
 
 
 def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
-    """The whole annihilator from the operator of least order over Q(u) that kills all pieces.
+    """The whole annihilator from the operator of least order over Q(u) that annihilates all pieces.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
 
 
 def minimal_operator(elements: tuple[Element, ...]) -> Operator:
-    """The primitive operator of least order over Q(u) that kills all elements, each constant component by itself.
+    """The primitive operator of least order over Q(u) that annihilates all elements, each constant component by itself.
 
     Examples
     --------

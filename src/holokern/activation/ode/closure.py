@@ -1,7 +1,7 @@
 """Closure properties: operators for sums, products, derivatives and affine substitutions of solutions.
 
-Each function takes operators P (and Q) of ``weyl_algebra("u", "D")`` and returns an operator that kills f + g, f·g, f'
-or f(au + b) for *all* solutions f of P and g of Q, of least order with that property.
+Each function takes operators P (and Q) of ``weyl_algebra("u", "D")`` and returns an operator that annihilates f + g,
+f·g, f' or f(au + b) for *all* solutions f of P and g of Q, of least order with that property.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Solutions:
 
     def __init__(self, operator: Operator) -> None:
         if not operator:
-            raise BadOperator("the operator 0 kills every function; give one of order at least 0 that is not zero")
+            raise BadOperator("the operator 0 annihilates every function; give one that is not zero")
         rows = row_of(D1(operator_from(row_of(D1(operator)))))
         self.order = len(rows) - 1
         lead = Quotient(rows[-1])

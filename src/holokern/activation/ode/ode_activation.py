@@ -302,7 +302,7 @@ def ode_activation(
         raise BadOperator("expected at least one operator such as 'D^2 + 1'")
     operators = tuple(_read_operator(item) for item in given)
     if not any(operators):
-        raise NotHolonomic("the operator 0 kills every function, so it fixes none; give a non-zero operator")
+        raise NotHolonomic("the operator 0 annihilates every function, so it fixes none; give a non-zero operator")
     result = OdeActivation(tuple(op for op in operators if op), read_branches(values), name)
     for index in range(len(result.branches)):
         result.solution(index)

@@ -1,8 +1,8 @@
 """Exact real constants: finite Q-combinations of monomials in e, π, roots of primes and values such as erf(1/2).
 
 Distinct monomials are treated as linearly independent over Q.  Where that is false (nobody knows about e + π) the price
-is minimality, never soundness: an operator is accepted only if it kills the part of every monomial separately, so it
-kills their sum whatever relation the numbers have.
+is minimality, never soundness: an operator is accepted only if it annihilates the part of every monomial separately, so
+it annihilates their sum whatever relation the numbers have.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _near(pieces: Pieces, line: Line, jumping: bool) -> tuple[Array, Array]:
 
 
 def _series(h: Array) -> tuple[Array, Array]:
-    """Chebyshev coefficients, one row a term, for every h; and which of them are of F."""
+    """Chebyshev coefficients, one row for each term, for every h; and which of them are of F."""
     panel = np.clip(np.floor(np.log2(h)), _SMALLEST - 1, _LARGEST).astype(int)
     parts: list[tuple[NDArray[np.bool_], Array]] = []
     for one in np.unique(panel):

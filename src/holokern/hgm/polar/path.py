@@ -209,7 +209,7 @@ def _assemble(
 
 
 def _roots(coefficients: Array, factor: Polynomial) -> Array:
-    """Roots in r = cos θ of polynomials given by their coefficients of cos^k, one row a track."""
+    """Roots in r = cos θ of polynomials given by their coefficients of cos^k, one row for each track."""
     degree = int(factor.angles[:, 0].max())
     dense = np.zeros((len(coefficients), degree + 1))
     dense[:, factor.angles[:, 0]] = coefficients

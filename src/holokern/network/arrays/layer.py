@@ -32,7 +32,7 @@ class Side:
     log_c
         log c.
     basis
-        Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row a point.
+        Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point.
     norm, slope, mean, mean_slope
         √w times n, d, E[σ(cz)] and E[σ′(cz)].
     """

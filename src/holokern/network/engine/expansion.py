@@ -70,7 +70,7 @@ class Expansion:
     fold: int
 
     def scales(self, length: Array) -> Array:
-        """The roots of the diagonals of points, one row a kernel; 0 for zero vectors."""
+        """The roots of the diagonals of points, one row for each kernel; 0 for zero vectors."""
         with np.errstate(divide="ignore"):
             logs = np.log(length)
         safe = np.where(length > 0, logs, self.table.range.low)

@@ -31,7 +31,7 @@ class TileSide(NamedTuple):
     cells
         The cell of each point.
     polynomials
-        Chebyshev polynomials of the place in the cell: one row a point for rows, one column a point for columns.
+        Chebyshev polynomials of the place in the cell: for rows one row per point, for columns one column per point.
     scales
         Factors of the functions that depend on the angle, one row each.
     """
@@ -84,8 +84,8 @@ def look_up(
 ) -> int:
     """Functions ``wanted`` of one point and the columns from ``start`` on, all in one cell; returns how many have none.
 
-    ``out`` has one row a function of the table; values without a panel are NaN. Set ``room.known`` to 0 before another
-    row or another cell.
+    ``out`` has one row for each function of the table; values without a panel are NaN. Set ``room.known`` to 0 before
+    another row or another cell.
     """
     lines, work = room.lines, room.work
     base = work.shape[0] - _GATHERED - row.shape[0]

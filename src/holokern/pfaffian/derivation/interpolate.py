@@ -45,7 +45,7 @@ class BlackBox(Protocol):
 
 @dataclass
 class Line:
-    """Values of all functions along base + t·direction at t = 1, 2, …, one row a value of t."""
+    """Values of all functions along base + t·direction at t = 1, 2, …, one row for each value of t."""
 
     box: Values
     base: Sequence[int]

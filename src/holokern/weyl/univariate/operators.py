@@ -283,7 +283,7 @@ class UnivariateIdeal:
 def weyl_closure(operators: Iterable[Operator]) -> tuple[Operator, ...]:
     """All operators of D₁ that lie in the ideal that ``operators`` generate over Q(u): {Q : fQ ∈ I for some f ≠ 0}.
 
-    For a single ODE this is everything in D₁ that kills all of its local solutions at an ordinary point [Tsai2000].
+    For a single ODE these are all operators that annihilate all of its local solutions at an ordinary point [Tsai2000].
 
     Parameters
     ----------
