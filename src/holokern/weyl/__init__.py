@@ -12,8 +12,10 @@ from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
 )
 from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
+from holokern.weyl.constructions.closure import compose
 from holokern.weyl.constructions.localization import Localization, localization, saturation
 from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
+from holokern.weyl.constructions.ordinary import gcrd, lclm, symmetric_product
 from holokern.weyl.constructions.solutions import polynomial_solutions, rational_solutions
 from holokern.weyl.constructions.telescoping import Telescoper, telescoper
 from holokern.weyl.groebner.certificate import membership_certificate
@@ -30,10 +32,8 @@ from holokern.weyl.modules.koyama_takemura import (
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.closure import compose
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
-from holokern.weyl.rational.ordinary import gcrd, lclm, symmetric_product
 from holokern.weyl.systems.gkz import gkz, toric_ideal
 from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure

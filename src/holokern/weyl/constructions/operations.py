@@ -9,10 +9,10 @@ from holokern.weyl.algebra.maps import substituted, widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
+from holokern.weyl.constructions.closure import tensor_product
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.submodule import first_components
-from holokern.weyl.rational.closure import tensor_product
 from holokern.weyl.rational.ideal import RationalIdeal
 
 __all__ = ["adjoint", "annihilator_of_image", "intersection", "product_of_functions"]

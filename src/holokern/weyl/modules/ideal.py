@@ -17,10 +17,9 @@ Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = 
     I.restriction(names or {name: value}), I.integration(names), I.b_function(weights), I.fourier(names)
     I & J, I.image(P), I.saturation(f), I.localization(f), I.weyl_closure()
 
-An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default, also
-``"degrevlex"``), ``"lex"`` or ``"order"``, or a tuple of 2n integer weights (u, v) with u + v >= 0, ties broken by
-grevlex.  Weights that are not a well order, such as (-w, w), are handled in the homogenised Weyl algebra; the basis
-that ``groebner`` returns for them is dehomogenised and not reduced; its initial forms generate the initial ideal.
+An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default, also ``"degrevlex"``),
+``"lex"`` or ``"order"``, or 2n integer weights (u, v) with u + v >= 0, ties broken by grevlex.  The basis for weights
+that are no well order, such as (-w, w), is not reduced; its initial forms generate the initial ideal.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holokern.errors import BadInput, UnknownName
+from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order, derivations_first, elimination, grevlex
 from holokern.weyl.algebra.printing import ideal_latex
@@ -214,20 +213,9 @@ class LeftIdeal:
         >>> weyl_algebra("x y").ideal("x*dx + y*dy", "dx*dy").contraction("x")
         <left ideal in x: x*dx^2 + dx>
         """
-        keep = variables.replace(",", " ").split() if isinstance(variables, str) else list(variables)
-        known = self.algebra.variables
-        for name in keep:
-            if name not in known:
-                raise UnknownName(f"unknown variable {name!r}; this Weyl algebra has {' '.join(known)}")
-        if not keep:
-            raise BadInput("expected at least one variable to keep")
-        places = [i for i, name in enumerate(known) if name in keep]
-        pairs = list(zip(known, self.algebra.derivations, strict=True))
-        smaller = WeylAlgebra(tuple(pairs[i][0] for i in places), tuple(pairs[i][1] for i in places))
-        names = [name for i, pair in enumerate(pairs) if i not in places for name in pair]
-        every = [*places, *(i + len(known) for i in places)]
-        found = [{tuple(key[i] for i in every): c for key, c in g} for g in self.eliminate(names)]
-        basis = [Operator(smaller, terms) for terms in found]
+        from holokern.weyl.modules.contraction import contraction
+
+        smaller, basis = contraction(self, variables)
         return LeftIdeal._with_basis(smaller, basis, grevlex(smaller), self.certified)
 
     # -- initial ideals ----------------------------------------------------------------------------------------------

@@ -98,16 +98,8 @@ class RationalIdeal:
         return RationalIdeal(self.algebra, (*self.generators, *other.generators))
 
     def __and__(self, other: RationalIdeal) -> RationalIdeal:
-        """The intersection: the ideal of all sums of solutions; both ranks must be finite.
-
-        Examples
-        --------
-        >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-        >>> R = rational_weyl_algebra("x")
-        >>> (R.ideal("dx - 1") & R.ideal("dx + 1")).groebner()
-        (dx^2 - 1,)
-        """
-        from holokern.weyl.rational.closure import direct_sum
+        """The intersection: the ideal of all sums of solutions; both ranks must be finite."""
+        from holokern.weyl.constructions.closure import direct_sum
 
         return direct_sum(self, other)
 
@@ -149,8 +141,7 @@ class RationalIdeal:
         Parameters
         ----------
         order : Order, str or sequence of int, optional
-            As for :meth:`LeftIdeal.groebner <holokern.weyl.LeftIdeal.groebner>`: a name, 2n weights or an order of
-            the polynomial Weyl algebra; only the derivations are compared.
+            A name, 2n weights or an order of the polynomial Weyl algebra; only the derivations are compared.
         certified : bool
             Has no effect: the arithmetic is exact, so the basis is proved in any case.
 
@@ -183,8 +174,8 @@ class RationalIdeal:
     def exceptional_values(self) -> tuple[tuple[RationalFunction, ...], ...]:
         """Where parameters may not be generic: sets of polynomials in the parameters, each given by its members.
 
-        Values of the parameters are exceptional when all polynomials of one of the sets vanish.  Everywhere else the
-        Gröbner basis, the rank and the connection matrices are those found with symbols.
+        Values are exceptional when all polynomials of one set vanish.  Everywhere else the Gröbner basis, the rank and
+        the connection matrices are those found with symbols.
 
         Examples
         --------
@@ -208,8 +199,7 @@ class RationalIdeal:
         values : mapping from str to number or text
             An exact number, or a rational function of the parameters that stay.
         check : bool
-            Make sure that the values are generic: then the Gröbner basis, the rank and the connection matrices of the
-            result are those of this ideal with the values put in, and the basis is handed on.  Without it only the
+            Make sure that the values are generic, so that the Gröbner basis can be handed on.  Without it only the
             generators are substituted.
 
         Raises
@@ -231,13 +221,12 @@ class RationalIdeal:
         from holokern.weyl.rational.parameters import substituted_basis, substitution
 
         put = substitution(self.algebra, values)
-        if not check:
-            return RationalIdeal(put.target, [put(g) for g in self.generators])
-        basis = substituted_basis(put, self.groebner(), self.exceptional_values())
+        basis = substituted_basis(put, self.groebner(), self.exceptional_values()) if check else None
         found = RationalIdeal(put.target, [put(g) for g in self.generators])
-        default = as_order(self.algebra.polynomial_algebra, None)
-        found._bases[default] = basis
-        found._divided[default] = [c.denominator for g in (*found.generators, *basis) for _, c in g]
+        if basis is not None:
+            default = as_order(self.algebra.polynomial_algebra, None)
+            found._bases[default] = basis
+            found._divided[default] = [c.denominator for g in (*found.generators, *basis) for _, c in g]
         return found
 
     @cached_property
@@ -364,8 +353,7 @@ class RationalIdeal:
     def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[Operator, ...]:
         """One squarefree polynomial in x whose zeros are the poles of the connection matrices; 1 without poles.
 
-        It has the form of :meth:`LeftIdeal.singular_locus <holokern.weyl.LeftIdeal.singular_locus>`.  It depends on the
-        basis: what it has beyond the singular locus of the D-module are apparent singularities.
+        It depends on the basis: what it has beyond the singular locus of the D-module are apparent singularities.
 
         Examples
         --------
@@ -383,8 +371,8 @@ class RationalIdeal:
 
         Examples
         --------
-        >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
-        >>> rational_weyl_algebra("x").ideal("x*(1-x)*dx^2 + (1-3*x)*dx - 1").singular_factors()
+        >>> from holokern.weyl import gauss
+        >>> gauss("a", "b", "c").singular_factors()
         (x, x - 1)
         """
         matrices = self.connection_matrices(basis)

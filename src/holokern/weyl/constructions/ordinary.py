@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.constructions.closure import direct_sum, tensor_product
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.closure import direct_sum, tensor_product
 from holokern.weyl.rational.ideal import RationalIdeal
 
 __all__ = ["gcrd", "lclm", "symmetric_product"]

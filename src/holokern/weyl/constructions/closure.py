@@ -13,9 +13,9 @@ from typing import Any
 
 from holokern.errors import BadInput, Unsupported
 from holokern.weyl.algebra.weyl_algebra import split_names
+from holokern.weyl.constructions.extension import Element, Extension
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.extension import Element, Extension
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 
