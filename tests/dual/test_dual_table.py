@@ -280,8 +280,23 @@ def test_few_rows_stand_for_all_deviations():
     """On [0.1, 10] there are tens of functions of a deviation, not as many as Chebyshev nodes."""
     span = Range(float(np.log(0.1)), float(np.log(10.0)))
     for rows in (mesh_rows(activation("tanh"), span), hermite_rows(activation("tanh"), span, 0.4)):
-        assert rows.functions.shape[1] < 40 < len(rows.nodes)
+        assert rows.functions.shape[1] < 40 < len(rows.nodes.logs)
         assert np.allclose(rows.functions.T @ rows.functions, np.eye(rows.functions.shape[1]), atol=1e-13)
+
+
+def test_oscillations_on_a_wide_range_take_short_panels_only_where_they_are_seen():
+    """From θ = 0.4 on, E[sin u sin v] is zero to rounding for c > 30."""
+    span = Range(float(np.log(0.1)), float(np.log(100.0)))
+    panels = hermite_rows(activation("sin"), span, 0.4).nodes.panels
+    widths = [part.high - part.low for part in panels]
+    assert len(panels) < 20
+    assert min(widths) < 0.6 * min(widths[0], widths[-1])
+    table = dual_activation("sin").table(0.1, 100.0, 0.4)
+    assert table.error < 1e-12
+    c1, c2, theta = (a.ravel() for a in np.meshgrid([0.1, 3.0, 17.0, 99.0], [0.2, 3.3, 16.0, 100.0], [0.4, 1.0, 2.5]))
+    exact = np.exp(-(c1**2 + c2**2) / 2 + c1 * c2 * np.abs(np.cos(theta))) / 2 * np.sign(np.cos(theta))
+    exact -= np.exp(-(c1**2 + c2**2) / 2 - c1 * c2 * np.abs(np.cos(theta))) / 2 * np.sign(np.cos(theta))
+    assert np.max(np.abs(table(c1, c2, theta)[0] - exact) / table.norms(c1) / table.norms(c2)) < 1e-12
 
 
 def test_activations_too_rough_for_a_mesh():

@@ -159,6 +159,19 @@ def test_negligible_sums_are_zero(engine):
     assert np.max(np.abs(found - exact)) < 1e-13
 
 
+@pytest.mark.parametrize("name", ["sin", "resin"])
+def test_oscillations_on_a_wide_range_of_norms(name):
+    """Tables of so many terms in the logarithm of a deviation are not cut into cells."""
+    x = varied(10, 0.1, 80.0)
+    net = Network(name, 1, bias=0.1)
+    table = net.hidden_layers[0].dual.table(0.09, 90.0, 0.4)
+    assert table.table.is_rough
+    some, others = x[:5], x[5:]
+    pairs = net.both(some, others, engine="pairs")
+    for found, exact in zip(net.both(some, others, engine="layers"), pairs, strict=True):
+        assert np.max(np.abs(found - exact)) < 1e-11 * np.max(np.abs(exact))
+
+
 @pytest.mark.parametrize("name", ["cos", "sigmoid", "softplus"])
 def test_zero_vectors_where_the_activation_is_not_zero_at_zero(name):
     """They have a deviation of their own after the first layer, which no other point need have."""

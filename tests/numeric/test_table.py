@@ -238,6 +238,22 @@ def test_cells_and_machine_code_agree_with_the_table(table, count):
     assert np.allclose(found[0][~missing], exact[0][~missing], rtol=0, atol=2e-13)
 
 
+def test_one_cell_for_functions_that_oscillate(table):
+    random = np.random.default_rng(8)
+    functions = random.standard_normal((30, 4)) * 0.5 ** np.arange(30)[:, None]
+    nothing = Tensor(np.ones((1, 1)), np.zeros((1, 1, 1)))
+    panel = nothing, *(Tensor(functions, random.standard_normal((4, 4, 6))) for _ in range(2))
+    shared = Table(SPAN, EDGES, (panel, None, panel, panel), 1)
+    cells = Cells.undivided(shared)
+    assert cells.count == 1
+    logs, theta = random.uniform(SPAN.low, SPAN.high, 50), np.pi * random.random((1, 50))
+    found, left = looked_up(cells, logs[:1], logs, theta)
+    exact = shared(np.full(50, logs[0]), logs, theta[0])
+    assert left == np.isnan(exact[1]).sum() > 0
+    assert np.allclose(found[1:, 0], exact[1:], rtol=0, atol=1e-12, equal_nan=True)
+    assert Cells.undivided(table) is None
+
+
 def test_signs_scales_and_columns_that_are_left_out(table):
     """An even function folds at π/2; a row begins where it is told to, with angles from an earlier column on."""
     cells = Cells.of(table, Range(-0.3, 0.8), 2)

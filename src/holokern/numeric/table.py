@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.panels import Array
 
-__all__ = ["Jet", "Range", "Series", "Table", "Tensor", "fit_angles", "graded_edges"]
+__all__ = ["Jet", "Range", "Series", "Table", "Tensor", "compressed_together", "fit_angles", "graded_edges"]
 
 _AT_ONCE = 4096
 """Points that are evaluated at a time, to bound the memory."""
@@ -122,6 +122,19 @@ class Tensor:
         return Tensor(self.functions @ basis, core).trimmed()
 
 
+def compressed_together(panels: list[tuple[Tensor, ...]], flat: int, dropped: float) -> list[tuple[Tensor, ...]]:
+    """Panels with fewer functions of ℓ, which all tensors share but for the first ``flat`` ones of each panel."""
+    bent = [tensor for panel in panels for tensor in panel[flat:]]
+    left, sizes = left_singular(np.concatenate([one.core.reshape(len(one.core), -1) for one in bent], axis=1))
+    basis = left[:, : max(1, int(np.sum(sizes > dropped * sizes[0])))]
+    functions = bent[0].functions @ basis
+
+    def moved(tensor: Tensor) -> Tensor:
+        return Tensor(functions, np.einsum("pa,qb,pqm->abm", basis, basis, tensor.core, optimize=True)).trimmed()
+
+    return [(*panel[:flat], *map(moved, panel[flat:])) for panel in panels]
+
+
 @dataclass(frozen=True, eq=False)
 class Jet:
     """A function with its derivatives in ℓ1, ℓ2 and θ."""
@@ -197,6 +210,27 @@ class Table:
         if any(tensor.core.shape[2] != 1 for panel in panels for tensor in panel[:flat]):
             raise ValueError("a flat function depends on the angle")
         return cls(span, edges, tuple(tuple(panel) or None for panel in panels), flat)
+
+    def merged(self, counts: tuple[int, ...], negligible: float) -> Table | None:
+        """The same functions on one panel, if one of these numbers of terms in the angle is enough; else None."""
+        made = [tensors for tensors in self.panels if tensors is not None]
+        alike = all(a.functions is b.functions for tensors in made for a, b in zip(tensors, made[0], strict=True))
+        if len(made) < len(self.panels) or not alike:
+            return None
+        for count in counts:
+            theta = (self.edges[0] + self.edges[-1] + (self.edges[-1] - self.edges[0]) * chebyshev_nodes(count)) / 2
+            owner = self.panel_of(theta)
+            found = [*made[0][: self.flat]]
+            for number in range(self.flat, len(made[0])):
+                values = np.empty((*made[0][number].core.shape[:2], count))
+                for index, tensors in enumerate(made):
+                    here = owner == index
+                    core = tensors[number].core
+                    values[:, :, here] = core @ chebyshev_basis(self.unit(theta[here], index), core.shape[2]).T
+                found.append(Tensor(made[0][number].functions, values @ chebyshev_matrix(count).T))
+            if all(np.max(np.abs(tensor.core[:, :, -3:])) <= negligible for tensor in found[self.flat :]):
+                return Table(self.range, self.edges[[0, -1]], (tuple(found),), self.flat)
+        return None
 
     @cached_property
     def is_rough(self) -> bool:

@@ -23,7 +23,7 @@ from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebys
 from holokern.numeric.gauss import legendre_rule
 from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, terms_needed
 from holokern.numeric.panels import Array
-from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 
 __all__ = ["SMALLEST", "DualTable", "build_table"]
 
@@ -46,7 +46,7 @@ _NEGLIGIBLE = 1e-16
 """Eigenvalues of W and singular values of tensors below this, relative to the largest, are left out."""
 
 _MANY = 200
-"""Terms in log c from which on each panel has functions of its own."""
+"""Terms in log c from which on it pays to look for functions that do not count."""
 
 _OF_SINE = 18
 """Terms that the sine adds to a product."""
@@ -170,24 +170,24 @@ class _Builder:
     def build(self) -> DualTable:
         rows, sigma = self.rows, self.sigma
         fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
-        to_series = chebyshev_matrix(len(rows.nodes))
+        to_series, span = rows.nodes.series, rows.nodes.range
         safe = np.where(rows.slopes > 0, rows.slopes, 1.0)
-        table = Table(rows.range, self.edges(bool(fold)), self.panels(self.edges(bool(fold)), bool(fold)), flat=1)
+        table = Table(span, self.edges(bool(fold)), self.panels(self.edges(bool(fold)), bool(fold)), flat=1)
         made = DualTable(
             activation=sigma,
             homogeneity=self.homogeneity,
             fold=fold,
             power=1 if self.jumps else 2,
-            log_norm=Series(rows.range, to_series @ np.log(rows.norms)),
-            log_slope=Series(rows.range, to_series @ np.log(safe)),
-            mean=Series(rows.range, to_series @ (rows.means / rows.norms)),
+            log_norm=Series(span, to_series(np.log(rows.norms))),
+            log_slope=Series(span, to_series(np.log(safe))),
+            mean=Series(span, to_series(rows.means / rows.norms)),
             table=table,
             error=np.nan,
         )
         error = self.measured_error(made)
         if not error <= _WRONG:
             raise PrecisionLost(
-                f"{sigma}: the table for deviations from {rows.nodes.min():.4g} to {rows.nodes.max():.4g} is off by "
+                f"{sigma}: the table for deviations from {span.ends[0]:.4g} to {span.ends[1]:.4g} is off by "
                 f"{error:.1e}; rescale the data, or use method='quadrature'"
             )
         return replace(made, error=error)
@@ -207,7 +207,7 @@ class _Builder:
         found: dict[int, tuple[Tensor, ...]] = {}
         half = [t for t in range(count) if edges[t] < np.pi / 2 - 1e-9]
         gap = Tensor(*self.gap())
-        functions = chebyshev_matrix(len(self.rows.nodes)) @ self.rows.functions
+        functions = self.rows.nodes.series(self.rows.functions)
         start = np.zeros(())
         for t in half:
             if edges[t] < self.smallest - 1e-12:
@@ -220,8 +220,8 @@ class _Builder:
             if not folded and not middle:
                 found[count - 1 - t] = (gap, *(Tensor(functions, part).trimmed() for part in there))
         if len(functions) > _MANY:
-            # Larger angles see fewer oscillations.
-            found = {t: (gap, *(one.compressed(_NEGLIGIBLE) for one in panel[1:])) for t, panel in found.items()}
+            # Away from θ = 0 and π fewer functions count than were sampled.
+            found = dict(zip(found, compressed_together(list(found.values()), 1, _NEGLIGIBLE), strict=True))
         return tuple(found.get(t) for t in range(count))
 
     def fitted(self, low: float, high: float, middle: bool) -> tuple[list[Array], list[Array]]:
@@ -241,7 +241,7 @@ class _Builder:
 
         # The functions are of order one, and the core has as much weight as there are nodes. H counts with the power
         # of θ; on tables that begin at zero it is made anew from K.
-        negligible = np.full((1, 1 + (not self.jumps), 1, 1, 1), _TAIL * len(self.rows.nodes))
+        negligible = np.full((1, 1 + (not self.jumps), 1, 1, 1), _TAIL * len(self.rows.functions))
         negligible[:, 0] *= high**-power if self.jumps or self.smallest else np.inf
         coefficients, settled = fit_angles(sample, low, high, _COUNTS, negligible)
         if not settled:
@@ -299,39 +299,35 @@ class _Builder:
             values, end = total[:, :, :-1] / theta**2, total[:, :, -1]
         coefficients = values @ chebyshev_matrix(finer).T
         functions = self.rows.functions
-        factor = self.rows.nodes * self.rows.slopes / self.rows.norms
+        factor = np.exp(self.rows.nodes.logs) * self.rows.slopes / self.rows.norms
         moved = functions.T @ (factor[:, None] * functions)
         return np.einsum("pa,qb,abm->pqm", moved, moved, coefficients, optimize=True), end
 
     def gap(self) -> tuple[Array, Array]:
         """W = ½E[((s1 - s2)/δ)²] for s = σ(cx)/n(c), by the derivative in ℓ where δ = 0."""
-        rows, count = self.rows, len(self.rows.nodes)
+        rows, count = self.rows, len(self.rows.functions)
         if count == 1 or isinstance(rows.correlation, HermiteRows):
             # Away from θ = 0 all of 1 - k/(n1 n2) is in H.
             return np.ones((1, 1)), np.zeros((1, 1, 1))
-        to_series = chebyshev_matrix(count)
-        logs = rows.range.nodes(count)
+        logs = rows.nodes.logs
         aligned = rows.correlation.aligned()[0][0]
         sizes, vectors = np.linalg.eigh((aligned + aligned.T) / 2)
         points = rows.functions @ (vectors * np.sqrt(np.maximum(sizes, 0.0)))
-        rate = chebyshev_basis(rows.range.place(logs), count)[:, : count - 1] @ (
-            chebyshev.chebder(to_series @ points, axis=0) * rows.range.rate
-        )
+        rate = rows.nodes.derivative(points)
         delta = logs[:, None] - logs + np.eye(count)
         values = np.empty((count, count))
         for a in range(count):
             quotient = (points[a] - points) / delta[a][:, None]
             quotient[a] = rate[a]
             values[a] = np.sum(quotient**2, axis=1) / 2
-        series = to_series @ values @ to_series.T
-        sizes, basis = np.linalg.eigh((series + series.T) / 2)
-        basis = basis[:, np.abs(sizes) > _NEGLIGIBLE * np.max(np.abs(sizes))]
-        return basis, (basis.T @ series @ basis)[:, :, None]
+        sizes, vectors = np.linalg.eigh((values + values.T) / 2)
+        kept = np.abs(sizes) > _NEGLIGIBLE * np.max(np.abs(sizes))
+        return rows.nodes.series(vectors[:, kept]), np.diag(sizes[kept])[:, :, None]
 
     def measured_error(self, made: DualTable) -> float:
         """The largest difference to a finer mesh, by another way to correlate, at points that were not used."""
         random = np.random.default_rng(20261)
-        span = self.rows.range
+        span = self.rows.nodes.range
         # The ends of the range are where errors are largest.
         inside = [0.0] if span.is_point else [0.0, *random.random(3), 1.0]
         c = np.exp(span.low + (span.high - span.low) * np.array(inside))

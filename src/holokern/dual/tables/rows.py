@@ -46,7 +46,7 @@ _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
 
 _FURTHER = 3.3
-"""How much further a mesh reaches for the Hermite coefficients of an oscillation: they have half of the density's decay."""
+"""How much further a mesh reaches for Hermite coefficients of an oscillation, which decay like the density's root."""
 
 _AT_ONCE = 1 << 22
 """Values that are sampled at a time: 32 megabytes."""

@@ -145,7 +145,7 @@ class LayerStep:
                 else:
                     part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if self.few else _CELL
-                    cells = None if table.table.is_rough else cells_of(table, part, width)
+                    cells = Cells.undivided(table.table) if table.table.is_rough else cells_of(table, part, width)
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
                     self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
             return self._tables[smallest]

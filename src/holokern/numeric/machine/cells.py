@@ -82,11 +82,14 @@ class Cells:
         The number of cells.
     cores
         The arrays of the machine code.
+    functions
+        None if points are known by polynomials of their places in a cell; else the functions of ℓ that stand for them.
     """
 
     part: Range
     count: int
     cores: Cores
+    functions: Array | None = None
 
     @classmethod
     def of(cls, table: Table, part: Range, count: int) -> Cells:
@@ -107,17 +110,33 @@ class Cells:
             flat = [core[..., 0] for core in cut[: table.flat]]
         return cls(part, count, _packed(table.edges, index, bent, flat, count))
 
-    @property
-    def functions(self) -> int:
-        """How many polynomials of the place in a cell are used."""
-        return int(self.cores.cores.shape[2])
+    @classmethod
+    def undivided(cls, table: Table) -> Cells | None:
+        """The whole range as one cell, with the functions of ℓ that all panels share; None if they do not share them.
+
+        For functions that oscillate in ℓ, where polynomials would need many terms in every cell.
+        """
+        made = [tensors for tensors in table.panels if tensors is not None]
+        functions = made[0][table.flat].functions
+        bent = [[one.core[None, None] for one in tensors[table.flat :]] for tensors in made]
+        shared = all(one.functions is functions for tensors in made for one in tensors[table.flat :])
+        if not shared or any(np.any(one.core) for one in made[0][: table.flat]):
+            return None
+        numbers = np.full((1, 1, len(table.panels)), -1, dtype=np.int64)
+        numbers[0, 0, [t for t, tensors in enumerate(table.panels) if tensors is not None]] = np.arange(len(made))
+        flat = [np.zeros((1, 1, 1, 1))] * table.flat
+        cores = _packed(table.edges, numbers, bent, flat, 1)
+        return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
 
     def side(self, logs: Array) -> CellSide:
         """Place points by the logarithms of their deviations."""
         place = self.part.place(logs)
+        if self.functions is not None:
+            by_point = chebyshev_basis(place, len(self.functions)) @ self.functions
+            return CellSide(np.zeros(len(logs), dtype=np.int64), by_point, np.ascontiguousarray(by_point.T))
         cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
         local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
-        by_point = np.ascontiguousarray(chebyshev_basis(local, self.functions))
+        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.cores.shape[2]))
         return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
 
 

@@ -23,7 +23,7 @@ _OPTIONS: dict[str, Any] = {
 
 def entry(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[call-overload, no-any-return]
+    return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def called(function: Function) -> Function:

@@ -1,0 +1,164 @@
+"""Samples of σ(cx) at enough deviations c of a range, and the few functions of c that span them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from holokern import progress
+from holokern.activation import Activation
+from holokern.errors import PrecisionLost
+from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
+from holokern.numeric.panels import Array
+from holokern.numeric.range_nodes import RangeNodes
+from holokern.numeric.table import Range
+
+__all__ = ["Compressed", "Sampler", "compressed"]
+
+_TAIL = 2e-14
+"""The last Chebyshev coefficients in log c may be so large, relative to the norm; the next ones are smaller still."""
+
+_OSCILLATING_TAIL = 2e-13
+"""The same where σ oscillates: a hundred radians have errors of 1e-14, and those of the integrals oscillate too."""
+
+_DROPPED = 3e-16
+"""Singular values below this, relative to the largest, are rounding errors."""
+
+_FIRST, _EACH, _GROWTH, _LONGEST = 12, 12, 1.5, 250
+"""Chebyshev nodes on a panel: how many, and how many more for each factor e, to begin with; their growth; the most."""
+
+_SHORT, _WIDTH = 32, 0.7
+"""Nodes of the panels into which a range is cut for a function that oscillates, and their width to begin with."""
+
+_MOST = 4000
+"""Nodes, and terms of a series on the whole range: beyond them a table takes longer than integrals pair by pair."""
+
+Sampler = Callable[[Array, Range], tuple[Array, list[Array]]]
+"""From deviations in a part of the range: values of σ and σ′, and rows whose squares add up to those of the norms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """Samples, and U: what they are in terms of few rows.
+
+    Attributes
+    ----------
+    nodes
+        The nodes in log c.
+    values, normalised
+        What the sampler gave, and the same divided by the norms: of shape (functions, nodes, values).
+    norms
+        E[f(cz)²]^(1/2) for f = σ and, unless σ jumps, σ′.
+    functions
+        U, with orthonormal columns.
+    """
+
+    nodes: RangeNodes
+    values: Array
+    normalised: Array
+    norms: Array
+    functions: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    part: Range
+    values: Array
+    norms: Array
+    features: Array
+
+    @property
+    def count(self) -> int:
+        return int(self.values.shape[1])
+
+    def is_resolved(self, tail: float) -> bool:
+        if self.part.is_point:
+            return True
+        last = chebyshev_matrix(self.count)[-2:] @ self.features
+        return bool(np.max(np.linalg.norm(last, axis=-1)) <= tail)
+
+
+def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float, oscillates: bool) -> Compressed:
+    """Samples on panels of a range, shorter where σ(cx) changes faster with log c, and the few columns U.
+
+    Values are damped by powers of ``damping`` when it is judged what counts.
+
+    Raises
+    ------
+    PrecisionLost
+        If more nodes are needed than a table is worth, or a norm is zero or overflows.
+    """
+    done: list[_Sample] = []
+    todo = _first(span, oscillates)
+    while todo:
+        part, count = todo.pop()
+        sample = _sample(sigma, part, count, sampled, damping)
+        more = int(_GROWTH * count)
+        if sample.is_resolved(_OSCILLATING_TAIL if oscillates else _TAIL):
+            done.append(sample)
+            progress.report(f"samples of {sigma}", len(done), len(done) + len(todo))
+        elif more <= _LONGEST and not oscillates:
+            todo.append((part, more))
+        else:
+            middle = (part.low + part.high) / 2
+            todo += [(Range(middle, part.high), _SHORT), (Range(part.low, middle), _SHORT)]
+            oscillates = True
+        if sum(one.count for one in done) + sum(one[1] for one in todo) > _MOST:
+            raise _too_rough(sigma, span)
+    return _joined(sigma, span, done)
+
+
+def _first(span: Range, oscillates: bool) -> list[tuple[Range, int]]:
+    width = span.high - span.low
+    if span.is_point or not oscillates:
+        return [(span, 1 if span.is_point else _FIRST + int(_EACH * width))]
+    ends = np.linspace(span.low, span.high, 1 + int(np.ceil(width / _WIDTH)))
+    return [(Range(float(a), float(b)), _SHORT) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
+
+
+def _sample(sigma: Activation, part: Range, count: int, sampled: Sampler, damping: float) -> _Sample:
+    c = np.exp(part.nodes(count))
+    with np.errstate(all="ignore"):
+        values, roots = sampled(c, part)
+        norms = np.stack([np.linalg.norm(root, axis=1) for root in roots])
+    if not np.all(np.isfinite(norms)) or not np.all(norms[0] > 0):
+        raise PrecisionLost(
+            f"{sigma} overflows or vanishes at deviations from {c.min():.4g} to {c.max():.4g}; rescale the data"
+        )
+    safe = np.where(norms > 0, norms, 1.0)[:, :, None]
+    damped = values * damping ** np.arange(float(values.shape[2])) if damping < 1 else np.stack(roots)
+    return _Sample(part, values, norms, damped / safe)
+
+
+def _joined(sigma: Activation, span: Range, done: list[_Sample]) -> Compressed:
+    done.sort(key=lambda one: one.part.low)
+    values, norms, features = (
+        np.concatenate(parts, axis=1)
+        for parts in zip(*((one.values, one.norms, one.features) for one in done), strict=True)
+    )
+    panels, counts = tuple(one.part for one in done), tuple(one.count for one in done)
+    nodes = RangeNodes(panels, counts, counts[0])
+    parts = [*features, np.ones((len(nodes.logs), 1))]
+    if len(features) > 1:
+        # The factor with which k follows from k′, so that the product is spanned as well.
+        factor = np.exp(nodes.logs) * norms[1] / norms[0]
+        parts.append(features[1] * (factor / np.max(factor))[:, None])
+    left, sizes = left_singular(np.concatenate(parts, axis=1))
+    kept = int(np.sum(sizes > _DROPPED * sizes[0]))
+    functions = left[:, :kept]
+    while len(panels) > 1:
+        nodes = RangeNodes(panels, counts, int(_GROWTH * max(nodes.terms, _LONGEST)))
+        if nodes.terms > _MOST:
+            raise _too_rough(sigma, span)
+        if np.max(np.linalg.norm(nodes.series(functions * sizes[:kept])[-2:], axis=1)) <= _OSCILLATING_TAIL:
+            break
+    return Compressed(nodes, values, values / np.where(norms > 0, norms, 1.0)[:, :, None], norms, functions)
+
+
+def _too_rough(sigma: Activation, span: Range) -> PrecisionLost:
+    return PrecisionLost(
+        f"{sigma}: {_MOST} Chebyshev terms do not resolve deviations from {np.exp(span.low):.4g} to "
+        f"{np.exp(span.high):.4g}; rescale the data, or use method='quadrature'"
+    )
