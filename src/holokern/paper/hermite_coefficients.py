@@ -116,5 +116,5 @@ def _chart(values: list[arb]) -> Chart:
         chosen = [n for n in range(start, len(values), 2) if sizes[n] > _DRAWN]
         parts.append(Series(label, tuple(map(float, chosen)), tuple(sizes[n] for n in chosen), "points"))
     return Chart(
-        "hermite", "Hermite coefficients of ReSin", "n", "|c_n| / √(2π n!)", tuple(parts), log="y", caption=_CAPTION
+        "hermite", "Hermite coefficients of ReSin", "n", "|cₙ| / √(2π n!)", tuple(parts), log="y", caption=_CAPTION
     )

@@ -168,9 +168,10 @@ def _drawings(ways: dict[int, Array], shortest: Array) -> list[Chart]:
         Chart(
             name,
             title,
-            "x₁₁",
+            "−x₁₁",
             "x₁₂",
-            (Series("", tuple(p[:, 0].tolist()), tuple(p[:, 1].tolist()), "both"),),
+            (Series("", tuple((-p[:, 0]).tolist()), tuple(p[:, 1].tolist()), "both"),),
+            log="x",
             caption=f"The path through {len(p)} points, seen in two of its three coordinates; its length is "
             f"{length_of(p, _START):.0f}.",
         )

@@ -72,7 +72,7 @@ def width(problem: Problem) -> Findings:
     # the line of the expected slope through the middle of all points
     middle = np.exp(np.mean(np.log(list(columns.values()))) + np.mean(np.log(_WIDTHS)) / 2)
     expected = middle / np.sqrt(_WIDTHS)
-    series.append(Series("width^(-1/2)", tuple(map(float, _WIDTHS)), tuple(expected.tolist()), "reference"))
+    series.append(Series("slope −1/2", tuple(map(float, _WIDTHS)), tuple(expected.tolist()), "reference"))
     table = Table(
         "Tangent kernels of finite networks",
         ("width", *(f"{label}: relative distance from Θ" for label in columns)),
