@@ -7,7 +7,8 @@ import pytest
 
 from holokern import PfaffianSystem, pfaffian
 from holokern.errors import BadInput, NotHolonomic, SingularPath
-from holokern.weyl import rational_weyl_algebra, weyl_algebra
+from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
+from holokern.weyl import rational_extension, rational_weyl_algebra, weyl_algebra
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +111,42 @@ def test_bad_ideals():
         pfaffian(weyl_algebra("x").ideal("dx^2 - x"), basis="1, 2")
     with pytest.raises(BadInput, match="ideal alone"):
         pfaffian(D.ideal("dx", "dy"), operator="u*D")
+
+
+def test_prolongation_agrees_with_the_groebner_basis():
+    """Two routes to the same matrices: a Gröbner basis over Q(x), and linear algebra with derivatives of generators."""
+    D = weyl_algebra("x y")
+    x, y, dx, dy = D.gens
+    total = x * dx + y * dy
+    ideals = [
+        D.ideal("dx^2 - dy", "x*dx + 2*y*dy - 3"),
+        D.ideal("dx^2 + dy^2 - 1", "x*dy - y*dx"),
+        # Appell F4 with a = 1/2, b = 1/3, c = 2/3, c' = 3/4
+        D.ideal(
+            dx * (x * dx - D("1/3")) - (total + D("1/2")) * (total + D("1/3")),
+            dy * (y * dy - D("1/4")) - (total + D("1/2")) * (total + D("1/3")),
+        ),
+    ]
+    for ideal in ideals:
+        rational = rational_extension(ideal)
+        found = connection_by_prolongation(ideal)
+        assert found.standard == rational.standard_exponents
+        assert found.matrices == rational.connection_matrices()
+
+
+def test_prolongation_gives_up_where_it_should():
+    assert connection_by_prolongation(weyl_algebra("x y").ideal("dx")) is None
+    assert connection_by_prolongation(weyl_algebra("x").ideal("x")) is None
+
+
+def test_bingham_in_eight_dimensions():
+    """(x_i - x_j) ∂_i ∂_j = (∂_i - ∂_j)/2 and Σ ∂_i = 1."""
+    names = range(1, 9)
+    pairs = [(i, j) for i in names for j in names if i < j]
+    ideal = weyl_algebra([f"x{i}" for i in names]).ideal(
+        " + ".join(f"dx{i}" for i in names) + " - 1",
+        *(f"2*(x{i} - x{j})*dx{i}*dx{j} - dx{i} + dx{j}" for i, j in pairs),
+    )
+    system = pfaffian(ideal)
+    assert system.rank == 8
+    assert {str(f) for f in system.singular_locus} == {f"x{i} - x{j}" for i, j in pairs}

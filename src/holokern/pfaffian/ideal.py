@@ -9,6 +9,7 @@ from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, SingularPath, UnknownName
 from holokern.pfaffian.check.flatness import flatness
+from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
 from holokern.pfaffian.gauge import Matrix, gauge_transform, inverse, multiply, read_matrix
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
@@ -68,6 +69,11 @@ def from_ideal(ideal: LeftIdeal | RationalIdeal, basis: object = None) -> Pfaffi
     ('1', 'dy')
     """
     rational = rational_extension(ideal) if isinstance(ideal, LeftIdeal) else ideal
+    found = connection_by_prolongation(ideal) if isinstance(ideal, LeftIdeal) else None
+    if found is not None:
+        monomials = tuple(rational.algebra.from_terms({key: 1}) for key in found.standard)
+        system = PfaffianSystem("own", monomials, found.matrices, (tuple(ideal.generators),))
+        return system if basis is None else change_basis(system, basis)
     if rational.rank() == 0:
         raise BadInput(f"{ideal!r} has rank 0: it contains a polynomial, so only the function 0 is a solution")
     system = PfaffianSystem(

@@ -349,8 +349,7 @@ class PfaffianSystem:
         k1, k2 = (number(k) for k in self.scale)
         k1, k2 = (1 / k1, 1 / k2) if self.coordinates == "x" else (k1, k2)
         stretch = [k1 * k1, k1 * k2, k2 * k2]
-        diagonal = [k1**i * k2**j for _, (i, j) in self.monomials]
-        return stretch, diagonal, stretch
+        return stretch, [k1**i * k2**j for _, (i, j) in self.monomials], stretch
 
     def _expect_point(self, point: Sequence[object]) -> None:
         if len(point) != len(self.variables):

@@ -1,0 +1,288 @@
+"""Connection matrices of a holonomic ideal without a Gröbner basis over the rational functions.
+
+Derivatives ∂^β g of the generators are linear relations between the derivations ∂^γ with coefficients in Q(x).  At a
+random point modulo a prime, elimination tells in microseconds which derivations are standard, and which few relations
+express the border of the standard ones.  Only those are eliminated over Q(x), sparse rows first.
+
+Every relation lies in the ideal, so the standard derivations span the quotient.  They are a basis when the matrices are
+integrable and kill the generators, which is checked at random points; otherwise more derivatives are taken.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from flint import fmpz_mpoly, nmod_mat
+
+from holokern.errors import TooLarge
+from holokern.pfaffian.check.flatness import flatness
+from holokern.pfaffian.derivation.interpolate import value_modulo
+from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.pfaffian.gauge import Matrix, multiply
+from holokern.weyl import FunctionField, LeftIdeal, RationalFunction, function_field
+
+__all__ = ["Connection", "connection_by_prolongation"]
+
+Exponents = tuple[int, ...]
+Row = dict[Exponents, fmpz_mpoly]
+Solved = dict[Exponents, RationalFunction]
+
+# derivatives beyond the orders of the generators; systems of textbooks need one or two
+_FURTHER = 3
+# terms of a product before it is reduced; such a product takes seconds
+_MOST_TERMS = 1_000_000
+# columns times rows of the matrix at a point; about a second
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The standard derivations, as exponents, and a matrix for every variable."""
+
+    standard: tuple[Exponents, ...]
+    matrices: tuple[Matrix, ...]
+
+
+def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
+    """The connection matrices in the standard monomials; None when a few more derivatives do not give them.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> found = connection_by_prolongation(weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3"))
+    >>> found.standard, found.matrices[1]
+    (((0, 0), (0, 1)), ((0, 1), ((-3)/(2*y^2), (x^2 + 6*y)/(4*y^2))))
+    """
+    field = function_field(ideal.algebra.variables)
+    generators = [_relation(g, field) for g in ideal.generators]
+    if not generators:
+        return None
+    lowest = max(max(map(sum, row)) for row in generators)
+    for order in range(lowest, lowest + _FURTHER + 1):
+        found = _Prolonged(generators, field, order).connection()
+        if found is not None:
+            return found
+    return None
+
+
+def grevlex(key: Exponents) -> tuple[int, Exponents]:
+    """The order of the rational Weyl algebra: graded reverse lexicographic, the first derivation largest."""
+    return sum(key), tuple(-e for e in reversed(key))
+
+
+def _relation(operator: object, field: FunctionField) -> Row:
+    """An operator with integer polynomials as coefficients of the derivations."""
+    n = len(field.variables)
+    collected: dict[Exponents, dict[Exponents, int]] = {}
+    for key, c in operator.primitive():  # type: ignore[attr-defined]
+        collected.setdefault(tuple(key[n:]), {})[tuple(key[:n])] = int(c.p)
+    return {beta: field.ctx.from_dict(terms) for beta, terms in collected.items()}
+
+
+def _raised(key: Exponents, i: int) -> Exponents:
+    return (*key[:i], key[i] + 1, *key[i + 1 :])
+
+
+def _derivative(row: Row, i: int) -> Row:
+    """∂_i times a relation."""
+    result = {_raised(beta, i): c for beta, c in row.items()}
+    for beta, c in row.items():
+        slope = c.derivative(i)
+        if not slope.is_zero():
+            total = result.get(beta, slope * 0) + slope
+            result.pop(beta, None)
+            if not total.is_zero():
+                result[beta] = total
+    return result
+
+
+class _Prolonged:
+    """All derivatives of the generators up to one order."""
+
+    def __init__(self, generators: Sequence[Row], field: FunctionField, order: int) -> None:
+        self.generators, self.field, self.order = generators, field, order
+        self.n = len(field.variables)
+        self.rows = self._rows()
+        columns = {beta for row in self.rows for beta in row}
+        self.columns = sorted(columns, key=grevlex, reverse=True)
+        self.place = {beta: k for k, beta in enumerate(self.columns)}
+        self.random = random.Random(7)
+
+    def _rows(self) -> list[Row]:
+        found: list[Row] = []
+        for generator in self.generators:
+            spare = self.order - max(map(sum, generator))
+            known: dict[Exponents, Row] = {(0,) * self.n: generator}
+            for size in range(1, spare + 1):
+                for choice in combinations_with_replacement(range(self.n), size):
+                    key = tuple(choice.count(i) for i in range(self.n))
+                    i = choice[0]
+                    known[key] = _derivative(known[(*key[:i], key[i] - 1, *key[i + 1 :])], i)
+            found += known.values()
+        # simple relations first, so that they are the ones that are used
+        return sorted(found, key=lambda row: (sum(len(c) for c in row.values()), len(row)))
+
+    def connection(self) -> Connection | None:
+        if len(self.rows) * len(self.columns) > _LARGEST:
+            return None
+        prime = PRIMES[0]
+        table = self._at_random_point(self.rows, prime)
+        reduced, pivots = _echelon(table)
+        leading = {self.columns[p] for p in pivots}
+        standard = [(0,) * self.n] if (0,) * self.n not in leading else []
+        for beta in standard:
+            steps = [_raised(beta, i) for i in range(self.n)]
+            if any(step not in self.place for step in steps):
+                return None
+            standard += [step for step in steps if step not in leading and step not in standard]
+        if not standard:
+            return None
+        border = {_raised(beta, i) for beta in standard for i in range(self.n)} - set(standard)
+        inside = {self.place[beta] for beta in standard if beta in self.place}
+        # a border derivation must be a combination of standard ones
+        targets = {self.columns[p]: row for p, row in zip(pivots, reduced, strict=False)}
+        for beta in border:
+            tail = [k for k, c in enumerate(targets[beta]) if c and k != self.place[beta]]
+            if not set(tail) <= inside:
+                return None
+        chosen = self._needed(table, [targets[beta] for beta in border])
+        symbolic = _eliminated([self.rows[k] for k in chosen], self.field, self._pivots(chosen, prime))
+        if symbolic is None or any(beta not in symbolic for beta in border):
+            return None
+        ordered = sorted(standard, key=grevlex)
+        return self._checked(Connection(tuple(ordered), _matrices(ordered, symbolic, self.field)))
+
+    def _at_random_point(self, rows: Sequence[Row], prime: int) -> nmod_mat:
+        point = [self.random.randrange(2, prime) for _ in range(self.n)]
+        # derivatives share their coefficients
+        known: dict[int, int] = {}
+        entries = [0] * (len(rows) * len(self.columns))
+        for i, row in enumerate(rows):
+            for beta, c in row.items():
+                if id(c) not in known:
+                    known[id(c)] = value_modulo(c, point, prime)
+                entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
+        return nmod_mat(len(rows), len(self.columns), entries, prime)
+
+    def _needed(self, table: nmod_mat, goals: Sequence[list[int]]) -> list[int]:
+        """The rows that the goals are combinations of, with a preference for the first ones."""
+        prime = int(table.modulus())
+        count, width = table.nrows(), table.ncols()
+        # columns of the transposed table: the first independent rows are its pivots
+        flat = [int(c) for c in table.transpose().entries()]
+        extended = [[*flat[k * count : (k + 1) * count], *(goal[k] for goal in goals)] for k in range(width)]
+        reduced, pivots = _echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
+        used = set()
+        for pivot, row in zip(pivots, reduced, strict=False):
+            if pivot < count and any(row[count:]):
+                used.add(pivot)
+        return sorted(used)
+
+    def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
+        _, pivots = _echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
+        return [self.columns[p] for p in pivots]
+
+    def _checked(self, found: Connection) -> Connection | None:
+        """None unless the matrices are integrable and kill the generators."""
+        if not flatness(found.matrices, self.field.variables).flat:
+            return None
+        return found if all(self._is_killed(g, found) for g in self.generators) else None
+
+    def _is_killed(self, generator: Row, found: Connection) -> bool:
+        """Whether Σ c_β r(∂^β) = 0, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
+        one = tuple(self.field.one if not any(key) else self.field.zero for key in found.standard)
+        known = {(0,) * self.n: one}
+
+        def row(key: Exponents) -> tuple[RationalFunction, ...]:
+            if key not in known:
+                i = next(k for k, e in enumerate(key) if e)
+                lower = row((*key[:i], key[i] - 1, *key[i + 1 :]))
+                (moved,) = multiply((lower,), found.matrices[i])
+                name = self.field.variables[i]
+                known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
+            return known[key]
+
+        total = [self.field.zero] * len(one)
+        for key, c in generator.items():
+            total = [t + self.field(c) * r if r else t for t, r in zip(total, row(key), strict=True)]
+        return not any(total)
+
+
+def _echelon(table: nmod_mat) -> tuple[list[list[int]], list[int]]:
+    """The non-zero rows of the reduced echelon form and the places of their pivots."""
+    reduced, rank = table.rref()
+    width = table.ncols()
+    flat = [int(c) for c in reduced.entries()[: rank * width]]
+    rows = [flat[k * width : (k + 1) * width] for k in range(rank)]
+    return rows, [next(k for k, c in enumerate(row) if c) for row in rows]
+
+
+def _eliminated(
+    rows: Sequence[Row], field: FunctionField, pivots: Sequence[Exponents]
+) -> dict[Exponents, Solved] | None:
+    """Each pivot as a combination of derivations that are none, by Gauss–Jordan elimination with short pivots."""
+    left = [{beta: field(c) for beta, c in row.items()} for row in rows]
+    wanted = set(pivots)
+    done: list[tuple[Exponents, Solved]] = []
+    while left:
+        counts: dict[Exponents, int] = {}
+        for row in left:
+            for beta in row:
+                counts[beta] = counts.get(beta, 0) + 1
+        choices = [
+            ((len(row) - 1) * (counts[beta] - 1), _length(row[beta]), k, beta)
+            for k, row in enumerate(left)
+            for beta in row
+            if beta in wanted
+        ]
+        if not choices:
+            return None
+        _, _, k, beta = min(choices, key=lambda choice: (choice[0], choice[1], choice[2], grevlex(choice[3])))
+        row = left.pop(k)
+        lead = field.one / row.pop(beta)
+        row = {key: lead * c for key, c in row.items()}
+        wanted.discard(beta)
+        for other in left:
+            if beta in other:
+                _subtract(other, other.pop(beta), row)
+        left = [other for other in left if other]
+        done.append((beta, row))
+    solved: dict[Exponents, Solved] = {}
+    for beta, row in reversed(done):
+        for key in [key for key in row if key in solved]:
+            _subtract(row, row.pop(key), solved[key])
+        solved[beta] = row
+    return {beta: {key: -c for key, c in row.items()} for beta, row in solved.items()}
+
+
+def _subtract(row: Solved, factor: RationalFunction, other: Solved) -> None:
+    """Add -factor times one relation to another."""
+    for key, c in other.items():
+        if _length(factor) * _length(c) > _MOST_TERMS:
+            raise TooLarge(
+                "the Pfaffian matrices of this ideal need rational functions of millions of terms on the way; choose "
+                "simpler coordinates (diagonal matrices, fewer parameters), or restrict the ideal first"
+            )
+        total = row[key] - factor * c if key in row else -(factor * c)
+        if total:
+            row[key] = total
+        else:
+            row.pop(key, None)
+
+
+def _length(function: RationalFunction) -> int:
+    return len(function.numerator) + len(function.denominator)
+
+
+def _matrices(
+    standard: Sequence[Exponents], known: dict[Exponents, Solved], field: FunctionField
+) -> tuple[Matrix, ...]:
+    def row(beta: Exponents) -> tuple[RationalFunction, ...]:
+        if beta in standard:
+            return tuple(field.one if key == beta else field.zero for key in standard)
+        return tuple(known[beta].get(key, field.zero) for key in standard)
+
+    return tuple(tuple(row(_raised(beta, i)) for beta in standard) for i in range(len(field.variables)))
