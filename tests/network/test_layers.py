@@ -298,6 +298,9 @@ def test_networks_are_values(layer, x):
     assert repr(net) == f"Network({layer!r})"
 
 
+SAME = "branches 0 and 1 come from the same weights or both from the input"
+
+
 def one(*layers):
     return L.Serial(*layers)
 
@@ -331,6 +334,10 @@ def one(*layers):
             "2 and 3 channels",
         ),
         (one(L.FanOut(2), L.Parallel(L.Dense(), L.Dense()), L.Concat((1.0,))), None, "1 weights and 2 branches"),
+        (one(L.Dense(), L.FanOut(2), L.Parallel(L.Identity(), L.LayerNorm()), L.Sum()), None, SAME),
+        (one(L.Dense(), L.FanOut(2), L.Parallel(L.Identity(), residual(RELU, L.Dense())), L.Sum()), None, SAME),
+        (one(L.Dense(), L.FanOut(2), L.Parallel(L.Identity(), RELU), L.Product()), None, SAME),
+        (one(L.FanOut(2), L.Parallel(L.Flatten(), L.Flatten()), L.Product(), L.Dense()), (4, 2), SAME),
         (one(L.LinearMap(np.eye(3)), L.Flatten()), (4, 2), r"<3x3 matrix>.*\(inputs, 4, 2\).*3 positions"),
         (one(L.Index(7), L.Dense()), (4, 2), r"position 7.*\(inputs, 4, 2\)"),
         (one(L.Index(0, 0), L.Dense()), (4, 2), r"2 numbers.*\(inputs, 4, 2\)"),

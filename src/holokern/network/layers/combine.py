@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from typing import Any
 
 from holokern.errors import BadInput
@@ -182,6 +183,16 @@ class _Join(Layer):
             self.refuse(f"its branches have the shapes {', '.join(map(str, branches))}; they must be the same")
         return branches
 
+    def _independent(self, branches: tuple[Shape, ...]) -> frozenset[object]:
+        """The sources of all branches, which must not share one."""
+        for (i, one), (j, other) in combinations(enumerate(branches), 2):
+            if one.sources & other.sources:
+                self.refuse(
+                    f"branches {i} and {j} come from the same weights or both from the input, so they are not "
+                    "independent; put a Dense or Conv layer into one of them"
+                )
+        return _sources(branches)
+
     def _states(self, state: Branches) -> list[State]:
         branches = state if isinstance(state, tuple) else (state,)
         assert all(isinstance(one, State) for one in branches)
@@ -208,7 +219,7 @@ class Sum(_Join):
             self.refuse(
                 f"its branches have {' and '.join(map(str, sorted(widths)))} channels; give them the same width"
             )
-        return replace(branches[0], positions=_known(branches))
+        return replace(branches[0], positions=_known(branches), sources=self._independent(branches))
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """G ← ΣG, Θ ← ΣΘ."""
@@ -244,7 +255,7 @@ class Concat(_Join):
             self.refuse(f"it has {len(self.weights)} weights and {len(branches)} branches")
         widths = [one.width for one in branches]
         known = [width for width in widths if width is not None]
-        return Shape(_known(branches), sum(known) if len(known) == len(widths) else None, False)
+        return Shape(_known(branches), sum(known) if len(known) == len(widths) else None, False, _sources(branches))
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C ← Σ wC / Σ w."""
@@ -271,7 +282,7 @@ class Product(_Join):
         branches = self._joined(shape)
         if len(branches) == 1:
             return branches[0]
-        return Shape(_known(branches), branches[0].width, False)
+        return Shape(_known(branches), branches[0].width, False, self._independent(branches))
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C ← ΠC, and Θ by the product rule."""
@@ -289,6 +300,10 @@ def _product(walk: Walk, a: State, b: State) -> State:
     gap = 0.25 * (a1 - a2) * (b1 - b2) + 0.5 * (a1 + a2) * b.gap + 0.5 * (b1 + b2) * a.gap - a.gap * b.gap
     tangent = None if a.tangent is None else a.tangent * b.covariance() + a.covariance() * b.tangent
     return a.changed(sides, gap, tangent)
+
+
+def _sources(branches: tuple[Shape, ...]) -> frozenset[object]:
+    return frozenset().union(*(one.sources for one in branches))
 
 
 def _known(branches: tuple[Shape, ...]) -> tuple[int, ...] | None:

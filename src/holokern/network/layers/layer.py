@@ -30,11 +30,14 @@ class Shape:
         The number of channels, None if it is not known.
     is_gaussian
         Whether the channels are independent Gaussian variables, which activations need.
+    sources
+        The last layers with weights on the way here, or the input: outputs without a common source are independent.
     """
 
     positions: tuple[int, ...] | None
     width: int | None = None
     is_gaussian: bool = False
+    sources: frozenset[object] = frozenset({"input"})
 
     def __str__(self) -> str:
         if self.positions is None:

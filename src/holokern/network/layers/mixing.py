@@ -10,7 +10,7 @@ where Q₁ and Q₂ are those of the two inputs with themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,7 @@ class _Pool(_Mixing):
         positions = tuple(window.count for window in self.windows(before.positions))
         if any(count < 1 for count in positions):
             self.refuse(f"its window is larger than its input of shape {before}")
-        return Shape(positions, before.width, before.is_gaussian)
+        return replace(before, positions=positions)
 
     def _share(self, window: Window, count: int) -> Any:
         """What the sum over each window is multiplied by."""
@@ -192,7 +192,7 @@ class GlobalSumPool(_Mixing):
         """No positions."""
         require_positions(self, shape)
         before = self.one(shape)
-        return Shape((), before.width, before.is_gaussian)
+        return replace(before, positions=())
 
     @property
     def _removes_positions(self) -> bool:
@@ -247,7 +247,7 @@ class Flatten(Layer):
         width = before.width
         if width is not None and before.positions is not None:
             width *= math.prod(before.positions)
-        return Shape((), width if before.positions is not None else None, False)
+        return Shape((), width if before.positions is not None else None, False, before.sources)
 
     def needs_pairs(self, after: bool) -> bool:
         """Only pairs of the same position count."""
@@ -320,7 +320,7 @@ class LinearMap(_Mixing):
             self.refuse(f"its input has shape {before}, and axis {self.axis} needs {self.matrix.shape[1]} positions")
         positions = [*before.positions]
         positions[self.axis] = self.matrix.shape[0]
-        return Shape(tuple(positions), before.width, before.is_gaussian)
+        return replace(before, positions=tuple(positions))
 
     def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
         axis = _axes(layout, side)[self.axis]
@@ -369,7 +369,7 @@ class Index(Layer):
                     self.refuse(f"{pick} keeps nothing of an input of shape {before}")
             elif not -count <= pick < count:
                 self.refuse(f"position {pick} is not in an input of shape {before}")
-        return Shape(tuple(kept), before.width, before.is_gaussian)
+        return replace(before, positions=tuple(kept))
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C at these positions."""

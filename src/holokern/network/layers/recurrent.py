@@ -56,12 +56,12 @@ class Recurrent(Layer):
         require_positions(self, shape)
         before = self.one(shape)
         if before.positions is None:
-            return Shape(None)
+            return Shape(None, sources=frozenset({object()}))
         if len(before.positions) != 1:
             self.refuse(f"its input has shape {before}; a sequence has one axis of positions, the steps")
         if self.steps is not None and self.steps > before.positions[0]:
             self.refuse(f"its input has {before.positions[0]} steps and {self.steps} are wanted")
-        return Shape((self.steps or before.positions[0],))
+        return Shape((self.steps or before.positions[0],), sources=frozenset({object()}))
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """Step by step."""

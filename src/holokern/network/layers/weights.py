@@ -39,12 +39,12 @@ class Weighted(Layer):
     def _after(self, shape: Output, width: int | None) -> Shape:
         before = self.one(shape)
         if before.positions is None:
-            return replace(before, width=width, is_gaussian=True)
+            return Shape(None, width, True, frozenset({object()}))
         windows = self.windows(before.positions)
         positions = tuple(window.count for window in windows)
         if any(count < 1 for count in positions):
             self.refuse(f"no position is left of an input of shape {before}; use padding='same' or a smaller kernel")
-        return Shape(positions, width, True)
+        return Shape(positions, width, True, frozenset({object()}))
 
     def _weighted(
         self, walk: Walk, state: State, context: Context, W_std: float, b_std: float | None, trainable: bool
