@@ -45,7 +45,8 @@ def dual(
     c1, c2
         Standard deviations, at least 0.
     r, theta
-        Correlations in [-1, 1], or angles arccos r in [0, π]: exactly one of them. Near r = 1 the angle carries more.
+        Correlations in [-1, 1], or angles arccos r in [0, π]: exactly one of them. Near r = ±1 pass the angle: a
+        small angle is lost when its cosine is rounded.
     method
         "auto", or one of `methods()`.
     tolerance
@@ -151,5 +152,6 @@ def _too_rough(
         if len(doubtful):
             at = todo[doubtful]
             scale = norms(function, points.c1[at]) * norms(function, points.c2[at])
-            rough[doubtful] |= ~(error[doubtful] <= tolerance * scale)
+            # no method does better than the smallest float
+            rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, np.finfo(float).tiny))
     return rough

@@ -12,6 +12,8 @@ from flint import arb, ctx, fmpq
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
+from holokern.activation.ring.pieces import jump_order
+from holokern.activation.tree.derivative import differentiate
 from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
 from holokern.dual.enclosure.limits import aligned, with_zero_deviation
@@ -63,6 +65,8 @@ _MOST_DIGITS = 10_000
 _EXPECTED_LOSS = {"taylor": 72, "integral": 48}
 # each adds the bits that the last one lacked; after so many there is no progress
 _ATTEMPTS = 8
+# where no proof reaches the digits, values below 2^-this are enclosed by |k| ≤ √(E[σ(u)²] E[σ(v)²]) alone
+_VANISHING = 4096
 # a scale needs few digits
 _ROUGH_BITS = 64
 
@@ -76,7 +80,8 @@ class Enclosure:
     k, kdot : arb
         python-flint balls that contain the true values; k′ is infinite where two jumps of σ meet.
     method : str
-        Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0) or "limit" (singular covariance).
+        Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0), "limit" (singular covariance)
+        or "bound" (a value below 2^-4096).
     digits : int
         How many digits were asked for.
     """
@@ -143,6 +148,7 @@ def enclose(
       derivation, which is checked by its integrability and against numbers, not proved anew.
     - "integral": one rigorous integral over u of σ(u) times the conditional mean of σ(v) in closed form, with a proved
       bound of both tails.  Nothing about annihilators or systems is used.
+    - "bound": |k| ≤ (k(c1,c1,1)k(c2,c2,1))^(1/2), where that is below 2^-4096 and no other proof reaches the digits.
     - at r = 0, r = ±1 and for a deviation 0: rigorous integrals in one variable.
 
     The pieces and breaks of σ are taken from exact algebra on its expression.
@@ -177,6 +183,8 @@ def enclose(
             failures.append(error)
         else:
             return Enclosure(k, kdot, name, digits)
+    if scale < arb(2) ** -_VANISHING:
+        return Enclosure(arb(0, scale), _slope_bound(sigma.tree, first, second), "bound", digits)
     if len(failures) == 1:
         raise failures[0]
     if all(isinstance(error, PrecisionLost) for error in failures):
@@ -242,7 +250,14 @@ def _scale(tree: Node, c1: Number, c2: Number) -> arb:
     """√(E[σ(c1z)²] E[σ(c2z)²]); a deviation 0 counts as 1, which is close enough for a measure of error."""
     line = piece_line(tree)
     parts = [second_moment(line, c if c != 0 else Fraction(1)) for c in (c1, c2)]
-    return (parts[0] * parts[1]).sqrt().upper()
+    return (parts[0].upper() * parts[1].upper()).sqrt().upper()
+
+
+def _slope_bound(tree: Node, c1: Number, c2: Number) -> arb:
+    """A ball round 0 that contains k′, from E[σ′²]; the whole line if σ jumps."""
+    if jump_order(tree) == 0:
+        return arb(0, "inf")
+    return arb(0, _scale(differentiate(tree), c1, c2))
 
 
 def _missing(value: arb, scale: arb, digits: int) -> int:

@@ -8,7 +8,7 @@ proved bound of the growth of the factors covers the rest.  Everything happens a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise
@@ -43,6 +43,8 @@ __all__ = [
 
 Number = Fraction | arb
 Ball = TypeVar("Ball", arb, acb)
+# octaves below 1 on which a piece is bounded by balls, for small deviations
+_OCTAVES = 400
 # deviations; 10 000 digits end at about 215, so that farther means a σ that grows like exp(u²/2)
 _FARTHEST = 1 << 20
 # for constants inside the pieces, which the integrand may magnify
@@ -262,12 +264,17 @@ def gaussian_tail(
     ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.  ``near`` is the finite end of the interval, if any.
     """
     bound = Growth(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
-    reach = arb(2) if near is None else abs(near).upper() + 1
+    start = reach = arb(2) if near is None else abs(near).upper() + 1
     for piece, s in zip(pieces, scales, strict=True):
         direction = side if s > 0 else -side
-        bound = bound * growth_bound(piece, direction).scaled(abs(s))
+        growth = growth_bound(piece, direction)
         # growth_bound speaks about |u| = |s z| ≥ 1 only
-        reach = reach.max((1 / abs(s)).upper())
+        nearer = _bound_below_one(piece, direction, (abs(s) * start).lower())
+        if nearer is None:
+            reach = reach.max((1 / abs(s)).upper())
+        else:
+            growth = replace(growth, constant=growth.constant.max(nearer * (-growth.square).max(arb(0)).exp()).upper())
+        bound = bound * growth.scaled(abs(s))
     decay = arb(1) / 2 - bound.square
     if not decay > 0:
         raise BadInput("the activation grows too fast for this standard deviation: its Gaussian moment is infinite")
@@ -281,6 +288,20 @@ def gaussian_tail(
                 return side * reach, tail
         reach = (reach * 9 / 8).ceil()
     raise PrecisionLost("the Gaussian tail of the activation lies too far out; use a smaller standard deviation")
+
+
+def _bound_below_one(piece: Node, side: int, start: arb) -> arb | None:
+    """A bound of |f(u)| for start ≤ |u| ≤ 1 on one side, None if none is found or none is needed."""
+    if start >= 1 or not start > arb(2) ** -_OCTAVES:
+        return None
+    found = arb(0)
+    top = arb(1)
+    while top > start:
+        value = abs(ball(piece, side * top.union(top / 2), ctx.prec))
+        if not value.is_finite():
+            return None
+        found, top = found.max(value.upper()), top / 2
+    return found.upper()
 
 
 def _density(z: Ball) -> Ball:

@@ -24,6 +24,10 @@ FINE = Resolution(ORDERS[1])
 
 # named activations need none; these are for σ whose panels miss a narrow feature, and each doubles the time
 _MOST_HALVINGS = 2
+# of the norms: the normal law beyond nine deviations in one of two variables
+_BEYOND = 1e-18
+# the smallest float with all digits
+_TINY = float(np.finfo(float).tiny)
 # the distance from 1 to the next float
 _ROUNDING = np.finfo(float).eps
 
@@ -90,8 +94,10 @@ def refine(
     result = Estimate.empty(len(f.c))
     condition = _condition(f), _condition(g)
     # the argument is rounded at random, and a formula may be off in one direction
-    factors = (condition[0] + condition[1]).reshape(2, 2, -1)
-    factors = factors[0] / 4 + factors[1]
+    added = condition[0] + condition[1]
+    factors = added[:2] / 4 + added[2:4]
+    inside = (theta > 0) & (theta < np.pi)
+    norms = condition[0][4:] * condition[1][4:]
     todo = np.arange(len(f.c))
     before = np.full((2, len(todo)), np.inf)
     for halvings in range(_MOST_HALVINGS + 1):
@@ -99,8 +105,8 @@ def refine(
         slopes = condition[0][1, todo] * condition[1][1, todo]
         from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine, slopes)
         rounding = [
-            _ROUNDING * size * (3 + factor[todo]) + angle
-            for size, factor, angle in zip((fine.size, fine.size_dot), factors, from_angle, strict=True)
+            _ROUNDING * size * (3 + factor[todo]) + angle + np.where(inside[todo], _left_out(size, norm[todo]), 0.0)
+            for size, factor, angle, norm in zip((fine.size, fine.size_dot), factors, from_angle, norms, strict=True)
         ]
         change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
         result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
@@ -113,6 +119,11 @@ def refine(
         if not len(todo):
             break
     return result
+
+
+def _left_out(size: Array, norm: Array) -> Array:
+    """What lies beyond the range of integration, where that may matter: in tails that hardly meet, or underflow."""
+    return np.where(size < _ROUNDING * norm, _BEYOND * norm, 0.0) + np.where(size == 0, _TINY, 0.0)
 
 
 def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments, slopes: Array) -> tuple[Array, Array]:

@@ -29,6 +29,8 @@ DEGREE = 44
 _NOISE = 4.0
 # deviations; exp(au) at deviation c has its mass about 2ac out, so farther means an infinite moment or overflow
 _FARTHEST = 60.0
+# deviations from which on σ is in the tails of the normal law
+_FAR_OUT = 6.0
 # limits beyond which panels are made for a quarter of an octave more at most
 _FAR = 128.0
 # panels up to which neighbours are joined; of more than these few can be
@@ -125,7 +127,7 @@ class Profile:
                 bad = np.isnan(mass) | (mass == np.inf)
                 mass[bad] = np.inf
                 peak = np.max(np.where(bad, -np.inf, mass), axis=1, keepdims=True)
-                heavy = mass > peak - 40.0
+                heavy = mass > peak - 40.0 - _beyond(mass, peak, x)
                 far_left = np.max(np.where(heavy[:, : len(x)], x[::-1], 0.0), axis=1)
                 far_right = np.max(np.where(heavy[:, len(x) :], x, 0.0), axis=1)
                 beyond = np.maximum(far_left, far_right) >= _FARTHEST
@@ -142,11 +144,12 @@ class Profile:
     def condition(self, c: Array, left: Array, right: Array) -> Array:
         """How many roundings σ(cx) and σ′(cx) are off, in the mean under the normal law: roughly.
 
-        The rows are what the rounding of the argument does to σ and to σ′, and the noise of their formulas.
+        The rows: what the rounding of the argument does to σ and to σ′, the noise of their formulas, their norms.
         """
         x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
         u = c[:, None] * x
-        factors = np.zeros((4, len(c)))
+        factors = np.zeros((6, len(c)))
+        step = (x[:, 1] - x[:, 0]) / np.sqrt(2 * np.pi)
         for row, (function, rate, noise) in enumerate(
             ((self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise))
         ):
@@ -157,12 +160,16 @@ class Profile:
                 peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
                 whole = np.nansum(np.exp(size - peak), axis=1)
                 ratio = np.nansum(np.exp(change - peak), axis=1) / whole
+                factors[row + 4] = np.exp(peak[:, 0] / 2) * np.sqrt(whole * step)
                 factors[row] = np.sqrt(np.nan_to_num(ratio, posinf=0.0))
+                # In the tails the density turns a rounding of x into x² roundings.
+                ratio = np.nansum(np.exp(size - peak) * x**4, axis=1) / whole
+                factors[row + 2] = np.sqrt(np.nan_to_num(ratio, posinf=0.0)) / 8
                 if noise is not None:
                     off = noise(u)
                     own = 2 * np.log(np.where(np.isfinite(off), off, 0.0) / _EPS) - x * x / 2
                     ratio = np.nansum(np.exp(own - peak), axis=1) / whole
-                    factors[row + 2] = np.sqrt(np.nan_to_num(ratio, posinf=0.0))
+                    factors[row + 2] += np.sqrt(np.nan_to_num(ratio, posinf=0.0))
         return factors
 
     def _finite_reach(self, mass: Array, peak: Array, x: Array, c: Array) -> tuple[Array, Array]:
@@ -289,6 +296,19 @@ class Profile:
             if not np.all(np.abs(guess - there) <= 1e-11 * max(float(height[0]), float(np.max(np.abs(there))))):
                 return False
         return True
+
+
+def _beyond(mass: Array, peak: Array, x: Array) -> Array:
+    """How much less mass counts beyond a peak far out: E[f g] falls half as fast as E[f²], unless σ grows fast."""
+    distance = np.concatenate([x[::-1], x])
+    far = np.zeros((len(mass), 1))
+    for half in (mass[:, : len(x)][:, ::-1], mass[:, len(x) :]):
+        at = np.argmax(np.where(half == peak, 1, 0), axis=1)
+        here, later = (half[np.arange(len(half)), np.minimum(at + ahead, len(x) - 1)] for ahead in (0, 4))
+        # on one deviation from the peak log σ² gains less than half of what the density loses
+        flat = (later <= here - x[at] / 2) & (here == peak[:, 0]) & (x[at] > _FAR_OUT)
+        far[flat, 0] = x[at][flat]
+    return np.asarray(np.maximum(distance - far, 0.0) * far / 2)
 
 
 def _crowded(panels: Array, breaks: Array) -> Array:
