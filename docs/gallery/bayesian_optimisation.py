@@ -9,6 +9,8 @@ marginal likelihood in every round, looks for the largest value of a function.
 It needs ``pip install 'holokern[botorch]'``.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/bayesian_optimisation.svg"
+
 import torch
 from botorch.acquisition import LogExpectedImprovement
 from botorch.fit import fit_gpytorch_mll

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ FETCHED = re.compile(r"""<(?:script|img|link|iframe)[^>]*(?:src|href)=["'](https
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_pages_build_without_warnings(tmp_path: Path) -> None:
+def test_the_pages_build_without_warnings_and_fit_every_screen(tmp_path: Path, request: Any) -> None:
     for name in ("sphinx", "furo", "myst_parser", "sphinx_gallery"):
         pytest.importorskip(name, reason="pip install '.[docs]' to build the documentation")
     # the gallery writes beside its sources, so those are copied
@@ -35,3 +36,21 @@ def test_the_pages_build_without_warnings(tmp_path: Path) -> None:
     for page in (tmp_path / "html").rglob("*.html"):
         fetched = FETCHED.findall(page.read_text(encoding="utf-8"))
         assert not fetched, f"{page.name} asks for {fetched[0]}"
+    # last, so that a machine without Chromium has built the pages all the same
+    chromium = request.getfixturevalue("chromium")
+    for name in (
+        "index",
+        "measured",
+        "theory/kernels",
+        "theory/systems",
+        "tutorials/first_kernel",
+        "auto_gallery/index",
+    ):
+        for width, dark in ((360, False), (800, True), (1400, False)):
+            tab = chromium.open(tmp_path / "html" / f"{name}.html", width, dark)
+            assert tab.run("document.documentElement.scrollWidth") <= width, f"{name} is wider than {width} pixels"
+            if name.startswith("theory"):
+                assert tab.run("document.querySelectorAll('svg.tex use').length") > 100
+            tab.close()
+    thumbnails = (tmp_path / "html" / "auto_gallery" / "index.html").read_text(encoding="utf-8")
+    assert "no_image" not in thumbnails

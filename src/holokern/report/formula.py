@@ -41,6 +41,8 @@ _WORDS = {
     r"\\le\b": r"\\leq",
     r"\\langle\b(?! )": r"\\langle ",
     r"\\displaystyle\b": "",
+    # at full size: as a superscript a prime is hard to see
+    "'": r"{\\prime}",
     r"\\sqrt\s*(\\[A-Za-z]+|\w)": r"\\sqrt{\1}",
     r"\\(?:operatorname\{)?a(sin|cos|tan)\b\}?": r"\\arc\1",
     # fractions in exponents on one line: they would be too small to read
