@@ -7,6 +7,7 @@ from flint import fmpq, fmpz, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holokern.weyl.groebner.macaulay import Plan, Row
 from holokern.weyl.groebner.modular import echelon, eliminate, random_primes, reconstruct
 
 P = 2**31 - 1
@@ -41,8 +42,12 @@ def test_elimination_leaves_the_schur_complement(seed: int) -> None:
     upper[random.random(upper.shape) < 0.5] = 0
     matrix = random.integers(0, P, size=(targets, size + free), dtype=np.uint64)
     columns = np.ascontiguousarray(matrix.T)
-    pivots = [(i, np.flatnonzero(upper[i]), upper[i][np.flatnonzero(upper[i])]) for i in range(size)]
-    eliminate(columns, pivots, P)
+    rows = [(i, Row(i, (0,), np.flatnonzero(upper[i]), True)) for i in range(size)]
+    values = np.concatenate([upper[i][row.places] for i, row in rows])
+    plan = Plan(list(range(size + free)), rows, [], np.arange(size, size + free))
+    assert sum(len(level.heads) for level in plan.levels) == size
+    for level in plan.levels:
+        eliminate(columns, level, values[level.entries], P)
     assert not columns[:size].any()
     upper[np.arange(size), np.arange(size)] = 1
     stacked = np.vstack([upper, matrix])

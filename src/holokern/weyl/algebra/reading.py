@@ -11,9 +11,9 @@ from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, rational
 
 __all__ = ["read_operator"]
 
-_MAX_DEGREE = 500
-_MAX_TERMS = 20_000
-_MAX_POWER_TERMS = 5_000
+_MAX_DEGREE = 500  # far below the 15 bits of an exponent in Gröbner bases
+_MAX_TERMS = 20_000  # pairs of terms in one product, a fraction of a second
+_MAX_POWER_TERMS = 5_000  # a power is a loop of such products
 
 
 def read_operator(algebra: WeylAlgebra, text: str) -> Operator:

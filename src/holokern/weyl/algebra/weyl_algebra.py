@@ -21,6 +21,7 @@ __all__ = ["WeylAlgebra", "fresh_name", "rational", "split_names", "weyl_algebra
 
 Monomial = tuple[int, ...]
 
+# what the grammar of texts reads as one name
 _NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
 
 

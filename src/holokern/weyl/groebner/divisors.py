@@ -12,7 +12,8 @@ from holokern.weyl.algebra.weyl_algebra import Monomial
 
 __all__ = ["Divisors", "Multiple"]
 
-Truths = np.ndarray[Any, np.dtype[np.bool_]]
+Fields = np.ndarray[Any, np.dtype[np.uint16]]
+Masks = np.ndarray[Any, np.dtype[np.int64]]
 
 _CHUNK = 1 << 22  # comparisons of exponents that are made in one array operation
 
@@ -45,6 +46,7 @@ class Divisors:
         self._leads = [(supports[i].lead, i) for i in self._basis]
         self._derivations: dict[Monomial, int] = {}
         self._lead_fields = self._fields([lead for lead, _ in self._leads])
+        self._lead_masks = _masks(self._lead_fields)
 
     def multiple(self, source: int, code: int) -> Multiple:
         """The multiple of polynomial ``source`` with the leading monomial ``code``."""
@@ -76,15 +78,17 @@ class Divisors:
         if not self._basis:
             return found
         places = packing.fields_of_derivations
-        step = max(1, _CHUNK // self._lead_fields.size)
+        step = max(1, _CHUNK // len(self._basis))
         for start in range(0, len(codes), step):
             part = codes[start : start + step]
             fields = self._fields([packing.exponents_part(code) for code in part])
-            divides: Truths = np.all(fields[:, None, :] >= self._lead_fields, axis=2)
-            hits = np.flatnonzero(np.any(divides, axis=1))
-            first = divides[hits].argmax(axis=1)
-            derivations = (fields[hits] - self._lead_fields[first])[:, places].tolist()
-            for hit, choice, b in zip(hits.tolist(), first.tolist(), derivations, strict=True):
+            # few leading monomials have all their variables in a monomial; only these are compared by exponents
+            rows, columns = np.nonzero((self._lead_masks & ~_masks(fields)[:, None]) == 0)
+            divides = np.all(fields[rows] >= self._lead_fields[columns], axis=1)
+            hits, first = np.unique(rows[divides], return_index=True)
+            choices = columns[divides][first]
+            derivations = (fields[hits] - self._lead_fields[choices])[:, places].tolist()
+            for hit, choice, b in zip(hits.tolist(), choices.tolist(), derivations, strict=True):
                 source = self._basis[choice]
                 quotient = part[hit] - self._supports[source].codes[0]
                 found[start + hit] = self._multiple(source, quotient, tuple(b))
@@ -97,7 +101,14 @@ class Divisors:
             code = self._derivations[b] = sum(e * codes[n + i] for i, e in enumerate(b) if e)
         return Multiple(source, b, quotient - code)
 
-    def _fields(self, packed: list[int]) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    def _fields(self, packed: list[int]) -> Fields:
         width = 2 * self._packing.size
         data = b"".join([exponents.to_bytes(width, "little") for exponents in packed])
         return np.frombuffer(data, dtype="<u2").reshape(len(packed), self._packing.size)
+
+
+def _masks(fields: Fields) -> Masks:
+    """Bit sets of the variables that occur, one a row; beyond 62 variables some share a bit, which does no harm."""
+    bits = np.int64(1) << (np.arange(fields.shape[1], dtype=np.int64) % 62)
+    masks: Masks = np.bitwise_or.reduce(np.where(fields > 0, bits, np.int64(0)), axis=1)
+    return masks

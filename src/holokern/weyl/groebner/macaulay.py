@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -12,13 +11,11 @@ import numpy as np
 from holokern.weyl.algebra.packing import Support
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.divisors import Divisors, Multiple
-from holokern.weyl.groebner.modular import Places, Residues, add_multiple, eliminate
+from holokern.weyl.groebner.modular import Level, Places, Residues, add_multiple, eliminate
 
 __all__ = ["Plan", "ResiduePolynomials", "build_plan"]
 
 _BLOCK = 128  # targets that are reduced at once, to bound the memory
-_LOAD = 15_000  # pivots from which on machine code saves more than the half second that it takes to load ...
-_LOADED = 300  # ... and, once it is there, more than its arrays cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +38,30 @@ class Plan:
     free: Places
 
     @cached_property
-    def pivot_places(self) -> tuple[Places, Places, Places]:
-        """The pivots in arrays: their columns, where the entries of each begin and end, and the columns of these."""
-        heads = np.array([head for head, _ in self.pivots], dtype=np.intp)
-        bounds = np.cumsum([0, *(len(row.places) for _, row in self.pivots)], dtype=np.intp)
-        return heads, bounds, np.concatenate([row.places for _, row in self.pivots])
+    def levels(self) -> list[Level]:
+        """The pivots in groups, such that a group only changes the heads of later ones: each is one array operation."""
+        level = [0] * len(self.codes)
+        own = []
+        for head, row in self.pivots:
+            own.append(level[head])
+            for place in row.places.tolist():
+                if level[place] <= own[-1]:
+                    level[place] = own[-1] + 1
+        sizes = [len(row.places) for _, row in self.pivots]
+        by_level = np.argsort(own, kind="stable")
+        position = np.empty(len(own), dtype=np.intp)
+        ends = np.cumsum(np.bincount(own))
+        position[by_level] = np.arange(len(own)) - np.repeat(ends - np.diff(ends, prepend=0), np.diff(ends, prepend=0))
+        pivot = np.repeat(np.arange(len(own)), sizes)
+        places = np.concatenate([row.places for _, row in self.pivots])
+        order = np.lexsort((places, np.array(own)[pivot]))
+        cuts = np.cumsum(np.bincount(np.array(own)[pivot], minlength=len(ends)))
+        heads = np.array([head for head, _ in self.pivots], dtype=np.intp)[by_level]
+        found = []
+        for some, entries in zip(np.split(heads, ends[:-1]), np.split(order, cuts[:-1]), strict=True):
+            targets, starts = np.unique(places[entries], return_index=True)
+            found.append(Level(some, entries, position[pivot[entries]], targets, starts))
+        return found
 
     @cached_property
     def pivot_products(self) -> tuple[list[tuple[int, Monomial]], Places]:
@@ -56,10 +72,11 @@ class Plan:
             if (row.source, row.b) not in start:
                 start[row.source, row.b] = total
                 total += len(row.places) + 1
-        _, bounds, _ = self.pivot_places
         # the first entry of a product is the pivot itself
         begins = np.array([start[row.source, row.b] + 1 for _, row in self.pivots], dtype=np.intp)
-        return list(start), np.repeat(begins - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
+        sizes = np.array([len(row.places) for _, row in self.pivots], dtype=np.intp)
+        bounds = np.cumsum(sizes)
+        return list(start), np.repeat(begins - bounds + sizes, sizes) + np.arange(sizes.sum())
 
 
 def build_plan(
@@ -100,7 +117,8 @@ def build_plan(
     by_size = sorted(range(len(codes)), key=codes.__getitem__, reverse=True)
     rank = np.empty(len(codes), dtype=np.intp)
     rank[by_size] = np.arange(len(codes))
-    places = np.split(rank[np.array(entries, dtype=np.intp)], ends[:-1]) if rows else []
+    flat = rank[np.array(entries, dtype=np.intp)]
+    places = [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     split = len(targets)
     goals = [Row(row.source, row.b, where, headless) for row, where in zip(rows[:split], places[:split], strict=True)]
     heads = [
@@ -150,14 +168,11 @@ class ResiduePolynomials:
         return self._reduce(columns, plan)
 
     def _reduce(self, columns: Residues, plan: Plan) -> Residues:
-        if len(plan.pivots) < (_LOADED if "holokern.weyl.groebner.machine" in sys.modules else _LOAD):
-            eliminate(columns, ((place, row.places, self._row_values(row)) for place, row in plan.pivots), self.p)
-        else:
-            from holokern.weyl.groebner.machine import eliminate_rows
-
+        if plan.pivots:
             products, places = plan.pivot_products
             values = np.concatenate([self._product(*product) for product in products])[places]
-            eliminate_rows(columns, *plan.pivot_places, values, self.p)
+            for level in plan.levels:
+                eliminate(columns, level, values[level.entries], self.p)
         return np.ascontiguousarray(columns[plan.free].T) % np.uint64(self.p)
 
     def _row_values(self, row: Row) -> Residues:

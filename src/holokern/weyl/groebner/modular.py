@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpz, nmod
 
-__all__ = ["Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes", "reconstruct"]
+__all__ = ["Level", "Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes", "reconstruct"]
 
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -39,19 +40,34 @@ def add_multiple(columns: Residues, places: Places, values: Residues, factors: R
     columns[places] = block
 
 
-def eliminate(columns: Residues, pivots: Iterable[tuple[int, Places, Residues]], p: int) -> None:
-    """Clear the pivot columns of a dense matrix, stored transposed, with sparse rows.
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Pivots that do not change each other's heads.
 
-    A pivot is its column, the other columns of its row, and their values; its own value is 1.  Pivots come sorted by
-    column.
+    Their columns are ``heads``; ``entries`` are the places of their entries among those of all pivots, sorted by
+    column; ``sources`` says to which pivot each belongs; from ``starts`` on they add to the columns ``targets``.
+    """
+
+    heads: Places
+    entries: Places
+    sources: Places
+    targets: Places
+    starts: Places
+
+
+def eliminate(columns: Residues, level: Level, values: Residues, p: int) -> None:
+    """Clear the pivot columns of a level in a dense matrix that is stored transposed.
+
+    The pivots have the value 1 in their own columns, and ``values`` at the entries of the level.
     """
     modulus = np.uint64(p)
-    for column, places, values in pivots:
-        head = columns[column]
-        head %= modulus
-        if head.any():
-            add_multiple(columns, places, values, (modulus - head) % modulus, p)
-            head[:] = 0
+    factors = columns[level.heads] % modulus
+    columns[level.heads] = 0
+    if len(values) and factors.any():
+        changes = (modulus - factors)[level.sources]
+        changes *= values[:, None]
+        changes %= modulus
+        columns[level.targets] = (columns[level.targets] + np.add.reduceat(changes, level.starts)) % modulus
 
 
 def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:

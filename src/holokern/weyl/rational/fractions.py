@@ -17,7 +17,7 @@ from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
 __all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex"]
 
-_MAX_EXPONENT = 500
+_MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
 
 @dataclass(frozen=True, slots=True)

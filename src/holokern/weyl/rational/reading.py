@@ -10,8 +10,8 @@ from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 
 __all__ = ["read_rational_operator"]
 
-_MAX_ORDER = 100
-_MAX_TERMS = 100_000
+_MAX_ORDER = 100  # a product with a function has as many terms as the order
+_MAX_TERMS = 100_000  # a text of one line must not take minutes to multiply out
 
 
 def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalOperator:
