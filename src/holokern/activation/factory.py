@@ -46,7 +46,7 @@ def activation(
         are; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.  Any other callable on
         arrays is served numerically.
     operator : str, Operator or sequence of them
-        Instead of a source, operators in u and D that kill σ.
+        Instead of a source, operators in u and D that annihilate σ.
     values : mapping
         With ``operator``, the data that fixes the solution: ``{0: [0, 1]}`` means σ(0) = 0 and σ′(0) = 1, and
         ``{(None, 0): 0, (0, None): {0: [0, 1]}}`` gives such data on each interval of a piecewise solution.
@@ -69,7 +69,7 @@ def activation(
     TooLarge
         For input beyond the limits of size, depth or degree.
     CheckFailed
-        When the operators do not kill the solution as a distribution.
+        When the operators do not annihilate the solution as a distribution.
 
     Examples
     --------

@@ -164,8 +164,8 @@ class Activation:
     def annihilator(self) -> tuple[Operator, ...]:
         """Generators of the ideal of all P in Q⟨u, D⟩ with Pσ = 0 as a distribution, deltas at breaks included.
 
-        When ``annihilator_scale`` is a constant κ they kill τ with σ(u) = τ(κu) instead, since κ is irrational.  For an
-        activation given by its ODE the ideal is the given one.
+        When ``annihilator_scale`` is a constant κ they annihilate τ with σ(u) = τ(κu) instead, since κ is irrational.
+        For an activation given by its ODE the ideal is the given one.
 
         Raises
         ------

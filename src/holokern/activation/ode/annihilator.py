@@ -48,7 +48,7 @@ class Annihilator:
 
 
 def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
-    """Generators of the ideal of all operators that kill the activation as a distribution.
+    """Generators of the ideal of all operators that annihilate the activation as a distribution.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
     -------
     tuple of Operator
         The reduced Gröbner basis for the Bernstein degree, in ``weyl_algebra("u", "D")``.  When the scale of
-        :func:`annihilator_of` is not 1 these operators kill τ, not σ.
+        :func:`annihilator_of` is not 1 these operators annihilate τ, not σ.
 
     Examples
     --------

@@ -131,7 +131,7 @@ class OdeActivation:
 
     @property
     def annihilator_scale(self) -> ExactReal | None:
-        """Always None: the operators kill σ itself."""
+        """Always None: the operators annihilate σ itself."""
         return None
 
     @property
@@ -273,10 +273,10 @@ def ode_activation(
     values : mapping
         The data, in the form that :mod:`holokern.activation.ode.branches` describes.
     whole : bool
-        Enlarge the annihilator to all operators that kill σ: by the Weyl closure when σ has no break, else by the
+        Enlarge the annihilator to all operators that annihilate σ: by the Weyl closure when σ has no break, else by the
         exact jumps, which needs the data of both sides at each break (or zero there).
     check : bool
-        Verify that the operators kill σ as a distribution, that is, that no δ-term is left at a break.
+        Verify that the operators annihilate σ as a distribution, that is, that no δ-term is left at a break.
     name : str, optional
         How it prints.
 
@@ -332,7 +332,7 @@ def _check_distribution(function: OdeActivation) -> None:
                 if not may_vanish(total):
                     size = float(total if isinstance(total, ExactReal) else total.middle)
                     raise CheckFailed(
-                        f"the operator {operator} does not kill the distribution: it leaves {size:.6g} times "
+                        f"the operator {operator} does not annihilate σ: it leaves {size:.6g} times "
                         f"derivative {j} of delta at u = {point}; multiply it by a power of (u - {point}) or correct "
                         "the values"
                     )

@@ -206,7 +206,7 @@ def _check_one(system: PfaffianSystem, first: Function, second: Function, point:
             raise CheckFailed(
                 f"row {row + 1} of the matrix for d/d{name} contradicts the numbers at "
                 f"{_show(point)}: residual {residual[row]:.3e} beside terms of {scale[row]:.3e}; "
-                "the annihilators do not kill the function as a distribution, or the derivation is wrong"
+                "the annihilators do not annihilate the function as a distribution, or the derivation is wrong"
             )
     return max(float(np.max(residual)) for _, residual, _, _ in rows) / top
 

@@ -5,7 +5,7 @@ random point modulo a prime, elimination tells in microseconds which derivations
 express the border of the standard ones.  Only those are eliminated over Q(x), sparse rows first.
 
 Every relation lies in the ideal, so the standard derivations span the quotient.  They are a basis when the matrices are
-integrable and kill the generators, which is checked at random points; otherwise more derivatives are taken.
+integrable and annihilate the generators, which is checked at random points; otherwise more derivatives are taken.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class _Prolonged:
         return [self.columns[p] for p in pivots]
 
     def _checked(self, found: Connection) -> Connection | None:
-        """None unless the matrices are integrable and kill the generators."""
+        """None unless the matrices are integrable and annihilate the generators."""
         if not flatness(found.matrices, self.field.variables).flat:
             return None
         return found if all(self._is_killed(g, found) for g in self.generators) else None

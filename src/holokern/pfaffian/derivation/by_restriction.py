@@ -21,7 +21,7 @@ def pfaffian_by_restriction(operator: object, other_operator: object = None, *, 
     Parameters
     ----------
     operator, other_operator : str, Operator or list of them
-        Operators in u and D that kill σ1 and σ2; σ2 = σ1 when the second is not given.
+        Operators in u and D that annihilate σ1 and σ2; σ2 = σ1 when the second is not given.
     basis : str or sequence, optional
         Derivations such as ``"1, d12"``; the standard monomials of the Gröbner basis when not given.
 
