@@ -16,6 +16,7 @@ from holokern.errors import BadInput
 from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense_layers
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
+from holokern.network.arrays.layers import ArrayLayers
 from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matrices
 from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
@@ -38,6 +39,8 @@ _MOST_LAYERS = 10_000
 
 # predicted seconds of a way that was asked for, before a word about a faster one
 _SLOW = 20.0
+# entries of a matrix that might take as long pair by pair
+_MANY = 20_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -273,8 +276,17 @@ class Network:
             )
         return layer_matrices(self.hidden_layers, self._points(self._read("X", X)))
 
-    def compile(self, low: float, high: float) -> ArrayKernel:
-        """The kernels for rows with norms in [low, high], for functions that are traced before the data are known.
+    def compile(
+        self, low: float | None = None, high: float | None = None, *, like: Any = None
+    ) -> ArrayKernel | ArrayLayers:
+        """The kernels for functions that are traced before the data are known.
+
+        Parameters
+        ----------
+        low, high
+            The range of the norms of the rows, for fully connected networks.
+        like
+            Data like those that will come, for compositions of layers.
 
         Examples
         --------
@@ -284,6 +296,15 @@ class Network:
         >>> Network("relu", depth=2).compile(0.5, 2.0).ntk(np.eye(2)).round(6).tolist()
         [[3.0, 0.685709], [0.685709, 3.0]]
         """
+        if self._by_layers is not None:
+            if like is None:
+                raise BadInput("compositions of layers are compiled for data like those that will come; pass like=X")
+            return ArrayLayers(self._by_layers, self._by_layers.data_range(like))
+        if low is None or high is None:
+            if like is None:
+                raise BadInput("pass the smallest and the largest norm of a row, or data like those that will come")
+            norms = np.linalg.norm(self._read("like", like), axis=1)
+            low, high = float(np.min(norms[norms > 0], initial=np.inf)), float(np.max(norms))
         return ArrayKernel(self, float(low), float(high))
 
     def matvec(self, X: Any, v: Any, kernel: Literal["ntk", "nngp"] = "ntk", *, threads: int | None = None) -> Array:
@@ -452,9 +473,21 @@ class Network:
                 return
             known = data if isinstance(data, DataRange) else None
             columns = None if y is None else self._points(y)
-            if engine == "pairs" and (seconds := self.plan(x, y, engine=engine).seconds["pairs"]) > _SLOW:
-                note(f"engine='pairs' may take {seconds:.0f} s for {len(x)} points; engine='auto' makes tables instead")
+            self._say_what_is_slow(x, y, engine)
             fill(self.hidden_layers, self._points(x), columns, outs, threads, known, engine)
+
+    def _say_what_is_slow(self, x: Any, y: Any, engine: Engine) -> None:
+        """A word before slow work: what it may cost, and what to do instead."""
+        entries = len(x) * len(x if y is None else y)
+        if engine == "pairs" and (seconds := self.plan(x, y, engine=engine).seconds["pairs"]) > _SLOW:
+            note(f"engine='pairs' may take {seconds:.0f} s for {len(x)} points; engine='auto' makes tables instead")
+        for dual in dict.fromkeys(layer.dual for layer in self.hidden_layers):
+            if dual.breaks_away and dual.hinges is None and entries > _MANY:
+                note(
+                    f"{dual.activation} has a break away from zero, so tables do not serve points with a small angle "
+                    "between them: such pairs take about a millisecond each. Piecewise polynomials and activations "
+                    "that break only at zero have no such pairs"
+                )
 
 
 def _different_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> str:

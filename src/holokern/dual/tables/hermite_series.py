@@ -29,7 +29,7 @@ _TRIED = 2 * _MOST + 40
 _TAIL = 2e-16
 """n a_n², relative to the norms, from which on terms are left out: they stand for k and k′ at θ = 0."""
 
-_ZERO = 1e-10
+_ZERO = 1e-9
 """Coefficients below this, relative to the norm, count as zero: their products are rounding errors of k."""
 
 _NODES = (16, 24, 36, 54, 80)
@@ -49,9 +49,9 @@ class HermiteSeries:
         The range of log c.
     start, step
         The coefficients are those of n = start, start + step, …; with step 2 the others are zero, but for n = 1 if
-        start is 0.
-    linear
-        Chebyshev coefficients in log c of a_1 if start is 0 and step is 2; else zeros.
+        start is 0, and for n = 0 if start is 1: u Φ(u) is u/2 and an even function, 1/(1 + e⁻ᵘ) is 1/2 and an odd one.
+    extra
+        Chebyshev coefficients in log c of that other coefficient; zeros if step is 1.
     coefficients
         Chebyshev coefficients in log c, one column for each n.
     """
@@ -59,18 +59,18 @@ class HermiteSeries:
     range: Range
     start: int
     step: int
-    linear: Array
+    extra: Array
     coefficients: Array
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """N = 1, and then start, start + step, …"""
-        return np.append(1, self.start + self.step * np.arange(self.coefficients.shape[1]))
+        """The n of the columns of values: that of the other coefficient, and then start, start + step, …"""
+        return np.append(1 - self.start, self.start + self.step * np.arange(self.coefficients.shape[1]))
 
     def __call__(self, logs: Array) -> Array:
-        """The coefficients, one row for each deviation, given by its logarithm: a column for a_1, then the others."""
+        """The coefficients, one row for each deviation, given by its logarithm; the first column is the other one."""
         basis = chebyshev_basis(self.range.place(logs), len(self.coefficients))
-        return np.asarray(basis @ np.column_stack([self.linear, self.coefficients]))
+        return np.asarray(basis @ np.column_stack([self.extra, self.coefficients]))
 
 
 def hermite_series(sigma: Activation, span: Range) -> HermiteSeries | None:
@@ -94,13 +94,13 @@ def hermite_series(sigma: Activation, span: Range) -> HermiteSeries | None:
         to_series = chebyshev_matrix(count)
         if count == 1 or np.max(np.abs((to_series @ (found / norms))[-2:])) <= _NEGLIGIBLE:
             series = to_series @ found
-            linear = series[:, 1] if (start, step) == (0, 2) else np.zeros(count)
-            return HermiteSeries(span, start, step, linear, series[:, start:count_n:step])
+            extra = series[:, 1 - start] if step == 2 else np.zeros(count)
+            return HermiteSeries(span, start, step, extra, series[:, start:count_n:step])
     return None
 
 
 def _parity(sizes: Array) -> tuple[int, int]:
-    """Where the coefficients that are not zero begin, and their steps; n = 1 may be an exception if they are even."""
-    if np.all(sizes[0::2] <= _ZERO):
+    """Where the coefficients that are not zero begin, and their steps; n = 0 or n = 1 may be an exception."""
+    if np.all(sizes[2::2] <= _ZERO):
         return 1, 2
     return (0, 2) if np.all(sizes[3::2] <= _ZERO) else (0, 1)

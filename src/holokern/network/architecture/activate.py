@@ -97,8 +97,8 @@ def activate_series(
     """G and Θ after a smooth activation from its Hermite coefficients, by Mehler's formula [Mehler1866].
 
     ``rows`` has the shape (tiles, rows, terms), ``columns`` (tiles, terms, columns); ``first`` and ``second`` are the
-    deviations. The first term is that of n = 1, the others are those of n = start, start + step, …, where start is 0 or
-    1 and step is 1 or 2; their number is one more than a multiple of four. With r = cos θ and p_n the products of the
+    deviations. The first term is that of n = 1 - start, the others are those of n = start, start + step, …, where start
+    is 0 or 1 and step is 1 or 2; their number is one more than a multiple of four. With r = cos θ and p_n the products of the
     coefficients a_n and b_n of a row and a column
 
         G = ½ Σ (a_n - b_n)² + Σ p_n (1 - rⁿ),    k′ = Σ n p_n r^(n-1) / (c₁c₂),
@@ -112,7 +112,7 @@ def activate_series(
     for tile in range(gap.shape[0]):
         for i in range(gap.shape[1]):
             c = first[tile, i]
-            linear, lowest = rows[tile, i, 0], rows[tile, i, 1]
+            other, lowest = rows[tile, i, 0], rows[tile, i, 1]
             for begin in range(0, gap.shape[2], CHUNK):
                 size = min(CHUNK, gap.shape[2] - begin)
                 line, d = gap[tile, i, begin : begin + size], second[tile, begin : begin + size]
@@ -124,10 +124,13 @@ def activate_series(
                     total[j] = 0.0
                     sums[j] = 0.0
                     rate[j] = 0.0
-                    apart[j] = (linear - b0[j]) * (linear - b0[j]) + (lowest - b[j]) * (lowest - b[j])
+                    apart[j] = (other - b0[j]) * (other - b0[j]) + (lowest - b[j]) * (lowest - b[j])
                 for m in range(top, 0, -4):
                     a1, a2, a3, a4 = (
-                        rows[tile, i, m + 1], rows[tile, i, m], rows[tile, i, m - 1], rows[tile, i, m - 2]
+                        rows[tile, i, m + 1],
+                        rows[tile, i, m],
+                        rows[tile, i, m - 1],
+                        rows[tile, i, m - 2],
                     )
                     b1, b2 = columns[tile, m + 1, begin : begin + size], columns[tile, m, begin : begin + size]
                     b3, b4 = columns[tile, m - 1, begin : begin + size], columns[tile, m - 2, begin : begin + size]
@@ -151,7 +154,7 @@ def activate_series(
                 for j in range(size):
                     here, r = g[j], 1.0 - g[j]
                     square = here * (2.0 - here)
-                    p, own = linear * b0[j], lowest * b[j]
+                    p, own = other * b0[j] if start == 0 else 0.0, lowest * b[j]
                     # 1 - rⁿ is g·Σ, or for even n (1 - r²)·Σ, or for odd n g + r(1 - r²)·Σ
                     moved = here * total[j] if step == 1 else square * total[j]
                     slope = rate[j] if step == 1 else r * rate[j]

@@ -92,6 +92,11 @@ class LayerKernels:
                     "infinite on the diagonal; use nngp, or a continuous activation"
                 )
 
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether all activations are homogeneous, so that ranges of deviations do not matter."""
+        return all(dual.homogeneity is not None for dual in _duals(self.layer))
+
     def read(self, name: str, value: Any) -> Any:
         """Data as an array (inputs, positions, channels), or graphs."""
         if isinstance(value, Graphs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -24,6 +24,9 @@ __all__ = ["ActivationTable", "NumpySide", "activated", "table_for"]
 
 _CELL = 0.4
 """Width of a cell in log c: the positions of an image have many deviations, and tiles are small."""
+
+_TERMS, _NEGLIGIBLE = (24, 36, 48), 1e-14
+"""Terms in the angle of a table with one panel, and the size of those that may be left out."""
 
 _ROWS, _COLUMNS = 64, 512
 """Rows and columns that are computed at a time where there is no machine code for all tiles."""
@@ -183,6 +186,9 @@ def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
         except PrecisionLost:
             table = None
     if table is not None and not table.table.is_rough:
+        # One panel of angles, where that is enough: tiles are small, and mixed angles cost time.
+        merged = table.table.merged(_TERMS, _NEGLIGIBLE)
+        table = table if merged is None else replace(table, table=merged)
         cells = cells_of(table, table.table.range if table.homogeneity is not None else span, _CELL)
         return ActivationTable(layer, span, None, table, cells, (table.norms, table.slope_norms, table.means))
     return ActivationTable(layer, span, None, None, None, functions_of(layer, span, False))
@@ -197,7 +203,7 @@ def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, F
     def slopes(c: Array) -> Array:
         return np.asarray(np.sqrt(np.sum(series.degrees * series(np.log(c)) ** 2, axis=1)) / c)
 
-    return norms, slopes, lambda c: np.zeros_like(c) if series.start else series(np.log(c))[:, 1]
+    return norms, slopes, lambda c: series(np.log(c))[:, 1 - series.start]
 
 
 def activated(

@@ -74,9 +74,7 @@ def _tied(array: Any, places: Any, size: Any, stride: Any, dilation: Any, out: A
 
 
 @numba.njit(cache=True, nogil=True)
-def _untied(
-    array: Any, first: Any, second: Any, places: Any, size: Any, stride: Any, dilation: Any, out: Any
-) -> None:
+def _untied(array: Any, first: Any, second: Any, places: Any, size: Any, stride: Any, dilation: Any, out: Any) -> None:
     """The same along the diagonals of pairs of positions; an output outside is zero, at a distance of V/2."""
     for a in range(out.shape[0]):
         for o in range(out.shape[1]):

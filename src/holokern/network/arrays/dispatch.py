@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holokern.errors import BadInput
+from holokern.network.architecture.kernels import SpanRange
 from holokern.network.arrays.kernel import ArrayKernel
+from holokern.network.arrays.layers import ArrayLayers
 from holokern.network.engine.fill import Diagonals
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def _call(owner: Any, method: str, given: list[Any]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _jitted(kernel: ArrayKernel, method: str) -> Callable[..., Any]:
+def _jitted(kernel: ArrayKernel | ArrayLayers, method: str) -> Callable[..., Any]:
     """Compiled by XLA once for each shape, also when the caller only differentiates."""
     import jax
 
@@ -133,8 +135,10 @@ def _back(xp: Any, like: Any, found: Any) -> Any:
     return xp.asarray(found, device=device(like))
 
 
-def _kernel_for(network: Network, xp: Any, given: list[Any]) -> ArrayKernel:
+def _kernel_for(network: Network, xp: Any, given: list[Any]) -> ArrayKernel | ArrayLayers:
     """Compiled for the norms of the points, if they are known."""
+    if not network.hidden_layers:
+        return _layers_for(network, xp, given)
     ends = []
     try:
         for array in (_without_derivative(xp, array) for array in given):
@@ -153,6 +157,21 @@ def _kernel_for(network: Network, xp: Any, given: list[Any]) -> ArrayKernel:
     # On a grid, so that later calls meet what is compiled.
     steps = np.floor(_GRID * np.log2(low)), np.ceil(_GRID * np.log2(high))
     return ArrayKernel(network, *(float(2.0 ** (step / _GRID)) for step in steps))
+
+
+def _layers_for(network: Network, xp: Any, given: list[Any]) -> ArrayLayers:
+    """A composition of layers, for the deviations that these inputs meet if they are known."""
+    assert network.kernels is not None
+    try:
+        known = [np.asarray(_without_derivative(xp, array)) for array in given]
+    except (TypeError, RuntimeError) as error:
+        if network.kernels.is_homogeneous:
+            return ArrayLayers(network.kernels, SpanRange(()))
+        raise BadInput(
+            "the inputs are unknown while a function is traced, and activations are compiled for a range of "
+            "deviations; trace the methods of net.compile(like=X) instead, with inputs like those that will come"
+        ) from error
+    return ArrayLayers(network.kernels, network.kernels.data_range(*known))
 
 
 def _without_derivative(xp: Any, array: Any) -> Any:
