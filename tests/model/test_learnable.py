@@ -42,6 +42,7 @@ def test_two_layers_of_an_activation_that_is_not_homogeneous(jax, points):
     np.testing.assert_allclose(made, Network("erf", 2, bias=0.7, weight_variance=2.5).ntk(points), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_gradients_in_points_and_variances(jax, kernel, points):
     def total(x, weight, bias):
         return jax.numpy.sum(kernel(x, weight=weight, bias=bias))
@@ -61,6 +62,7 @@ def test_gradients_in_points_and_variances(jax, kernel, points):
         assert float(rate) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_second_derivatives(jax, kernel, points):
     x, y, step = points[0], points[1], 1e-3
     mixed = jax.jit(jax.jacfwd(jax.grad(kernel.pair, argnums=0), argnums=1))(x, y)
