@@ -104,3 +104,8 @@ def test_long_work_in_python_shows_progress_in_a_terminal_and_not_in_a_pipe(monk
     monkeypatch.setattr(sys, "stderr", Terminal())
     hk.Network("gelu", depth=3).nngp(np.zeros((400, 1)) + 1.0, engine="pairs")
     assert "engine='auto' makes tables instead" in sys.stderr.getvalue()
+    slow = hk.Network("tanh(u) + Abs(u - 1)*exp(-u^2)", depth=1, bias=0.1, weight_variance=1.0)
+    for points, expected in ((20, 0), (200, 1)):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        slow.nngp(np.ones((points, 1)))
+        assert sys.stderr.getvalue().count("take about a millisecond each") == expected
