@@ -166,6 +166,8 @@ def local_bernstein_sato(
     """
     f = polynomial_of(polynomial)
     small, n = f.algebra, f.algebra.dimension
+    if point is not None and not isinstance(point, Mapping):
+        raise BadInput(f"expected a point as a mapping from variables to numbers, such as {{'x': 1}}, got {point!r}")
     values = {name: rational((point or {}).get(name, 0)) for name in small.variables}
     unknown = [name for name in point or {} if name not in small.variables]
     if unknown:

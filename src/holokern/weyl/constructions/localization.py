@@ -127,4 +127,7 @@ def _module(ideal: LeftIdeal, f: Operator) -> RestrictionModule:
     images = [d[i] - widened(small.gens[n + i].apply(f), large, range(n)) * dt * t**2 for i in range(n)]
     generators = [substituted(P, x, images, large) for P in ideal.generators]
     generators.append(1 - t * widened(f, large, range(n)))
-    return integration_module(LeftIdeal(large, generators, certified=ideal.certified), [tag])
+    try:
+        return integration_module(LeftIdeal(large, generators, certified=ideal.certified), [tag])
+    except NotHolonomic:
+        raise NotHolonomic(f"{ideal!r} is not holonomic outside {f} = 0; add annihilating operators") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any
 
 from flint import fmpz_mat
@@ -107,11 +108,12 @@ def toric_ideal(matrix: Sequence[Sequence[int]]) -> list[tuple[Vector, Vector]]:
 
 
 def _checked(matrix: Sequence[Sequence[int]]) -> list[list[int]]:
-    rows = [[int(a) for a in row] for row in matrix]
+    try:
+        rows = [[index(a) for a in row] for row in matrix]
+    except TypeError:
+        raise BadInput(f"expected integers in the matrix, got {matrix!r}") from None
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise BadInput(f"expected a matrix as rows of integers of one length, got {matrix!r}")
-    if any(int(a) != a for row in matrix for a in row):
-        raise BadInput(f"expected integers in the matrix, got {matrix!r}")
     return rows
 
 
