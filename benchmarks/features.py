@@ -23,7 +23,7 @@ from holokern.paper.experiments import machine
 
 ACTIVATIONS = ("relu", "gelu", "erf", "elu")
 METHODS = ("landmarks", "leverage", "harmonics")
-COUNTS = (32, 64, 128, 256, 512, 1024)
+COUNTS = (64, 256, 1024)
 
 
 def data(points: int, dimension: int = 16) -> np.ndarray:
@@ -66,12 +66,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--svg", type=Path)
+    parser.add_argument("--kernels", nargs="+", default=["ntk", "nngp"])
     options = parser.parse_args()
     x = data(6000)
     done: dict[str, Any] = (
         json.loads(options.json.read_text()) if options.json.exists() else {"machine": machine(), "runs": {}}
     )
-    for kernel in ("ntk", "nngp"):
+    for kernel in options.kernels:
         for activation in ACTIVATIONS:
             for method in METHODS:
                 for count in COUNTS:
@@ -95,7 +96,7 @@ def main() -> None:
                     print(key, done["runs"][key], flush=True)
     done["slopes"] = {
         f"{kernel} {activation} {method}": slope(done["runs"], kernel, activation, method)
-        for kernel in ("ntk", "nngp")
+        for kernel in options.kernels
         for activation in ACTIVATIONS
         for method in METHODS
     }

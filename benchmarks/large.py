@@ -1,6 +1,6 @@
 """Beyond a dense matrix: kernel ridge regression by conjugate gradients on tiles, and kernel matrices on dask workers.
 
-    python benchmarks/large.py cg --points 100000 --landmarks 4000    # (K + αI) c = y, K never stored
+    python benchmarks/large.py cg --points 100000 --depth 3 --landmarks 4000 --checkpoint cg.npz    # K is never stored
     python benchmarks/large.py dask --points 20000           # two workers against the local matrix
 
 Both print a table and, with ``--json FILE``, write their numbers. Points are Gaussian, seeded; the targets of ``cg``
@@ -75,7 +75,12 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
 
     with listen(show):
         found = conjugate_gradients(
-            product, y, lambda v: preconditioner @ v, tolerance=options.tolerance, max_steps=options.steps
+            product,
+            y,
+            lambda v: preconditioner @ v,
+            tolerance=options.tolerance,
+            max_steps=options.steps,
+            checkpoint=options.checkpoint,
         )
     total = clock()
     predicted = kernel(new, x) @ found.solution[:, 0]
@@ -163,6 +168,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--chunk", type=int, default=2048)
     parser.add_argument("--scratch", default=None, help="folder for the local matrix of the task dask")
+    parser.add_argument("--checkpoint", type=Path, default=None, help="file from which an interrupted cg goes on")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
     found = solve(options) if options.task == "cg" else on_workers(options)

@@ -76,13 +76,14 @@ def run(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=["diabetes", "friedman1", "friedman2", "friedman3"])
     options = parser.parse_args()
     # scikit-learn warns when a fitted parameter reaches the end of its range; that is part of the method measured.
     warnings.filterwarnings("ignore", module="sklearn")
     done: dict[str, Any] = (
         json.loads(options.json.read_text()) if options.json.exists() else {"machine": machine(), "runs": {}}
     )
-    for name, (x, y) in sets().items():
+    for name, (x, y) in ((name, both) for name, both in sets().items() if name in options.sets):
         for model in ("RBF", "Matérn 5/2", "RBF, a length for each column", *NETWORKS):
             key = f"{name}: {model}"
             if key not in done["runs"]:
