@@ -54,6 +54,7 @@ _WORDS = {
 }
 # a command, an escaped sign or one sign
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
+# the beginning of an environment, with the columns of an array
 _BEGIN = re.compile(r"\\begin\{(\w+)\}(\{[^{}]*\})?")
 # pieces narrower than this, in characters of LaTeX, stay together
 _SHORT = 26
