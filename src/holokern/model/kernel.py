@@ -56,7 +56,8 @@ class NetworkKernel:
 
     def checked(self, x: Array) -> Array:
         """The rows, refused when their squares overflow, and zero when their squares underflow."""
-        lengths = np.max(np.abs(x), axis=1, initial=0.0) * np.sqrt(x.shape[1])
+        flat = x.reshape(len(x), -1)
+        lengths = np.max(np.abs(flat), axis=1, initial=0.0) * np.sqrt(flat.shape[1])
         largest = float(np.max(lengths, initial=0.0))
         if largest > _LARGEST:
             raise BadInput(
@@ -64,7 +65,7 @@ class NetworkKernel:
                 "scale them first, for example with sklearn.preprocessing.StandardScaler"
             )
         vanishing = lengths < 1 / _LARGEST
-        return np.where(vanishing[:, None], 0.0, x) if np.any(vanishing) else x
+        return np.where(vanishing.reshape(-1, *[1] * (x.ndim - 1)), 0.0, x) if np.any(vanishing) else x
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
+from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel, takes_positions
 from holokern.model.kernel import Array, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 
@@ -146,7 +146,8 @@ class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        nd = takes_positions(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
         y = np.asarray(y, dtype=float)
         self._flat = y.ndim == 1
         self._targets = y.reshape(len(y), -1)
@@ -187,7 +188,7 @@ class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[mi
         until = float(self.time if time is None else time)
         if not until >= 0:
             raise BadInput(f"the training time must be >= 0, got {until}")
-        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
         weights = self._descent.weights(self._training(X, self.X_fit_), until)
         mean = weights @ self._targets
         mean = mean[:, 0] if self._flat else mean

@@ -16,8 +16,9 @@ from holokern.model.kernel import Array, Kind, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge, RidgePath
 from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
 from holokern.network import Network
+from holokern.network.layers import Layer
 
-__all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel"]
+__all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel", "takes_positions"]
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
     "activation": "no_validation",
@@ -28,9 +29,11 @@ NETWORK_CONSTRAINTS: dict[str, Any] = {
 
 
 def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = None) -> NetworkKernel:
-    """The kernel of the network that an estimator's parameters describe; the activation may be a network itself."""
+    """The kernel of the network that an estimator's parameters describe; the activation may be a network or layers."""
     if isinstance(estimator.activation, Network):
         return NetworkKernel(estimator.activation, kind)
+    if isinstance(estimator.activation, Layer):
+        return NetworkKernel(Network(estimator.activation), kind)
     network = Network(
         estimator.activation,
         estimator.depth,
@@ -38,6 +41,12 @@ def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = N
         weight_variance=(chosen or {}).get("weight_variance", estimator.weight_variance),
     )
     return NetworkKernel(network, kind)
+
+
+def takes_positions(estimator: Any) -> bool:
+    """Whether the data may have positions, as images do: (n_samples, positions, n_channels)."""
+    given = estimator.activation
+    return isinstance(given, Layer) or (isinstance(given, Network) and not given.hidden_layers)
 
 
 class NetworkRidge(BaseEstimator):  # type: ignore[misc]
@@ -114,7 +123,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
 
     def log_marginal_likelihood(self) -> float:
         """The logarithm of the density of the targets under the Gaussian process with this kernel and noise ``alpha_``.

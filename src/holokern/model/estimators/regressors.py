@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NetworkRidge
+from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
 from holokern.model.estimators.likelihood import most_likely
 from holokern.model.kernel import Array, Kind
 
@@ -41,7 +41,8 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        nd = takes_positions(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
         y = np.asarray(y, dtype=float)
         self._flat = y.ndim == 1
         self._solve(X, y.reshape(len(y), -1))

@@ -96,14 +96,19 @@ class HarmonicFeatures:
         """With this last degree of the random part."""
         d = radial.dimension
         sizes = [_harmonics(d, k) for k in radial.degrees]
-        exact: list[int] = []
-        room = count
-        # Blocks that are worth most for each feature become exact, as long as half of the room is left for the rest.
+        # Blocks that are worth most for each feature become exact: so many of them that what is left to the random
+        # part, over the root of its number of features, is least.
         order = sorted(range(len(sizes)), key=lambda b: -radial.weights[b] / sizes[b])
-        for place, block in enumerate(order):
-            if sizes[block] <= room / 2 or sum(sizes[b] for b in order[place:]) <= room:
-                exact.append(block)
-                room -= sizes[block]
+        exact: list[int] = []
+        room, least = count, np.inf
+        for place in range(len(order) + 1):
+            free = count - sum(sizes[b] for b in order[:place])
+            rest = sum(radial.weights[b] for b in order[place:] if radial.degrees[b] <= last)
+            if free < 0:
+                break
+            spread = rest / np.sqrt(free) if free else rest
+            if spread < least:
+                exact, room, least = order[:place], free, spread
         mixed = [b for b in range(len(sizes)) if room and b not in exact and radial.degrees[b] <= last]
         free = room if mixed else 0
         bases = {k: _basis(d, k, rng) for k in sorted({radial.degrees[b] for b in exact}) if k > 1}
