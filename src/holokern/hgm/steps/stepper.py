@@ -198,8 +198,8 @@ def transport(
     """
     count, columns = len(target), state.shape[2]
     kind = complex if detour else float
-    # on a detour from a real state every value is real in the end
-    plain = perturbed and np.isrealobj(state)
+    # after a detour every value is real again, unless all columns are solutions
+    plain = perturbed and (detour or np.isrealobj(state))
     carried = np.result_type(state, kind)
     result = Arrival(
         np.full((count, path.rank, columns), np.nan, dtype=float if plain else carried),
