@@ -5,8 +5,8 @@
 
 A block takes the sum or the mean over each node and its neighbours, then 1 or 2 dense layers follow; up to 6 blocks
 (--blocks). The sum over nodes ends the network; "all blocks" adds the kernels after each block (jumping knowledge).
-Features are indicators of the kinds of atoms. Kernels are divided by the roots of their diagonals; an SVM classifies in
-ten stratified folds.
+Features are indicators of the kinds of atoms. Kernels are divided by the roots of their diagonals; an SVM, stopped
+after 100 000 steps, classifies in ten stratified folds.
 
 - published protocol: network and C are those with the best mean accuracy over the same ten folds, as in the code of the
   paper, so the number is optimistic;
@@ -22,6 +22,7 @@ import itertools
 import json
 import os
 import time
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402 (after the number of threads)
 from _learning import Row, Rows, bars, figure, page, table  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
@@ -107,7 +109,10 @@ def fold_scores(
     """Accuracy in percent on each fold."""
     result = []
     for train, test in folds:
-        classifier = SVC(kernel="precomputed", C=cost, max_iter=MOST_STEPS).fit(kernel[np.ix_(train, train)], y[train])
+        with warnings.catch_warnings():  # an SVM that is stopped early counts as it is
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            classifier = SVC(kernel="precomputed", C=cost, max_iter=MOST_STEPS)
+            classifier.fit(kernel[np.ix_(train, train)], y[train])
         result.append(100 * float(np.mean(classifier.predict(kernel[np.ix_(test, train)]) == y[test])))
     return result
 
