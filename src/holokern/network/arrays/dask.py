@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holokern.errors import BadInput
+from holokern.network.architecture.kernels import SpanRange
 from holokern.network.engine.fill import Diagonals
 from holokern.network.points import DataRange
 from holokern.network.tangent import require_tangent
@@ -32,26 +33,32 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
     """
     from dask.base import tokenize
 
-    if wanted[1]:
+    if wanted[1] and network.kernels is not None:
+        network.kernels.require_tangent()
+    elif wanted[1]:
         require_tangent(network.hidden_layers)
-    x = _rows("X", X)
-    y = x if Y is None else _rows("Y", Y)
-    if x.shape[1] != y.shape[1]:
-        raise BadInput(f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space")
+    has_rows = bool(network.hidden_layers)
+    x = _rows("X", X, has_rows)
+    y = x if Y is None else _rows("Y", Y, has_rows)
+    if x.shape[1:] != y.shape[1:]:
+        raise BadInput(
+            f"the inputs of X have shape {x.shape[1:]} and those of Y {y.shape[1:]}; they must live in the same space"
+        )
     dtype = np.result_type(x.dtype, y.dtype)
     token = tokenize(pickle.dumps(network), x.name, y.name, wanted)
     extent, blocks = f"norms-{token}", f"kernels-{token}"
-    inputs = [(array.name, i, 0) for array in ([x] if y is x else [x, y]) for i in range(array.numblocks[0])]
+    zeros = (0,) * (x.ndim - 1)
+    inputs = [(array.name, i, *zeros) for array in ([x] if y is x else [x, y]) for i in range(array.numblocks[0])]
     tasks: dict[Any, Any] = {(extent, i): (network.data_range, key) for i, key in enumerate(inputs)}
-    tasks[extent] = (DataRange.union, [(extent, i) for i in range(len(inputs))], (x.shape[0], y.shape[0]))
+    tasks[extent] = (_union, [(extent, i) for i in range(len(inputs))], (x.shape[0], y.shape[0]))
     names = [f"{kind}-{token}" for kind in ("nngp", "ntk")]
     for i in range(x.numblocks[0]):
         for j in range(y.numblocks[0]):
             if y is x and i > j:
                 tasks.update({(name, i, j): (np.transpose, (name, j, i)) for name in names})
                 continue
-            other = None if y is x and i == j else (y.name, j, 0)
-            tasks[blocks, i, j] = (_block, network, wanted, extent, (x.name, i, 0), other)
+            other = None if y is x and i == j else (y.name, j, *zeros)
+            tasks[blocks, i, j] = (_block, network, wanted, extent, (x.name, i, *zeros), other)
             tasks.update({(name, i, j): (getitem, (blocks, i, j), part) for part, name in enumerate(names)})
     chunks = (x.chunks[0], y.chunks[0])
     return [
@@ -61,29 +68,34 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
 
 def dask_diagonals(network: Network, X: Any) -> Diagonals:
     """Σ and Θ of every point with itself, as dask arrays of one dimension."""
-    x = _rows("X", X)
+    x = _rows("X", X, bool(network.hidden_layers))
+    axes = list(range(1, x.ndim))
     return Diagonals(
         *(
-            x.map_blocks(_diagonal, network, kind, drop_axis=1, dtype=float, meta=np.empty(0))
+            x.map_blocks(_diagonal, network, kind, drop_axis=axes, dtype=float, meta=np.empty(0))
             for kind in ("nngp", "ntk")
         )
     )
 
 
-def _rows(name: str, points: Any) -> Any:
-    """A dask array of floats whose chunks are whole rows."""
+def _union(parts: list[DataRange] | list[SpanRange], shape: tuple[int, int]) -> DataRange | SpanRange:
+    return type(parts[0]).union(parts, shape)  # type: ignore[arg-type]
+
+
+def _rows(name: str, points: Any, has_rows: bool) -> Any:
+    """A dask array of floats whose chunks are whole rows, or whole inputs of layers."""
     import dask.array
 
     da: Any = dask.array
     array = points if isinstance(points, da.Array) else da.from_array(np.asarray(points))
-    if array.ndim != 2:
+    if has_rows and array.ndim != 2:
         raise BadInput(f"{name} has shape {array.shape}; pass one row for each point, for one feature x[:, None]")
     if array.dtype.kind not in "fiub":
         raise BadInput(f"{name} is not an array of real numbers; pass one row for each point")
     if any(np.isnan(size) for size in array.shape):
         raise BadInput(f"the chunks of {name} have unknown sizes; call its compute_chunk_sizes() first")
     heights = [part for size in array.chunks[0] for part in _cut(size)]
-    array = array.rechunk((tuple(heights), -1))
+    array = array.rechunk((tuple(heights), *[-1] * (array.ndim - 1)))
     return array if array.dtype in (np.float32, np.float64) else array.astype(float)
 
 
@@ -104,7 +116,7 @@ def _array(name: str, tasks: dict[Any, Any], chunks: Any, dtype: Any, inputs: li
 
 
 def _block(
-    network: Network, wanted: tuple[bool, bool], data: DataRange, x: Array, y: Array | None
+    network: Network, wanted: tuple[bool, bool], data: DataRange | SpanRange, x: Array, y: Array | None
 ) -> list[Array | None]:
     """One block by one thread; dask has threads or processes of its own."""
     with one_thread():
