@@ -98,8 +98,8 @@ def activate_series(
 
     ``rows`` has the shape (tiles, rows, terms), ``columns`` (tiles, terms, columns); ``first`` and ``second`` are the
     deviations. The first term is that of n = 1 - start, the others are those of n = start, start + step, …, where start
-    is 0 or 1 and step is 1 or 2; their number is one more than a multiple of four. With r = cos θ and p_n the products of the
-    coefficients a_n and b_n of a row and a column
+    is 0 or 1 and step is 1 or 2; their number is one more than a multiple of four. With r = cos θ and p_n the products
+    of the coefficients a_n and b_n of a row and a column
 
         G = ½ Σ (a_n - b_n)² + Σ p_n (1 - rⁿ),    k′ = Σ n p_n r^(n-1) / (c₁c₂),
 

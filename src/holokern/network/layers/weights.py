@@ -2,7 +2,7 @@
 
 They average covariances over a window, C ← W²·mean(C) + b², and train their weights, Θ ← W²·mean(Θ) + C, in the
 parametrisation where weights have variance W²/fan-in [Jacot2018], [Arora2019]. In the standard parametrisation
-[Sohl-Dickstein2020] the trained part of Θ is fan-in·mean(C) + 1 instead, with the widths of the finite network.
+[SohlDickstein2020] the trained part of Θ is fan-in·mean(C) + 1 instead, with the widths of the finite network.
 """
 
 from __future__ import annotations
