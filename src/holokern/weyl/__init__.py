@@ -35,6 +35,7 @@ from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.systems.gkz import gkz, toric_ideal
+from holokern.weyl.systems.hyperexponential import hyperexponential
 from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
@@ -76,6 +77,7 @@ __all__ = [
     "gcrd",
     "gkz",
     "grevlex",
+    "hyperexponential",
     "hypergeometric",
     "integration_ideal",
     "integration_module",

@@ -73,15 +73,14 @@ def telescoper(
     --------
     The Gaussian integral ∫ exp(-x t²) dt, where R f = t exp(-x t²)/(2x) vanishes at both ends:
 
-    >>> from holokern.weyl import annihilator_of_exponential, rational_weyl_algebra
-    >>> found = telescoper(annihilator_of_exponential("-x*t^2"), "t", "x")
+    >>> from holokern.weyl import hyperexponential
+    >>> found = telescoper(hyperexponential("exp(-x*t^2)", "t x"), "t", "x")
     >>> found.operator, found.certificate
     (dx + 1/(2*x), t/(2*x))
 
-    Euler's integral ∫ t^(b-1) (1-t)^(c-b-1) (1-xt)^(-a) dt with symbols:
+    Euler's integral with symbols:
 
-    >>> R = rational_weyl_algebra("t x", parameters="a b c")
-    >>> f = R.ideal("dt - (b-1)/t + (c-b-1)/(1-t) - a*x/(1-x*t)", "dx - a*t/(1-x*t)")
+    >>> f = hyperexponential("t^(b-1)*(1-t)^(c-b-1)*(1-x*t)^(-a)", "t x")
     >>> telescoper(f, "t", "x").operator.clear_denominators()
     x^2*dx^2 - x*dx^2 + x*a*dx + x*b*dx + x*dx - c*dx + a*b
     """

@@ -15,7 +15,7 @@ from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import rational
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
-__all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex"]
+__all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex", "read_function"]
 
 _MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
@@ -73,7 +73,7 @@ class FunctionField:
                 raise BadInput(f"expected a function of {', '.join(self.variables)}, got {value}")
             return value
         if isinstance(value, str):
-            return _read(self, parse(value, "rational function"))
+            return read_function(self, parse(value, "rational function"))
         if isinstance(value, fmpz_mpoly):
             return RationalFunction(self, value, self.ctx.constant(1))
         if is_sympy(value):
@@ -352,14 +352,15 @@ def _at(polynomial: Any, point: list[Any]) -> Any:
     return total
 
 
-def _read(field: FunctionField, node: Syntax) -> RationalFunction:
+def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
+    """The rational function that a syntax tree stands for."""
     if node.kind == "number":
         return field(node.value)
     if node.kind == "name":
         if node.head not in field.variables:
             raise BadOperator(f"unknown variable {node.head!r}; this field has {' '.join(field.variables)}")
         return field.gens[field.variables.index(node.head)]
-    parts = [_read(field, part) for part in node.parts]
+    parts = [read_function(field, part) for part in node.parts]
     if node.kind == "unary" and node.head in "+-":
         return -parts[0] if node.head == "-" else parts[0]
     if node.kind == "unary" and node.head == "/":
