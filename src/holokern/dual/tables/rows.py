@@ -13,6 +13,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from holokern import progress
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
@@ -44,6 +45,9 @@ _MOST_NODES = 150_000
 
 _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
+
+_SLOW = 8000
+"""Nodes of a mesh from which on a table for small angles takes more than about twenty seconds."""
 
 _FURTHER = 3.3
 """How much further a mesh reaches for Hermite coefficients of an oscillation, which decay like the density's root."""
@@ -100,6 +104,11 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
         If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     mesh = _mesh_for(sigma, span)
+    if len(mesh.nodes) > _SLOW and not span.is_point:
+        progress.note(
+            f"{sigma} oscillates so often at deviations up to {span.ends[1]:.4g} that its table for small angles may "
+            "take minutes; it is kept on disk. Smaller norms, or engine='pairs' for few points, avoid it"
+        )
 
     def sampled(c: Array, _: Range) -> tuple[Array, list[Array]]:
         values = [f(np.multiply.outer(c, mesh.nodes)) for f in _functions(sigma)]
