@@ -100,9 +100,10 @@ def dual(
             failure = failure or error
             continue
         used.append(name)
+        _check_range(sigma, points, np.where(singular, 0.0, result.k))
         if method == "auto":
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
-    if failure is not None and not used and not np.all(singular):
+    if failure is not None and np.any(np.isnan(result.k[~singular])):
         raise failure
     where = np.nonzero(singular)[0]
     if len(where):
@@ -148,7 +149,10 @@ def _too_rough(
     )
     rough = np.zeros(len(todo), dtype=bool)
     for function, error, value in pairs:
-        doubtful = np.nonzero(~(error <= tolerance * np.abs(value)))[0]
+        # a value that is missing needs no scale; k′ may be infinite, and is then exact
+        missing = np.isnan(value) | ~np.isfinite(error)
+        rough |= missing
+        doubtful = np.nonzero(~missing & ~(error <= tolerance * np.abs(value)))[0]
         if len(doubtful):
             at = todo[doubtful]
             scale = norms(function, points.c1[at]) * norms(function, points.c2[at])
