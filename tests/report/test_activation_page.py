@@ -21,11 +21,11 @@ SLIDERS = {"c1": ("plot-k", "plot-kdot"), "c2": ("plot-k", "plot-kdot"), "depth"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Files for ELU (large matrices, Φ₂ in its closed form), for the step (no NTK), and for ELU beside ReLU."""
+    """Files for ELU (large matrices, Φ₂ in its closed form), for the step (no NTK), and for ReLU beside erf."""
     folder = tmp_path_factory.mktemp("pages")
     for name in ("elu", "step"):
         (folder / f"{name}.html").write_text(activation_page(name, timings=False).html, encoding="utf-8")
-    (folder / "elu-relu.html").write_text(activation_page("elu", "relu", timings=False).html, encoding="utf-8")
+    (folder / "relu-erf.html").write_text(activation_page("relu", "erf", timings=False).html, encoding="utf-8")
     return folder
 
 
@@ -112,7 +112,7 @@ OVERFLOW = """[...document.querySelectorAll("body *")].filter((e) => !e.closest(
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_legible_and_quiet(pages, chromium, legibility_problems, width: int, dark: bool) -> None:
-    for name in ("elu", "step", "elu-relu"):
+    for name in ("elu", "step", "relu-erf"):
         path = pages / f"{name}.html"
         tab = chromium.open(path, width, dark)
         assert tab.complaints == []
@@ -169,13 +169,13 @@ def test_sliders_redraw_the_curves(pages, chromium) -> None:
 
 
 def test_two_activations_share_the_charts(pages, chromium) -> None:
-    tab = chromium.open(pages / "elu-relu.html")
+    tab = chromium.open(pages / "relu-erf.html")
     for chart, count in (("plot-k", 2), ("plot-kdot", 2), ("plot-sigma", 4), ("plot-circle", 4), ("plot-gauss", 4)):
         assert tab.run(f"document.querySelectorAll('#{chart} path.curve').length") == count
         keys = tab.run(f"[...document.querySelectorAll('#{chart} .key')].map((key) => key.textContent)")
-        assert {key.split(",")[0] for key in keys} == {"elu", "relu"}
-    assert tab.run("holokern.models.map((one) => one.name)") == ["elu", "relu"]
-    # relu keeps c = 1 at its usual weights
+        assert {key.split(",")[0] for key in keys} == {"relu", "erf"}
+    assert tab.run("holokern.models.map((one) => one.name)") == ["relu", "erf"]
+    # both keep c = 1 at their usual weights
     assert tab.run("document.getElementById('edge-reading').textContent").count("fixed point c = 1") == 2
     assert tab.complaints == []
     tab.close()
