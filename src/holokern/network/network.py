@@ -439,6 +439,8 @@ class Network:
             return other
         x = self._read("X", X)
         y = x if Y is None else self._read("Y", Y)
+        if self._by_layers is not None and Y is not None:
+            x, y = self._by_layers.alike(x, y)
         if x.shape[1:] != y.shape[1:]:
             raise BadInput(_different_shapes(x.shape, y.shape))
         if wanted[1] and self._by_layers is not None:

@@ -95,7 +95,7 @@ class Architecture:
                 for side in inputs:
                     self.diagonals(side, spans, False)
             except OutOfSpan as error:
-                spans[error.dual] = widened(error.met, spans[error.dual])
+                spans[error.dual] = widened(error.met, spans.get(error.dual))
             else:
                 return spans
         raise PrecisionLost("the deviations that the activations meet do not settle in a range; rescale the data")

@@ -139,6 +139,17 @@ class Graphs:
             found.nodes[number, :size] = 1.0
         return found
 
+    def filled(self, nodes: int) -> Graphs:
+        """The same graphs, filled up to so many nodes."""
+        more = nodes - self.features.shape[1]
+        if more <= 0:
+            return self
+        return Graphs(
+            np.pad(self.features, ((0, 0), (0, more), (0, 0))),
+            np.pad(self.adjacency, ((0, 0), (0, more), (0, more))),
+            np.pad(self.nodes, ((0, 0), (0, more))),
+        )
+
     @property
     def shape(self) -> tuple[int, ...]:
         """That of the features."""

@@ -14,7 +14,21 @@ from holokern.network.architecture.inputs import Graphs, Inputs
 from holokern.network.architecture.walks import Spans
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.network.layers import Activation, Aggregate, Dense, Layer, Serial
+from holokern.network.layers import (
+    Activation,
+    Aggregate,
+    AvgPool,
+    Conv,
+    ConvTranspose,
+    Dense,
+    Flatten,
+    Index,
+    Layer,
+    LinearMap,
+    Recurrent,
+    Serial,
+    SumPool,
+)
 from holokern.network.layers.layer import Output, Shape
 from holokern.numeric.table import Range
 
@@ -123,13 +137,26 @@ class LayerKernels:
             raise BadInput(f"X has inputs of shape {shape}, and the network was made for {self.input_shape}")
         before = Shape(shape[:-1], shape[-1])
         self._ends(self.layer.shape(before))
-        if not isinstance(x, Graphs) and any(isinstance(one, Aggregate) for one, _ in self.layer.leaves(before)):
+        if isinstance(x, Graphs):
+            for one, _ in self.layer.leaves(before):
+                if isinstance(one, _NOT_FOR_GRAPHS):
+                    raise BadInput(
+                        f"{one!r} does not fit: nodes of a graph have no order, and graphs have different sizes; use "
+                        "Dense, Aggregate and global pooling"
+                    )
+        elif any(isinstance(one, Aggregate) for one, _ in self.layer.leaves(before)):
             raise BadInput("Aggregate needs to know who is whose neighbour; pass Graphs.of(features, adjacency) as X")
         return Architecture(self.layer, before, self.is_standard)
 
+    @staticmethod
+    def alike(*data: Any) -> list[Any]:
+        """Data with graphs filled up to the same size."""
+        sizes = [one.shape[1] for one in data if isinstance(one, Graphs)]
+        return [one.filled(max(sizes)) if isinstance(one, Graphs) else one for one in data]
+
     def data_range(self, *data: Any) -> SpanRange:
         """The ranges of deviations for these data."""
-        read = [self.read("X", x) for x in data]
+        read = self.alike(*(self.read("X", x) for x in data))
         spans = self._architecture(read[0]).spans(tuple(Inputs.of(x) for x in read))
         return SpanRange(tuple(spans.items()))
 
@@ -164,6 +191,9 @@ class LayerKernels:
             "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip() for line in lines
         )
 
+
+_NOT_FOR_GRAPHS = (AvgPool, Conv, ConvTranspose, Flatten, Index, LinearMap, Recurrent, SumPool)
+"""Layers that would see how smaller graphs are filled up."""
 
 _LARGEST = 1e150
 """Entries beyond have squares that are no floats."""

@@ -65,7 +65,11 @@ class _NumpyWalk:
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
     ) -> tuple[Any, Any]:
         """G and Θ after an activation."""
-        return activated(table_for(dual, self.spans[dual]), sides, layout, gap, tangent)
+        return activated(table_for(dual, self._range(dual)), sides, layout, gap, tangent)
+
+    def _range(self, dual: DualActivation) -> Range:
+        """The range of an activation; an arbitrary one if it meets nothing but zeros."""
+        return self.spans.get(dual, Range(0.0, 0.0))
 
     def sums_over(self, state: State, dimension: int, window: Window) -> State:
         """Sums over a window."""
@@ -111,9 +115,9 @@ class _OwnWalk(_NumpyWalk):
         positive = variances[variances > 0]
         if len(positive) and dual.homogeneity is None:
             met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
-            if not self.spans[dual].covers(met):
+            if dual not in self.spans or not self.spans[dual].covers(met):
                 raise OutOfSpan(dual, met)
-        return self.spans[dual]
+        return self._range(dual)
 
 
 @dataclass(frozen=True)
