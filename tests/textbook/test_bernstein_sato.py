@@ -90,7 +90,7 @@ def test_reiffen_curves() -> None:
     assert bernstein_sato("x^4 + y^5 + x*y^4") == roots(*expected.split())
 
 
-@pytest.mark.parametrize("text", ["x^2*y + y^3", "x^2 - y^2*z", "x^4 + y^5 + x*y^4", "x*y*z", "x^5 + y^5 + x^2*y^2"])
+@pytest.mark.parametrize("text", ["x^2*y + y^3", "x^2 - y^2*z", "x*y*z", "x^5 + y^5 + x^2*y^2"])
 def test_two_algorithms_agree(text: str) -> None:
     """The annihilator of f^s, and the b-function of the graph embedding [Oaku1997]."""
     names = sorted(set(re.findall("[a-z]", text)))
@@ -176,6 +176,7 @@ def test_singular_finds_the_same_for_varieties(run_singular: Callable[[str], str
     assert found in (dict(ours), {root + 1: m for root, m in ours.items()})
 
 
+@pytest.mark.slow
 def test_macaulay2_finds_the_same(run_macaulay2: Callable[[str], str]) -> None:
     script = "W=makeWA(QQ[x,y,z]);"
     script += "".join(f"print toString factorBFunction globalBFunction({text});" for text in LIVE)

@@ -192,6 +192,7 @@ def test_bad_input_is_refused() -> None:
         intersection(D.ideal("dx"), D1.ideal("dx"))
 
 
+@pytest.mark.slow
 def test_macaulay2_finds_the_same(run_macaulay2: Callable[[str], str]) -> None:
     """Localisation, Weyl closure and the intersection of two ideals."""
     script = (

@@ -156,6 +156,7 @@ def test_bad_input_is_refused() -> None:
         gkz(PINCHED, [1, 2]).algebra.ideal("dx1").rank()
 
 
+@pytest.mark.slow
 def test_macaulay2_finds_the_same_ranks(run_macaulay2: Callable[[str], str]) -> None:
     script = "".join(
         f"print holonomicRank gkz(matrix{{{{1,1,1,1}},{{0,1,3,4}}}},{{{b1},{b2}}});" for b1, b2 in ((1, 2), (2, 1))
