@@ -114,12 +114,7 @@ class Tensor:
 
     def compressed(self, dropped: float) -> Tensor:
         """With fewer functions: without singular values below ``dropped``, relative to the largest."""
-        if len(self.core) == 1:
-            return self
-        left, sizes = left_singular(self.core.reshape(len(self.core), -1))
-        basis = left[:, : max(1, int(np.sum(sizes > dropped * sizes[0])))]
-        core = np.einsum("pa,qb,pqm->abm", basis, basis, self.core, optimize=True)
-        return Tensor(self.functions @ basis, core).trimmed()
+        return compressed_together([(self,)], 0, dropped)[0][0]
 
 
 def compressed_together(panels: list[tuple[Tensor, ...]], flat: int, dropped: float) -> list[tuple[Tensor, ...]]:
