@@ -130,6 +130,7 @@ def test_arrays_of_torch(many):
         np.testing.assert_allclose(made.numpy(), model.transform(many[:20]), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_arrays_of_jax(many):
     jax = pytest.importorskip("jax")
     model = NetworkFeatures("relu", 2, 0.1, method="harmonics", n_components=60, random_state=0).fit(many)
@@ -166,7 +167,8 @@ def test_coefficients_expand_the_kernel(dimension):
             made += coefficient * eval_chebyt(k, np.cos(angles))
     x, y = np.zeros((1, dimension)), np.zeros((7, dimension))
     x[0, 0], y[:, 0], y[:, 1] = 0.8, 1.7 * np.cos(angles), 1.7 * np.sin(angles)
-    np.testing.assert_allclose(made, kernel(x, y)[0], atol=1e-9)
+    # near the antipode, in many dimensions, the degrees beyond 40 still count
+    np.testing.assert_allclose(made, kernel(x, y)[0], atol=1e-6 if dimension > 3 else 1e-9)
 
 
 def test_exact_degrees_make_exact_features():
