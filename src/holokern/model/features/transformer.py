@@ -43,8 +43,8 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ``"landmarks"``: Nyström features from points drawn uniformly among the data. ``"leverage"``: the same with
         points drawn by ridge leverage scores, for data with rare far points. ``"harmonics"``: from the exact expansion
         of the kernel in spherical harmonics, which needs only the range of the lengths of the data; low degrees
-        are exact, the others random with the right expectation. Compare ``error_``: landmarks mostly have the smaller
-        one, harmonics win for isotropic data in few dimensions.
+        are exact, the others random with the right expectation. Compare ``error_``: harmonics have the
+        smaller one for isotropic data, landmarks for data that fill few directions.
     tolerance : float or None, default=None
         The mean error on held-out pairs, relative to the mean of the kernel, at which the number of features stops
         growing; None takes ``n_components`` of them.
