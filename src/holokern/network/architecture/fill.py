@@ -35,8 +35,8 @@ __all__ = ["Architecture", "Outs"]
 _SCOUTS = 32
 """Inputs that are followed first to find the ranges of deviations."""
 
-_TILE = 4 * 2**20
-"""Bytes of one array of a tile: a few of them stay in the last cache."""
+_TILE = 2**20
+"""Bytes of one array of a tile: a few of them stay in the second cache."""
 
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""

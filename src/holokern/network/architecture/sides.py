@@ -22,7 +22,7 @@ Counts = NDArray[np.int64]
 
 __all__ = ["ActivationTable", "NumpySide", "activated", "table_for"]
 
-_CELL = 0.4
+_CELL = 0.8
 """Width of a cell in log c: the positions of an image have many deviations, and tiles are small."""
 
 _TERMS, _NEGLIGIBLE = (24, 36, 48), 1e-14
