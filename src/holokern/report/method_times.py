@@ -31,8 +31,8 @@ _METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm
 _OPTIONS: dict[str, dict[str, int]] = {"gauss_hermite": {"degree": 100}}
 # correlations from -0.9 to 0.9 in steps of 0.1
 _ANGLES = 19
-# seconds for one method, so that a page takes a minute at most
-_PATIENCE = 6.0
+# seconds for one method, so that a page takes two minutes at most
+_PATIENCE = 12.0
 # what is made once and then kept may take longer: its time per call is that of the second one
 _MAKING = {"compiled": 120.0}
 # seconds for Python and holokern to start on a slow machine
