@@ -71,7 +71,7 @@ SYSTEMS: dict[str, tuple[str, str | Callable[[], Any]]] = {
     "generic planes": ("b", "x*y*z*(x + y + z)"),
     "(z^2+w^3)(2zx+3w^2y)": ("b", "(z^2 + w^3)*(2*z*x + 3*w^2*y)"),
     "cubic discriminant": ("b", "x^2*y^2 - 4*w*y^3 - 4*x^3*z + 18*w*x*y*z - 27*w^2*z^2"),
-    "3 x 3 determinant": ("b", "a*e*i + b*f*g + c*d*h - c*e*g - b*d*i - a*f*h"),
+    "3 x 3 determinant": ("b", "p*v*z + q*w*x + r*u*y - r*v*x - q*u*z - p*w*y"),
 }
 
 OURS = """
@@ -149,13 +149,15 @@ def singular_script(case: Case, command: str = "bfct") -> str:
 def macaulay2_script(case: Case) -> str:
     head = f'needsPackage "Dmodules"; W=makeWA(QQ[{",".join(case.variables)}]);'
     if case.task == "b":
-        body = f"F={case.texts[0]}; t=cpuTime(); b=globalBFunction F; s=cpuTime()-t; a=toString factorBFunction b;"
+        body = (
+            f"FF={case.texts[0]}; TT=cpuTime(); BB=globalBFunction FF; SS=cpuTime()-TT; AA=toString factorBFunction BB;"
+        )
     elif case.task == "rank":
-        body = f"I=ideal({','.join(case.texts)}); t=cpuTime(); a=holonomicRank I; s=cpuTime()-t;"
+        body = f"I=ideal({','.join(case.texts)}); TT=cpuTime(); AA=holonomicRank I; SS=cpuTime()-TT;"
     else:
         half = len(case.variables)
-        body = f"I=ideal({','.join(case.texts)}); t=cpuTime(); L=singLocus I; s=cpuTime()-t; a=dim L-{half};"
-    return head + body + 'print "SECONDS"; print s; print "ANSWER"; print a; exit 0\n'
+        body = f"I=ideal({','.join(case.texts)}); TT=cpuTime(); L=singLocus I; SS=cpuTime()-TT; AA=dim L-{half};"
+    return head + body + 'print "SECONDS"; print SS; print "ANSWER"; print AA; exit 0\n'
 
 
 def peer(command: list[str], script: str, suffix: str, timeout: float, unit: float) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from holokern.errors import BadInput
+from holokern.errors import BadInput, CheckFailed
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
@@ -64,6 +64,8 @@ def _of_power(polynomial: Operator, certified: bool) -> BFunction:
     divider = Divider(groebner_basis(generators, order, certified=certified), order)
     reduced = next(b for b in minimal_polynomial(algebra.gens[n], divider.remainder) if b is not None)
     roots = reduced.roots
+    if sum(roots.values()) < reduced.degree:
+        raise CheckFailed(f"the Bernstein–Sato polynomial of {f} came out as {reduced}, but its roots must be rational")
     return BFunction.from_roots({**roots, Fraction(-1): roots.get(Fraction(-1), 0) + 1})
 
 
@@ -134,7 +136,7 @@ def bernstein_operator(polynomial: Operator | str, *, certified: bool = False) -
     rest = divider.remainder(target * e)
     terms = {(*key[:m], *key[m + 2 : 2 * m + 2]): c for key, c in rest}
     if any(key[m] or key[m + 1] != 1 for key, _ in rest):
-        raise AssertionError("b lies in the ideal of the annihilator and f")
+        raise CheckFailed(f"no operator was found for the Bernstein–Sato polynomial {b} of {f}; try certified=True")
     return b, algebra.from_terms(terms)
 
 
@@ -173,8 +175,6 @@ def local_bernstein_sato(
     if unknown:
         raise BadInput(f"{unknown[0]!r} is no variable of {f}; it has {' '.join(small.variables)}")
     b = bernstein_sato(f, certified=certified)
-    if any(len(factor) > 2 for factor, _ in b.factors):
-        raise AssertionError("the roots of Bernstein–Sato polynomials are rational")
     symbolic = annihilator_of_symbolic_power(f, certified=certified)
     algebra = symbolic.algebra
     ideal = symbolic + algebra.ideal(widened(f, algebra, range(n)))

@@ -6,7 +6,7 @@ from itertools import product as cartesian
 from math import comb
 from typing import Any, cast
 
-from holokern.errors import NotHolonomic, TooLarge
+from holokern.errors import CheckFailed, NotHolonomic, TooLarge
 from holokern.weyl.algebra.maps import substituted, widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
@@ -70,7 +70,7 @@ def _largest_degree(ideal: LeftIdeal) -> int:
             return max(b.integer_roots, default=-1)
         if not ideal.is_holonomic:
             raise NotHolonomic(f"{ideal!r} is not holonomic; take its Weyl closure, or add annihilating operators")
-    raise AssertionError("the search ends with a relation only")
+    raise CheckFailed("the search for a b-function ended without one; this is a defect of the search")
 
 
 def rational_solutions(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from flint import fmpq, fmpq_poly
 
-from holokern.errors import BadInput, NotHolonomic
+from holokern.errors import BadInput, CheckFailed, NotHolonomic
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
@@ -178,7 +178,7 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
                 f"the ideal {ideal!r} is not holonomic, and it has no b-function of degree below {_MAX_DEGREE_UNSURE} "
                 f"for the weights {weights}; add annihilating operators until ideal.is_holonomic"
             )
-    raise AssertionError("the search ends with a relation only")
+    raise CheckFailed("the search for a b-function ended without one; this is a defect of the search")
 
 
 def minimal_polynomial(s: Operator, normal_form: Callable[[Operator], Operator]) -> Iterator[BFunction | None]:
