@@ -52,7 +52,7 @@ class NystromPreconditioner:
     Attributes
     ----------
     features
-        Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row a point.
+        Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row for each point.
     weights
         The diagonal of D.
     lower

@@ -58,7 +58,7 @@ class CellSide:
     cells
         The cell of every point.
     by_point, vectors
-        Chebyshev polynomials of the place in the cell, one row a point, and one row a polynomial.
+        Chebyshev polynomials of the place in the cell, one row for each point, and one row for each polynomial.
     """
 
     cells: Counts
