@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holokern import PfaffianSystem, pfaffian
-from holokern.errors import BadInput, NotHolonomic, SingularPath
+from holokern.errors import BadInput, NotHolonomic, SingularPath, TooLarge
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
 from holokern.weyl import rational_extension, rational_weyl_algebra, weyl_algebra
 
@@ -150,3 +150,24 @@ def test_bingham_in_eight_dimensions():
     system = pfaffian(ideal)
     assert system.rank == 8
     assert {str(f) for f in system.singular_locus} == {f"x{i} - x{j}" for i, j in pairs}
+
+
+@pytest.mark.slow
+def test_matrices_that_would_take_minutes_are_refused():
+    """Fisher–Bingham on S² with all nine coordinates; its diagonal form is what one needs, and takes no time."""
+    axes = (1, 2, 3)
+
+    def entry(i, j):
+        return f"x{min(i, j)}{max(i, j)}"
+
+    names = [entry(i, j) for i in axes for j in axes if i <= j]
+    operators = [f"d{entry(i, j)} - dy{i}*dy{j}" for i in axes for j in axes if i <= j] + ["dx11 + dx22 + dx33 - 1"]
+    for i, j in ((1, 2), (1, 3), (2, 3)):
+        sides = [
+            " + ".join(f"{2 if k == a else 1}*{entry(a, k)}*dy{b}*dy{k}" for k in axes) + f" + y{a}*dy{b}"
+            for a, b in ((j, i), (i, j))
+        ]
+        operators.append(f"{sides[0]} - ({sides[1]})")
+    ideal = weyl_algebra([*names, "y1", "y2", "y3"]).ideal(*operators)
+    with pytest.raises(TooLarge, match="simpler coordinates"):
+        pfaffian(ideal)

@@ -56,7 +56,8 @@ class Exponent:
     def __repr__(self) -> str:
         if self.rational is not None:
             return str(self.rational)
-        return f"{complex(acb(self.value())):.6g}"
+        number = complex(acb(self.value()))
+        return f"{number:.6g}" if number.imag else f"{number.real:.6g}"
 
 
 @dataclass(frozen=True)
