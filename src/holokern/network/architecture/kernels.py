@@ -29,7 +29,8 @@ from holokern.network.layers import (
     Serial,
     SumPool,
 )
-from holokern.network.layers.layer import Output, Shape
+from holokern.network.layers.layer import Context, Output, Shape
+from holokern.network.layers.weights import Weighted
 from holokern.numeric.table import Range
 
 __all__ = ["LayerKernels", "SpanRange", "dense_layers"]
@@ -81,6 +82,8 @@ class LayerKernels:
         given = self.input_shape
         shape = Shape(None) if given is None else Shape(given[:-1], given[-1])
         self._ends(self.layer.shape(shape))
+        if self.is_standard:
+            _check_standard(self.layer, shape, given is not None)
 
     def _ends(self, shape: Output) -> None:
         if not isinstance(shape, Shape):
@@ -197,6 +200,19 @@ _NOT_FOR_GRAPHS = (AvgPool, Conv, ConvTranspose, Flatten, Index, LinearMap, Recu
 
 _LARGEST = 1e150
 """Entries beyond have squares that are no floats."""
+
+
+def _check_standard(layer: Layer, shape: Output, is_known: bool) -> None:
+    """Refuse layers that the standard parametrisation does not have, or whose fan-in is unknown."""
+    if isinstance(layer, Recurrent):
+        layer.refuse("parameterization='standard' is not defined for recurrent layers; use parameterization='ntk'")
+    if isinstance(layer, Weighted) and is_known:
+        layer.fan_in(Context(shape, False))
+    branches = shape if isinstance(shape, tuple) else (shape,) * len(layer.parts())
+    for part, before in zip(layer.parts(), branches, strict=False):
+        _check_standard(part, shape if isinstance(layer, Serial) else before, is_known)
+        if isinstance(layer, Serial):
+            shape = part.shape(shape)
 
 
 def _numbers(shape: Output, pairs: bool) -> str:

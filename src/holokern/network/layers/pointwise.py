@@ -136,7 +136,8 @@ class Dropout(Layer):
 
     Notes
     -----
-    Every input has a dropout mask of its own: the variances grow by 1/rate, covariances of different inputs stay. An
+    This is the limit of many channels, so put it after a wide layer and not after the input. Every input has a mask of
+    its own: the variances grow by 1/rate, covariances of different inputs stay. An
     input of Y counts as different from all inputs of X, even if it has the same values.
     """
 

@@ -62,12 +62,19 @@ class Weighted(Layer):
         if state.tangent is not None:
             tangent = scale * summed.tangent
             if trainable and walk.is_standard:
-                tangent = tangent + self._fan_in(context) * summed.covariance() + (0.0 if b_std is None else 1.0)
+                tangent = tangent + self.fan_in(context) * summed.covariance() + (0.0 if b_std is None else 1.0)
             elif trainable:
                 tangent = tangent + after.covariance()
         return replace(after, tangent=tangent)
 
-    def _fan_in(self, context: Context) -> float:
+    def fan_in(self, context: Context) -> float:
+        """The number of channels before the layer.
+
+        Raises
+        ------
+        BadInput
+            If it is not known.
+        """
         width = self.one(context.shape).width
         if width is None:
             self.refuse(
