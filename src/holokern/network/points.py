@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.errors import PrecisionLost
 from holokern.numeric.panels import Array
 from holokern.numeric.unit_vectors import unit_vectors
 
@@ -14,6 +15,9 @@ __all__ = ["MULTIPLE", "DataRange", "Points", "angles_of_tile"]
 
 MULTIPLE = 8
 """Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
+
+_LONGEST = 1e150
+"""Norms whose squares, times the squares of a few layers' weights, are floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +48,24 @@ class Points:
 
     @classmethod
     def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
-        """Points of an array with one row each."""
+        """Points of an array with one row each.
+
+        Raises
+        ------
+        PrecisionLost
+            If the square of a norm exceeds the range of floats.
+        """
         points = np.asarray(x, dtype=float)
         if scale != 1.0:
             points = points * scale
         if bias:
             points = np.concatenate([points, np.full((len(points), 1), bias)], axis=1)
         unit, length = unit_vectors(points)
+        longest = float(np.max(length, initial=0.0))
+        if longest > _LONGEST:
+            raise PrecisionLost(
+                f"a point has the norm {longest:.3g}, whose square exceeds the range of floats; scale the data"
+            )
         if not sort:
             order = np.arange(len(length))
             return cls(_padded(unit), length, order, order, False)

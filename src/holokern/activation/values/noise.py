@@ -108,7 +108,7 @@ class _NoiseArithmetic(Arithmetic[Noisy]):
         slope = np.abs(_SLOPES[node.name](arguments[-1][0], value))
         own = 0.0 if node.name == "Abs" else _ULPS.get(node.name, _FEW_ULPS) * _UNIT * np.abs(value)
         if node.name in _PHASES:
-            own = own + _UNIT * _PHASES[node.name](arguments[-1][0])
+            own = own + _UNIT * _PHASES[node.name](arguments[-1][0], np.abs(value))
         return value, np.where(error > 0, slope * error, 0.0) + own
 
     def cases(self, node: Cases, x: Noisy) -> Noisy:
@@ -174,11 +174,11 @@ _SLOPES: dict[str, Callable[[Array, Array], Array]] = {
     "airyaiprime": lambda x, f: x * FLOATS.call(Call("airyai", (Variable(),)), x),
 }
 
-# functions that oscillate: what the rounding of their phase does to them, in units
-_PHASES: dict[str, Callable[[Array], Array]] = {
-    "besselj": lambda x: 2 * np.sqrt(np.abs(x)),
-    "airyai": lambda x: 2 * np.maximum(-x, 0.0) ** 1.25,
-    "airyaiprime": lambda x: 2 * np.maximum(-x, 0.0) ** 1.75,
+# functions that oscillate or fall fast: what the rounding of their phase or exponent does to them, in units
+_PHASES: dict[str, Callable[[Array, Array], Array]] = {
+    "besselj": lambda x, f: 2 * np.sqrt(np.abs(x)),
+    "airyai": lambda x, f: 2 * np.maximum(-x, 0.0) ** 1.25 + 4 * np.maximum(x, 0.0) ** 1.5 * f,
+    "airyaiprime": lambda x, f: 2 * np.maximum(-x, 0.0) ** 1.75 + 4 * np.maximum(x, 0.0) ** 1.5 * f,
 }
 
 _NOISE = _NoiseArithmetic()

@@ -25,6 +25,7 @@ from holokern.dual.enclosure.moments import (
     PieceLine,
     gaussian_expectation,
     gaussian_tail,
+    most_evaluations,
     piece_line,
     second_moment,
     to_ball,
@@ -235,7 +236,7 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
         def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:
             return f(first * z, analytic) * mean(second * r * z) * (-(z * z) / 2).exp()
 
-        total += acb.integral(integrand, start, stop).real / (2 * arb.pi()).sqrt()
+        total += acb.integral(integrand, start, stop, eval_limit=most_evaluations()).real / (2 * arb.pi()).sqrt()
     return total
 
 

@@ -215,8 +215,8 @@ def _to_precision(name: str, compute: Compute, goal: _Goal) -> Pair:
             before, missing = missing, max(_missing(value, scale, digits) for value in (k, kdot))
         if missing <= 0:
             return k, kdot
-        # balls in the input leave a width that no precision removes
-        if not exact and missing >= before:
+        # balls in the input leave a width that no precision removes, and so do integrals that end before they converge
+        if missing >= before and (not exact or (name == "integral" and attempt > 3)):
             break
         precision += missing + _GUARD_BITS
         if precision > _MOST_BITS[name] + 4 * bits:

@@ -34,6 +34,7 @@ __all__ = [
     "gaussian_expectation",
     "gaussian_tail",
     "hermite_moment",
+    "most_evaluations",
     "piece_line",
     "product_moment",
     "read_number",
@@ -250,9 +251,14 @@ def _numerical_integral(
             value = value * function(s * z, analytic)
         return value if len(polynomial) == 1 and polynomial[0] == 1 else value * _evaluate(polynomial, z)
 
-    result = acb.integral(integrand, left, right).real * normalisation
+    result = acb.integral(integrand, left, right, eval_limit=most_evaluations()).real * normalisation
     tail = left_tail + right_tail
     return result if tail.is_zero() else result + arb(0, tail.upper())
+
+
+def most_evaluations() -> int:
+    """How often a rigorous integral may ask for its integrand: some seconds; beyond, its ball stays wide."""
+    return 20_000 + 40 * int(ctx.prec)
 
 
 def gaussian_tail(

@@ -1,0 +1,73 @@
+"""Poles are refused, many panels go to boxes, budgets end what takes too long."""
+
+import numpy as np
+import pytest
+
+import holokern as hk
+from holokern.dual.quadrature import pairing
+from holokern.dual.quadrature.boxes import pair_on_boxes
+from holokern.dual.unbounded import not_square_integrable
+from holokern.errors import BadInput, PrecisionLost
+
+
+@pytest.mark.parametrize(
+    "expression", ["tan(u)", "1/sin(u)", "1/cos(3*u)", "1/(exp(u)-2)", "1/(1-cos(u))", "1/(tanh(u)-1/2)"]
+)
+def test_poles_are_refused_before_any_work(expression):
+    with pytest.raises(BadInput, match="pole at u"):
+        hk.dual(expression, 1, 1, 0.5)
+    with pytest.raises(BadInput, match="pole at u"):
+        hk.Network(expression, depth=1)
+
+
+@pytest.mark.parametrize("expression", ["sin(u)/u", "u/(exp(u)-1)", "1/(1+u^2)", "1/cosh(u)", "1/tanh(u)-1/u", "mish"])
+def test_what_is_no_pole_is_served(expression):
+    assert not_square_integrable(hk.activation(expression)) is None
+
+
+@pytest.mark.parametrize("theta", [0.01, 0.3, 1.0, np.pi / 2, 2.5, 3.1])
+def test_boxes_against_closed_forms(theta):
+    def sampled(x):
+        return np.stack([np.maximum(x, 0.0), np.sin(3 * x)])
+
+    ends = np.unique(np.concatenate([np.linspace(-9, 9, 37), [0.0]]))
+    relu, sine = pair_on_boxes(sampled, sampled, theta, (ends, ends), 30)
+    assert abs(relu - (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)) < 1e-15
+    assert abs(sine - np.exp(-9) * np.sinh(9 * np.cos(theta))) < 1e-15
+
+
+def test_boxes_and_nested_integrals_agree(monkeypatch):
+    arguments = "Heaviside(u)*sin(9*u)+u/5", np.array([1.0, 2.0]), np.array([2.0, 0.5])
+    nested = hk.dual(*arguments, [0.4, -0.8], method="quadrature")
+    monkeypatch.setattr(pairing, "_LONG", 0.0)
+    monkeypatch.setattr(pairing, "_BOX", 0.0)
+    boxes = hk.dual(*arguments, [0.4, -0.8], method="quadrature")
+    assert np.all(np.abs(nested.k - boxes.k) <= nested.error + boxes.error)
+    assert np.all(np.abs(nested.kdot - boxes.kdot) <= nested.kdot_error + boxes.kdot_error)
+    assert not np.array_equal(nested.k, boxes.k) or not np.array_equal(nested.kdot, boxes.kdot)
+
+
+def test_what_turns_too_often_is_refused():
+    with pytest.raises(PrecisionLost, match="turns too often"):
+        hk.dual("cos(u^3)", 1e3, 1e3, 0.5, method="quadrature")
+
+
+def test_rows_whose_squares_are_no_floats():
+    x = np.random.default_rng(0).normal(size=(3, 2))
+    net = hk.Network("relu", depth=1)
+    with pytest.raises(PrecisionLost, match="scale the data"):
+        net.both(1e200 * x)
+    for small in (1e-200, 1e-310):
+        assert not np.any(np.abs(net.both(small * x)) > 1e-300)
+
+
+def test_tails_are_honest():
+    for expression, c in (("Max(u-8,0)", 1.0), ("Heaviside(u-12)", 1.0), ("softshrink", 0.02)):
+        value = hk.dual(expression, c, c, 0.5)
+        true = hk.enclose(expression, "1/50" if c < 1 else 1, "1/50" if c < 1 else 1, "1/2", digits=20)
+        assert value.error > 0
+        assert c < 1 or value.error < 1e-12 * value.k
+        assert abs(value.k - float(true.k)) <= 5 * value.error
+        assert abs(value.kdot - float(true.kdot)) <= 5 * value.kdot_error
+    apart = hk.dual("Max(u-8,0)", 1, 1, -0.5)
+    assert apart.error > abs(apart.k - 1e-60)
