@@ -123,4 +123,5 @@ def _matrix() -> Array:
     return matrix
 
 
+# from values at Chebyshev nodes to coefficients, on either side of a kernel
 _TO_TERMS = _matrix()
