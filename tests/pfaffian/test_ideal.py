@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holokern import PfaffianSystem, pfaffian
-from holokern.errors import BadInput, NotHolonomic, SingularPath, TooLarge
+from holokern import PfaffianSystem, hgm, pfaffian
+from holokern.errors import BadInput, NotHolonomic, SingularPath, TooLarge, UnknownName
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
-from holokern.weyl import rational_extension, rational_weyl_algebra, weyl_algebra
+from holokern.weyl import appell as appell_ideal
+from holokern.weyl import gauss, rational_extension, rational_weyl_algebra, weyl_algebra
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,23 @@ def test_given_matrices():
         PfaffianSystem.from_matrices("x y", [[["y"]], [["y"]]])
     with pytest.raises(BadInput, match="2 matrices"):
         PfaffianSystem.from_matrices("x y", [[["y"]]])
+
+
+def test_parameters_stay_symbols_until_numbers_are_put_in():
+    system = pfaffian(gauss("a", "b", "c"))
+    assert (system.variables, system.parameters) == (("x",), ("a", "b", "c"))
+    assert PfaffianSystem.from_json(system.to_json()) == system
+    special = system.substitute(a="1/2", b="1/3", c="3/4")
+    assert special.matrices == pfaffian(gauss("1/2", "1/3", "3/4")).matrices
+    two = pfaffian(appell_ideal(1, "a", "b1", "b2", "c"))
+    assert two.is_flat()
+    assert two.substitute(a=1, b1="1/2", b2="1/3", c=2).is_flat()
+    with pytest.raises(BadInput, match="parameters a, b, c"):
+        system.evaluate(0.5)
+    with pytest.raises(BadInput, match="parameters a, b, c"):
+        hgm.solve(system, start=0.5, values=[1, 1], targets=0.6)
+    with pytest.raises(UnknownName, match="a, b, c"):
+        system.substitute(a=1)
 
 
 def test_bad_ideals():

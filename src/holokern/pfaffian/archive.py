@@ -67,6 +67,7 @@ def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
     }
     if not system.of_dual_activation:
         content["derivations"] = _derivations(system)
+        content["parameters"] = list(system.parameters)
     return json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(content), **content}, indent=indent)
 
 
@@ -155,7 +156,7 @@ def _decode(content: dict[str, Any]) -> PfaffianSystem:
     variables = tuple(content["variables"])
     if coordinates != "own" and variables != _VARIABLES[coordinates]:
         raise ValueError(f"expected the variables {_VARIABLES[coordinates]}, got {variables}")
-    field = function_field(variables)
+    field = function_field((*variables, *content.get("parameters", ())))
     polynomials = [_polynomial(field, terms) for terms in content["polynomials"]]
     basis, annihilators = _operators(content, variables)
     size = len(basis)
@@ -189,10 +190,10 @@ def _operators(content: dict[str, Any], variables: tuple[str, ...]) -> tuple[Any
     if content["derivations"] is None:
         return tuple(map(str, content["basis"])), ()
     algebra = weyl_algebra(variables, content["derivations"])
-    rational = rational_weyl_algebra(algebra)
+    rational = rational_weyl_algebra(algebra, parameters=content.get("parameters", ()))
     (texts,) = content["annihilators"]
     operators = tuple(rational(text) for text in texts)
-    if all(c.denominator.is_one() for P in operators for _, c in P):
+    if not rational.parameters and all(c.denominator.is_one() for P in operators for _, c in P):
         return tuple(rational(text) for text in content["basis"]), (tuple(algebra(text) for text in texts),)
     return tuple(rational(text) for text in content["basis"]), (operators,)
 

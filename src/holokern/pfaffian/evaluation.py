@@ -12,7 +12,7 @@ from holokern.errors import BadInput
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
-__all__ = ["CompiledMatrices", "ball", "factored_denominator", "split_off"]
+__all__ = ["CompiledMatrices", "ball", "factored_denominator", "scaled_balls", "split_off"]
 
 Array = NDArray[np.float64]
 
@@ -81,6 +81,18 @@ class CompiledMatrices:
             for top, key, scale in zip(tops, self.powers.tolist(), self.scales, strict=True)
         ]
         return tuple(arb_mat([[entries[i] for i in row] for row in matrix]) for matrix in self.places.tolist())
+
+
+def scaled_balls(
+    matrices: CompiledMatrices, point: Sequence[object], stretch: list[arb], diagonal: list[arb], outer: list[arb]
+) -> tuple[arb_mat, ...]:
+    """The matrices of a rescaled activation at a point of balls."""
+    moved = [ball(x) * k for x, k in zip(point, stretch, strict=True)]
+    size = range(len(diagonal))
+    return tuple(
+        arb_mat([[arb(matrix[i, j]) * factor * diagonal[i] / diagonal[j] for j in size] for i in size])
+        for matrix, factor in zip(matrices.balls(moved), outer, strict=True)
+    )
 
 
 def _product(balls: Iterable[arb]) -> arb:

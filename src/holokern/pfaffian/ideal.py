@@ -32,6 +32,7 @@ __all__ = [
     "ideal_of",
     "pull_back_system",
     "row_of",
+    "substituted",
 ]
 
 Row = tuple[RationalFunction, ...]
@@ -176,6 +177,38 @@ def _algebra(system: PfaffianSystem) -> RationalWeylAlgebra:
         algebra = system.annihilators[0][0].algebra
         return algebra if isinstance(algebra, RationalWeylAlgebra) else rational_weyl_algebra(algebra)
     return rational_weyl_algebra(system.variables)
+
+
+def substituted(system: PfaffianSystem, values: Mapping[str, object]) -> PfaffianSystem:
+    """Numbers for the parameters of a system."""
+    if set(values) != set(system.parameters):
+        raise UnknownName(
+            f"expected values of {', '.join(system.parameters) or 'no parameters'}, got {', '.join(values) or 'none'}"
+        )
+    field = function_field(system.variables)
+    images = {name: field(name) for name in system.variables} | {name: field(v) for name, v in values.items()}
+    constant = [name for name in values if images[name].constant_value() is None]
+    if constant:
+        raise BadInput(f"expected a rational number for the parameter {constant[0]}, got {values[constant[0]]}")
+
+    def moved(row: Sequence[RationalFunction]) -> Row:
+        try:
+            return tuple(entry.substitute(images) for entry in row)
+        except ZeroDivisionError:
+            where = ", ".join(f"{name} = {value}" for name, value in values.items())
+            raise BadInput(f"a denominator vanishes for {where}; derive the system of these values anew") from None
+
+    matrices = tuple(tuple(moved(row) for row in matrix) for matrix in system.matrices)
+    function = None if system.function is None else moved(system.function)
+    frame = None if system.frame is None else tuple(moved(row) for row in system.frame)
+    algebra = rational_weyl_algebra(system.variables, _algebra(system).derivations)
+
+    def operator(P: Operator | RationalOperator) -> RationalOperator:
+        return algebra.from_terms({key: moved([c])[0] for key, c in _algebra(system)(P)})
+
+    basis = tuple(operator(e) if isinstance(e, (Operator, RationalOperator)) else e for e in system.basis)
+    generators = tuple(tuple(operator(P) for P in side) for side in system.annihilators)
+    return PfaffianSystem("own", basis, matrices, generators, frame=frame, function=function)
 
 
 def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:

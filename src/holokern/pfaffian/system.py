@@ -119,7 +119,12 @@ class PfaffianSystem:
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of the coordinates."""
-        return self.field.variables
+        return self.field.variables[: len(self.matrices)]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The symbols in the entries that are no coordinates; see :meth:`substitute`."""
+        return self.field.variables[len(self.matrices) :]
 
     @property
     def field(self) -> FunctionField:
@@ -264,20 +269,24 @@ class PfaffianSystem:
 
         return restrict(self, curve, parameter)
 
+    def substitute(self, **values: object) -> PfaffianSystem:
+        """The system with rational numbers for all of its parameters; BadInput where a denominator vanishes.
+
+        Examples
+        --------
+        >>> from holokern.weyl import gauss
+        >>> from holokern.pfaffian import pfaffian
+        >>> pfaffian(gauss("a", "b", "c")).substitute(a=1, b=1, c=2)["x"]
+        ((0, 1), ((-1)/(x^2 - x), (-3*x + 2)/(x^2 - x)))
+        """
+        from holokern.pfaffian.ideal import substituted
+
+        return substituted(self, values)
+
     def pull_back(self, images: Mapping[str, object], parameters: str | Iterable[str]) -> PfaffianSystem:
-        """The system of the same F on a subvariety that is parametrised by rational functions.
+        """The system of the same F on a subvariety: each coordinate as a rational function of the given parameters.
 
-        Parameters
-        ----------
-        images : mapping
-            Each coordinate as a rational function of the parameters.
-        parameters : str or iterable of str
-            The coordinates of the result.
-
-        Raises
-        ------
-        SingularPath
-            When the subvariety lies in the singular locus.
+        It raises SingularPath when the subvariety lies in the singular locus.
 
         Examples
         --------
@@ -331,17 +340,10 @@ class PfaffianSystem:
         self._expect_point(point)
         if self.scale is None:
             return self._compiled.balls(point)
-        from flint import arb, arb_mat
+        from holokern.pfaffian.evaluation import ball, scaled_balls
 
-        stretch, diagonal, outer = self._scaling(_as_ball)
-        moved = [_as_ball(x) * k for x, k in zip(point, stretch, strict=True)]
-        result = []
-        for matrix, factor in zip(self._compiled.balls(moved), outer, strict=True):
-            rows = matrix.tolist()
-            size = range(self.rank)
-            scaled = [[arb(rows[i][j]) * factor * diagonal[i] / diagonal[j] for j in size] for i in size]
-            result.append(arb_mat(scaled))
-        return tuple(result)
+        stretch, diagonal, outer = self._scaling(ball)
+        return scaled_balls(self._compiled, point, stretch, diagonal, outer)
 
     def _scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number], list[Number]]:
         """How coordinates, entries of F and derivatives change when σ(u) = τ(κu)."""
@@ -352,6 +354,8 @@ class PfaffianSystem:
         return stretch, [k1**i * k2**j for _, (i, j) in self.monomials], stretch
 
     def _expect_point(self, point: Sequence[object]) -> None:
+        if self.parameters:
+            raise BadInput(f"the system has the parameters {', '.join(self.parameters)}; substitute numbers for them")
         if len(point) != len(self.variables):
             names = ", ".join(self.variables)
             raise BadInput(f"expected {len(self.variables)} coordinates, {names}; got {len(point)} values")
@@ -392,9 +396,3 @@ class PfaffianSystem:
             f"<PfaffianSystem of rank {self.rank} in {', '.join(self.variables)}; "
             f"basis {', '.join(self.basis_text)}; singular locus {locus}>"
         )
-
-
-def _as_ball(value: object) -> arb:
-    from holokern.pfaffian.evaluation import ball
-
-    return ball(value)

@@ -56,6 +56,10 @@ def read_system(given: object, basis: object = None) -> PfaffianSystem:
                 'make one with hk.weyl.weyl_algebra("x").ideal("dx^2 - x") or hk.pfaffian(...)'
             )
         system = pfaffian(ideal, basis=basis)
+    if system.parameters:
+        raise BadInput(
+            f"the system has the parameters {', '.join(system.parameters)}; put numbers in with system.substitute(…)"
+        )
     if system.scale is not None:
         raise BadInput(f"{system!r} is that of a rescaled activation; use hk.dual for its values")
     return system

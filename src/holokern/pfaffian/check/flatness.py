@@ -73,7 +73,7 @@ def flatness(
     matrices : iterable of square tables of RationalFunction
         P_i in the order of ``variables``.
     variables : iterable of str
-        The names of the variables; they must be those of the field of the entries.
+        The names of the variables; they must be the first ones of the field of the entries.
     trials : int
         Independent tests; each multiplies the doubt by a factor of about 1e-14.
 
@@ -110,7 +110,7 @@ def flatness(
 def _one_trial(tables: list[Table], names: tuple[str, ...], source: random.Random) -> tuple[str, str] | None:
     for _ in range(_TRIES):
         prime = _random_prime(source)
-        point = [source.randrange(prime) for _ in names]
+        point = [source.randrange(prime) for _ in tables[0][0][0].field.variables]
         try:
             jets = [_Jet(table, i, point, prime) for i, table in enumerate(tables)]
         except ZeroDivisionError:
