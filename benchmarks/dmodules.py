@@ -186,9 +186,10 @@ def peer(command: list[str], script: str, suffix: str, timeout: float, unit: flo
 def roots(text: str) -> dict[str, int]:
     """The roots of a b-function as Singular (roots; multiplicities) or Macaulay2 (a product of factors) prints it."""
     found: dict[Fraction, int] = {}
-    if ";" in text:
-        values, powers = (part.split(",") for part in text.replace("\n", "").split(";"))
-        found = {Fraction(r): int(m) for r, m in zip(values, powers, strict=True)}
+    lists = re.match(r"([-\d/,\s]+);([\d,\s]+)", text)
+    if lists is not None:
+        values, powers = (part.split(",") for part in lists.groups())
+        found = {Fraction(r.strip()): int(m) for r, m in zip(values, powers, strict=True)}
     else:
         for constant, power in re.findall(r"[a-z]([+-][\d/]+)?\)?(?:\^(\d+))?", text):
             found[-Fraction(constant or 0)] = int(power or 1)
