@@ -77,6 +77,10 @@ def hgm(
 
     Use it for a holonomic σ at some dozens to thousands of points, each with deviations of its own, or as a check of
     quadrature by another route; the system is derived once and kept.
+
+    Where it ends: for σ that oscillates or grows, other solutions of the system grow like exp(c1 c2) on the way from
+    r = 0.  ReSin with both deviations above about 5 loses digits at small angles, at 10 most of them; the error that is
+    returned says so.  ``auto`` asks quadrature first.
     """
     if solver not in ("taylor", "scipy"):
         raise UnknownName(f"unknown solver {solver!r}; choose 'taylor' or 'scipy'")
