@@ -320,9 +320,13 @@ class _Builder:
             quotient = (points[a] - points) / delta[a][:, None]
             quotient[a] = rate[a]
             values[a] = np.sum(quotient**2, axis=1) / 2
+        series, alone = rows.nodes.series, len(rows.nodes.panels) == 1
+        # Series have smaller errors than values at the nodes, but there are many terms on several panels.
+        values = series(series(values).T) if alone else values
         sizes, vectors = np.linalg.eigh((values + values.T) / 2)
         kept = np.abs(sizes) > _NEGLIGIBLE * np.max(np.abs(sizes))
-        return rows.nodes.series(vectors[:, kept]), np.diag(sizes[kept])[:, :, None]
+        basis = vectors[:, kept] if alone else series(vectors[:, kept])
+        return basis, np.diag(sizes[kept])[:, :, None]
 
     def measured_error(self, made: DualTable) -> float:
         """The largest difference to a finer mesh, by another way to correlate, at points that were not used."""
