@@ -294,7 +294,7 @@ def test_networks_are_values(layer, x):
     net = Network(layer)
     assert pickle.loads(pickle.dumps(net)) == net
     assert net == Network(layer)
-    assert net != Network(layer, parameterization="standard")
+    assert net != Network(layer, input_shape=x.shape[1:])
     assert repr(net) == f"Network({layer!r})"
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
 from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense_layers
+from holokern.network.arguments import different_shapes, duals, either, matrix, normalisation, number
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
 from holokern.network.arrays.layers import ArrayLayers
@@ -27,6 +25,7 @@ from holokern.network.plan import ENGINES, Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
 from holokern.network.tangent import require_tangent
+from holokern.network.text import table_of, text_of
 from holokern.numeric.panels import Array
 from holokern.progress import display, note
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Network"]
-
-_MOST_LAYERS = 10_000
 
 # predicted seconds of a way that was asked for, before a word about a faster one
 _SLOW = 20.0
@@ -125,21 +122,21 @@ class Network:
             return
         if parameterization != "ntk" or input_shape is not None:
             raise BadInput("parameterization and input_shape are for networks of layers: Network(layers.Serial(…), …)")
-        duals = _duals(activation, depth)
-        bias = _either("bias", bias if bias != 0 else None, "b_std", b_std, bias)
+        found = duals(activation, depth)
+        bias = either("bias", bias if bias != 0 else None, "b_std", b_std, bias)
         if W_std is not None:
-            root = _number("W_std", W_std)
+            root = number("W_std", W_std)
             if root <= 0:
                 raise BadInput(f"W_std = {W_std!r} is not positive; it is the standard deviation of the weights")
-            weight_variance = _either("weight_variance", weight_variance, "W_std", root**2, None)
-        spread = _number("bias", bias)
+            weight_variance = either("weight_variance", weight_variance, "W_std", root**2, None)
+        spread = number("bias", bias)
         if spread < 0:
             raise BadInput(f"bias = {bias!r} is negative; it is a standard deviation, pass a number >= 0")
-        weight = None if weight_variance is None else _number("weight_variance", weight_variance)
+        weight = None if weight_variance is None else number("weight_variance", weight_variance)
         if weight is not None and weight <= 0:
             raise BadInput(f"weight_variance = {weight_variance!r} is not positive; pass W_std², or None for c_σ")
-        weights = {one: weight if weight is not None else _normalisation(one) for one in dict.fromkeys(duals)}
-        layers = tuple(HiddenLayer(one, weights[one], spread, bool(residual)) for one in duals)
+        weights = {one: weight if weight is not None else normalisation(one) for one in dict.fromkeys(found)}
+        layers = tuple(HiddenLayer(one, weights[one], spread, bool(residual)) for one in found)
         for name, value in (
             ("hidden_layers", layers),
             ("bias", spread),
@@ -352,36 +349,14 @@ class Network:
         return depth_plot(self, correlations, axes)
 
     def _read(self, name: str, value: Any) -> Any:
-        return _matrix(name, value) if self._by_layers is None else self._by_layers.read(name, value)
+        return matrix(name, value) if self._by_layers is None else self._by_layers.read(name, value)
 
     def __repr__(self) -> str:
-        if self.kernels is not None:
-            extra = ", parameterization='standard'" if self.kernels.is_standard else ""
-            return f"Network({self.kernels.layer!r}{extra})"
-        names = [_shown(a) for a in self.activations]
-        shown = names[0] if len(set(names)) == 1 else f"[{', '.join(names)}]"
-        extras = "".join(
-            f", {name}={value!r}"
-            for name, value, default in (
-                ("bias", self.bias, 0.0),
-                ("weight_variance", self.weight_variance, None),
-                ("residual", self.residual, False),
-            )
-            if value != default
-        )
-        return f"Network({shown}, depth={self.depth}{extras})"
+        return text_of(self)
 
     def _repr_html_(self) -> str:
-        """A table of the hidden layers for notebooks; equal layers that follow each other share a row."""
-        rows, first = [], 1
-        for layer, group in groupby(self.hidden_layers):
-            last = first + len(list(group)) - 1
-            cells = f"{first}" if last == first else f"{first}–{last}", str(layer.activation)
-            numbers = f"{layer.weight:.6g}", f"{layer.bias:.6g}"
-            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (*cells, *numbers)) + "</tr>")
-            first = last + 1
-        head = "".join(f"<th>{name}</th>" for name in ("hidden layer", "activation", "weight variance", "bias"))
-        return f"<table><caption>{escape(repr(self))}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+        """A table of the hidden layers for notebooks."""
+        return table_of(self)
 
     def _points(self, x: Array) -> Points:
         scale = 1.0 if self.weight_variance is None else float(np.sqrt(self.weight_variance / max(1, x.shape[1])))
@@ -406,7 +381,7 @@ class Network:
         """What parts of a matrix share: the range of the norms and the size of all the data that they belong to."""
         if self._by_layers is not None:
             return self._by_layers.data_range(*data)
-        return DataRange.of(*(self._points(_matrix("X", x)).length for x in data))
+        return DataRange.of(*(self._points(matrix("X", x)).length for x in data))
 
     def part(
         self,
@@ -442,7 +417,7 @@ class Network:
         if self._by_layers is not None and Y is not None:
             x, y = self._by_layers.alike(x, y)
         if x.shape[1:] != y.shape[1:]:
-            raise BadInput(_different_shapes(x.shape, y.shape))
+            raise BadInput(different_shapes(x.shape, y.shape))
         if wanted[1] and self._by_layers is not None:
             self._by_layers.require_tangent()
         elif wanted[1]:
@@ -490,69 +465,3 @@ class Network:
                     "between them: such pairs take about a millisecond each. Piecewise polynomials and activations "
                     "that break only at zero have no such pairs"
                 )
-
-
-def _different_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> str:
-    if len(x) == len(y) == 2:
-        return f"X has {x[1]} columns and Y has {y[1]}; they must live in the same space"
-    return f"the inputs of X have shape {x[1:]} and those of Y {y[1:]}; they must be the same"
-
-
-def _duals(activation: Any, depth: int | None) -> tuple[DualActivation, ...]:
-    several = isinstance(activation, Sequence) and not isinstance(activation, str)
-    if depth is None:
-        if not several:
-            raise BadInput("a network needs a depth; pass depth=…, the number of hidden layers")
-        depth = len(activation)
-    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or not 1 <= depth <= _MOST_LAYERS:
-        raise BadInput(f"depth = {depth!r} is not a whole number from 1 to {_MOST_LAYERS}")
-    if several and len(activation) != depth:
-        raise BadInput(f"{len(activation)} activations were given for depth {depth}; give one for each hidden layer")
-    return tuple(map(dual_activation, activation)) if several else (dual_activation(activation),) * int(depth)
-
-
-def _normalisation(dual: DualActivation) -> float:
-    """c_σ = 1/E[σ(z)²]."""
-    norm = float(dual.norms(np.ones(1))[0])
-    if not norm > 0:
-        raise BadInput(f"E[σ(z)²] is zero for {dual.activation}, so c_σ does not exist; pass weight_variance=…")
-    return 1 / norm**2
-
-
-def _shown(activation: Activation) -> str:
-    """Text that gives the activation again: its name, with its parameters where they matter, or its expression."""
-    text = str(activation)
-    return repr(activation) if activation.name not in (None, text) else repr(text)
-
-
-def _either(name: str, value: Any, other: str, second: Any, default: Any) -> Any:
-    """The value of the spelling that was used."""
-    if value is not None and second is not None:
-        raise BadInput(f"{name} and {other} say the same thing; pass only one of them")
-    return value if value is not None else second if second is not None else default
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} = {value!r} is not a number") from None
-    if not np.isfinite(number):
-        raise BadInput(f"{name} = {value!r} is not finite")
-    return number
-
-
-def _matrix(name: str, value: Any) -> Array:
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "cSUVMmO":
-            raise TypeError
-        array = array if array.dtype in (np.float64, np.float32) else array.astype(float)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} is not an array of real numbers; pass one row for each point") from None
-    if array.ndim != 2:
-        raise BadInput(f"{name} has shape {array.shape}; pass one row for each point, for one feature x[:, None]")
-    if not np.all(np.isfinite(array)):
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise BadInput(f"{name}[{row}, {column}] = {array[row, column]} is not finite; remove or impute it first")
-    return array

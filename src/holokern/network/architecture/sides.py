@@ -232,14 +232,14 @@ def activated(
     if made.kink is not None:
         from holokern.network.architecture.activate import activate_kink
 
-        numbers = (np.ascontiguousarray(side.numbers) for side in (first, second))
-        activate_kink(made.kink, *numbers, after, moved)
+        numbers = [np.ascontiguousarray(side.numbers) for side in (first, second)]
+        activate_kink(made.kink, numbers[0], numbers[1], after, moved)
     elif made.series is not None:
         from holokern.network.architecture.activate import activate_series
 
         terms = np.ascontiguousarray(first.polynomials), np.ascontiguousarray(np.swapaxes(second.polynomials, 1, 2))
-        deviations = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
-        activate_series(made.series.start, made.series.step, *terms, *deviations, after, moved)
+        c, d = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
+        activate_series(made.series.start, made.series.step, terms[0], terms[1], c, d, after, moved)
     else:
         (_by_tiles if made.cells is None else _by_table)(made, first, second, after, moved)
     if first.zero.any() or second.zero.any():

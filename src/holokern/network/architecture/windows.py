@@ -31,7 +31,7 @@ def sums_over(state: State, dimension: int, window: Window) -> State:
     size, shape = state.positions[dimension], list(state.gap.shape)
     for axis in layout.axes(dimension):
         shape[axis] = window.count
-    found = []
+    found: list[Array | None] = []
     for array, outside in ((state.gap, True), (state.tangent, False)):
         if array is None:
             found.append(None)
