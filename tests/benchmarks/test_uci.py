@@ -55,6 +55,7 @@ def run(collection, monkeypatch, capsys):
 
     def script(*options: str) -> str:
         monkeypatch.setattr(sys, "argv", arguments(collection, *options))
+        monkeypatch.syspath_prepend(str(SCRIPT.parent))
         runpy.run_path(str(SCRIPT), run_name="__main__")
         return capsys.readouterr().err
 
@@ -103,3 +104,27 @@ def test_the_activation_is_chosen_on_the_validation_split(collection, run):
     summary = json.loads((collection / "out" / "small.json").read_text())
     assert summary["sets"][0]["chosen"] == best["activation"]
     assert summary["chosen"]["mean"] == pytest.approx(best["accuracy"], abs=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_interior_point_finds_the_machine_of_libsvm(classes, monkeypatch):
+    from sklearn.svm import SVC
+
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    svm = runpy.run_path(str(SCRIPT.parent / "_svm.py"))
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(240, 4))
+    y = np.digitize(x[:, 0] * x[:, 1] + 0.3 * rng.normal(size=240), [0.0, 0.6][: classes - 1])
+    kernel = np.exp(-0.5 * np.sum((x[:, None] - x[None]) ** 2, axis=2))
+    theirs = SVC(kernel="precomputed", C=10.0, tol=1e-8).fit(kernel[:120, :120], y[:120])
+    fit_predict = svm["fit_predict"]
+    fit_predict.__globals__["MOST_STEPS"] = 3  # libsvm stops, so the interior point has to finish
+    found = fit_predict(kernel[:120, :120], y[:120], kernel[120:, :120], 10.0)
+    assert found.finished_inside == classes * (classes - 1) // 2
+    assert found.unsolved == 0
+    assert found.predicted.tolist() == theirs.predict(kernel[120:, :120]).tolist()
+    if classes == 2:
+        weights, offset, solved = svm["interior_point"](kernel[:120, :120], np.where(y[:120] == 1, 1.0, -1.0), 10.0)
+        assert solved
+        decisions = kernel[120:, :120] @ weights + offset
+        np.testing.assert_allclose(decisions, theirs.decision_function(kernel[120:, :120]), atol=1e-3)
