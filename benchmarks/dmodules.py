@@ -129,23 +129,22 @@ def case_of(task: str, system: str | Callable[[], Any]) -> Case:
 def singular_script(case: Case, command: str = "bfct") -> str:
     derivations = [f"d{name}" for name in case.variables]
     names = ",".join(case.variables if case.task == "b" else (*case.variables, *derivations))
-    clock = 'system("--ticks-per-sec",1000); int OurTime=timer;'
+    clock = 'system("--ticks-per-sec",1000); int TT=timer;'
     if case.task == "b":
         return (
-            f'LIB "bfun.lib"; ring OurRing=0,({names}),dp; poly OurPoly={case.texts[0]}; {clock} list L={command}(OurPoly); OurTime=timer-OurTime;'
-            'print("SECONDS"); print(OurTime); print("ANSWER"); print(string(L[1])+";"+string(L[2]));'
+            f'LIB "bfun.lib"; ring RR=0,({names}),dp; poly FF={case.texts[0]}; {clock} list L={command}(FF); TT=timer-TT;'
+            'print("SECONDS"); print(TT); print("ANSWER"); print(string(L[1])+";"+string(L[2]));'
         )
-    body = f'LIB "dmodloc.lib"; ring OurRing=0,({names}),dp; def W=Weyl(); setring W; ideal I={",".join(case.texts)}; {clock}'
+    body = (
+        f'LIB "dmodloc.lib"; ring RR=0,({names}),dp; def W=Weyl(); setring W; ideal I={",".join(case.texts)}; {clock}'
+    )
     if case.task == "rank":
-        return (
-            body
-            + 'int k=holonomicRank(I); OurTime=timer-OurTime; print("SECONDS"); print(OurTime); print("ANSWER"); print(k);'
-        )
+        return body + 'int k=holonomicRank(I); TT=timer-TT; print("SECONDS"); print(TT); print("ANSWER"); print(k);'
     # the answer of DsingularLocus has no derivations, but lives in a ring that has
     half = len(case.variables)
     return (
-        body + "def S=DsingularLocus(I); OurTime=timer-OurTime;"
-        f'print("SECONDS"); print(OurTime); print("ANSWER"); print(dim(std(S))-{half});'
+        body + "def S=DsingularLocus(I); TT=timer-TT;"
+        f'print("SECONDS"); print(TT); print("ANSWER"); print(dim(std(S))-{half});'
     )
 
 
