@@ -22,7 +22,7 @@ from holokern.network import Network
 def test_a_killed_worker_costs_its_blocks_and_not_the_run():
     distributed = pytest.importorskip("distributed")
     rng = np.random.default_rng(0)
-    points = rng.normal(size=(3000, 5))
+    points = rng.normal(size=(1500, 5))
     y = np.sin(points[:, :1])
     kernel = NetworkKernel(Network("relu", 3, bias=0.1), "ntk")
     with (
@@ -41,7 +41,7 @@ def test_a_killed_worker_costs_its_blocks_and_not_the_run():
 
         thread = threading.Thread(target=kill)
         thread.start()
-        preconditioner = NystromPreconditioner.of(kernel, points[:300], points, 1.0)
+        preconditioner = NystromPreconditioner.of(kernel, points[:200], points, 1.0)
         found = conjugate_gradients(
             lambda v: tiles @ v + v, y, lambda v: preconditioner @ v, tolerance=1e-8, max_steps=60
         )
@@ -50,5 +50,5 @@ def test_a_killed_worker_costs_its_blocks_and_not_the_run():
     assert killed
     assert killed[0] not in after
     assert found.converged
-    exact = np.linalg.solve(kernel(points) + np.eye(3000), y)
+    exact = np.linalg.solve(kernel(points) + np.eye(1500), y)
     np.testing.assert_allclose(found.solution, exact, atol=1e-6)

@@ -1,12 +1,12 @@
 """The product of a kernel matrix with vectors on the workers of `dask.distributed`.
 
-Each tile on or above the diagonal is one task that returns two small products. The points are on every worker, the
-vectors are sent with each product. A worker that dies costs the tiles it was working on: dask gives them to the others.
+Each tile on or above the diagonal is one task that brings its points and vectors along and returns two small products.
+Nothing lives on a worker alone, so one that dies costs the tiles it was working on: dask gives them to the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -42,53 +42,40 @@ class DistributedKernel:
     kernel: NetworkKernel
     points: Array
     tile: int = _TILE
-    sent: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.kernel.diagonal(self.points)  # refuses points whose kernel overflows
-        object.__setattr__(self, "sent", self._send())
-
-    def _send(self) -> Any:
-        return self.client.scatter((self.kernel, self.points), broadcast=True, hash=False)
 
     def __matmul__(self, vectors: Array) -> Array:
-        """The product; what a lost worker held is sent and computed again."""
+        """The product."""
         from distributed import as_completed
 
-        starts = range(0, len(self.points), self.tile)
-        left = set(combinations_with_replacement(starts, 2))
-        total = len(left)
+        kernel, data = self.kernel, self.kernel.network.data_range(self.points)
+        parts = [slice(start, start + self.tile) for start in range(0, len(self.points), self.tile)]
+        pairs = {}
+        for rows, columns in combinations_with_replacement(parts, 2):
+            other = None if rows == columns else (self.points[columns], vectors[columns])
+            task = self.client.submit(
+                _tile, kernel, data, self.points[rows], vectors[rows], other, pure=False, retries=_LIVES
+            )
+            pairs[task] = rows, columns
         result = np.zeros_like(vectors)
-        while left:
-            data = self.client.scatter(vectors, broadcast=True, hash=False)
-            futures = {
-                self.client.submit(_tile, self.sent, data, i, j, self.tile, pure=False, retries=_LIVES): (i, j)
-                for i, j in sorted(left)
-            }
-            for future in as_completed(list(futures), raise_errors=False):  # type: ignore[no-untyped-call]
-                if future.status != "finished":
-                    if future.status == "error":
-                        future.result()  # what a worker raised is raised here
-                    continue  # the data went with the worker: it is sent again in the next round
-                i, j = futures[future]
-                upper, lower = future.result()
-                result[i : i + self.tile] += upper
-                if lower is not None:
-                    result[j : j + self.tile] += lower
-                left.discard((i, j))
-                report("kernel tiles on workers", total - len(left), total)
-            if left:
-                object.__setattr__(self, "sent", self._send())
+        finished = as_completed(list(pairs), with_results=True)  # type: ignore[no-untyped-call]
+        for done, (task, (own, mirrored)) in enumerate(finished, start=1):
+            rows, columns = pairs[task]
+            result[rows] += own
+            if mirrored is not None:
+                result[columns] += mirrored
+            report("kernel tiles on workers", done, len(pairs))
         return result
 
 
-def _tile(sent: tuple[NetworkKernel, Array], vectors: Array, i: int, j: int, tile: int) -> tuple[Array, Array | None]:
-    """K(xᵢ, xⱼ) vⱼ, and off the diagonal K(xⱼ, xᵢ) vᵢ; runs on a worker."""
-    kernel, points = sent
-    data = kernel.network.data_range(points)
-    rows, columns = points[i : i + tile], points[j : j + tile]
+def _tile(
+    kernel: NetworkKernel, data: Any, rows: Array, vectors: Array, other: tuple[Array, Array] | None
+) -> tuple[Array, Array | None]:
+    """K(x, y) w and K(y, x) v, or K(x, x) v for a tile on the diagonal; runs on a worker."""
     wanted = kernel.kind == "nngp", kernel.kind == "ntk"
     with one_thread():
-        found = kernel.network.part(rows, None if i == j else columns, data, wanted)
+        found = kernel.network.part(rows, None if other is None else other[0], data, wanted)
         matrix = found[0] if wanted[0] else found[1]
-        return matrix @ vectors[j : j + tile], None if i == j else matrix.T @ vectors[i : i + tile]
+        return (matrix @ vectors, None) if other is None else (matrix @ other[1], matrix.T @ vectors)
