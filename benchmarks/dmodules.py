@@ -133,7 +133,8 @@ def singular_script(case: Case, command: str = "bfct") -> str:
     if case.task == "b":
         return (
             f'LIB "bfun.lib"; ring RR=0,({names}),dp; poly FF={case.texts[0]}; {clock} '
-            f'list L={command}(FF); TT=timer-TT; print("SECONDS"); print(TT); print("ANSWER"); print(string(L[1])+";"+string(L[2]));'
+            f'list L={command}(FF); TT=timer-TT; print("SECONDS"); print(TT);'
+            'print("ANSWER"); print(string(L[1])+";"+string(L[2]));'
         )
     body = (
         f'LIB "dmodloc.lib"; ring RR=0,({names}),dp; def W=Weyl(); setring W; ideal I={",".join(case.texts)}; {clock}'
