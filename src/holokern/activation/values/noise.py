@@ -24,7 +24,7 @@ Noisy: TypeAlias = tuple[Array, Array]
 
 # half the distance from 1 to the next float
 _UNIT = float(np.finfo(float).eps) / 2
-# units in the last place of numpy's and scipy's functions: measured against balls, rounded up
+# units in the last place that numpy's and scipy's functions may be off: estimates on the safe side, not bounds
 _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erfi": 8.0, "expit": 6.0}
 _FEW_ULPS = 4.0
 # functions whose argument is known to twice the precision if it is a polynomial
