@@ -5,7 +5,7 @@ from math import gamma
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holokern.activation import activation
@@ -80,6 +80,7 @@ small = st.lists(st.integers(-3, 3), min_size=1, max_size=4)
 
 
 @settings(deadline=None, max_examples=25)
+@example([1, -1], [0], 0, 1.0)  # cancels at u = 1, and breaks one unit away
 @given(small, small, st.integers(-2, 1), st.floats(0.05, 3.1))
 def test_random_exponential_polynomials_on_half_lines(right, left, rate, theta):
     a = activation(f"Heaviside(u)*({polynomial(right)}) + Heaviside(-u)*exp({abs(rate)}*u)*({polynomial(left)})")

@@ -29,8 +29,10 @@ _BITS = 1024
 _VANISHING = 2.0**-80
 # reaches that are tried, as powers of 2
 _REACHES = (0, -3, -6, -9, -13, -18)
+# the part of the reach that is served: at its end there may be a break, which rounding must not step over
+_SERVED = 0.9
 # distances at which formulas are tested, relative to the reach
-_DISTANCES = 0.9 * 2.0 ** -np.arange(0.0, 42.0, 3.0)
+_DISTANCES = _SERVED * 2.0 ** -np.arange(0.0, 42.0, 3.0)
 # a formula whose bound of the error is so many roundings of the value cancels
 _CANCELS = 64 * np.finfo(float).eps
 # what a polynomial may be off at the test points, relative to the sum of the sizes of its terms
@@ -41,7 +43,7 @@ _MOST_POINTS = 8
 
 @dataclass(frozen=True, eq=False)
 class NearPoint:
-    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ reach, on one side of a point p.
+    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ 0.9 reach, on one side of a point p.
 
     Attributes
     ----------
@@ -68,7 +70,7 @@ class NearPoint:
 
     def covers(self, distance: Array) -> NDArray[np.bool_]:
         """Which distances it serves."""
-        return np.asarray((distance > 0) & (distance <= self.reach))
+        return np.asarray((distance > 0) & (distance <= _SERVED * self.reach))
 
     def at(self, distance: Array) -> Array:
         """The values at distances that it serves."""

@@ -42,7 +42,9 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
     y = x if Y is None else _rows("Y", Y, has_rows)
     if x.shape[1:] != y.shape[1:]:
         raise BadInput(
-            f"the inputs of X have shape {x.shape[1:]} and those of Y {y.shape[1:]}; they must live in the same space"
+            f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space"
+            if x.ndim == y.ndim == 2
+            else f"the inputs of X have shape {x.shape[1:]} and those of Y {y.shape[1:]}; they must be the same"
         )
     dtype = np.result_type(x.dtype, y.dtype)
     token = tokenize(pickle.dumps(network), x.name, y.name, wanted)
