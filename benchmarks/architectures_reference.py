@@ -44,9 +44,7 @@ IMAGES = (
 )  # fmt: skip
 SEQUENCES = ("conv circular", "conv strided", "transpose same", "relu attention", "root attention", "concat positions")
 GRAPHS = ("sum", "mean", "blocks")
-NOTES = {
-    "resize late": "neural-tangents is wrong: its ImageResize swaps height and width after an odd number of Conv"
-}
+NOTES = {"resize late": "neural-tangents is wrong: its ImageResize swaps height and width after an odd number of Conv"}
 VECTORS = ("deep relu", "standard dense", "standard concat")
 
 

@@ -64,7 +64,7 @@ class HermiteSeries:
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """The n of the columns of values: that of the other coefficient, and then start, start + step, …"""
+        """The n of the columns of values: that of the other coefficient, and then start, start + step, and so on."""
         return np.append(1 - self.start, self.start + self.step * np.arange(self.coefficients.shape[1]))
 
     def __call__(self, logs: Array) -> Array:
