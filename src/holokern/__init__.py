@@ -7,7 +7,7 @@ Examples
 2
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holokern import errors, hgm, weyl
 from holokern.activation import Activation, activation, activations
@@ -22,6 +22,7 @@ from holokern.dual import (
     enclose,
     methods,
 )
+from holokern.later import later
 from holokern.pfaffian import PfaffianSystem, pfaffian
 
 __version__ = "0.1.0"
@@ -59,22 +60,6 @@ __all__ = [
     "weyl",
 ]
 
-# numba and scikit-learn take seconds to import, so these come when they are first asked for
-_LATER = {
-    "GradientDescentEnsemble": "holokern.model",
-    "NNGPClassifier": "holokern.model",
-    "NNGPKernel": "holokern.model",
-    "NNGPRegressor": "holokern.model",
-    "NTKClassifier": "holokern.model",
-    "NTKKernel": "holokern.model",
-    "NTKRegressor": "holokern.model",
-    "NTKTransformer": "holokern.model",
-    "Network": "holokern.network",
-    "critical": "holokern.network",
-    "layers": "holokern.network",
-    "NetworkFeatures": "holokern.model",
-}
-
 if TYPE_CHECKING:
     from holokern.model import (
         GradientDescentEnsemble,
@@ -89,13 +74,27 @@ if TYPE_CHECKING:
     )
     from holokern.network import Network, critical, layers
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'holokern' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_LATER[name]), name)
+# numba and scikit-learn take seconds to import
+__getattr__ = later(
+    __name__,
+    {
+        **dict.fromkeys(("Network", "critical", "layers"), "holokern.network"),
+        **dict.fromkeys(
+            (
+                "GradientDescentEnsemble",
+                "NNGPClassifier",
+                "NNGPKernel",
+                "NNGPRegressor",
+                "NTKClassifier",
+                "NTKKernel",
+                "NTKRegressor",
+                "NTKTransformer",
+                "NetworkFeatures",
+            ),
+            "holokern.model",
+        ),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -47,7 +47,7 @@ def test_two_activations_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return module.ActivationPage("T", "<p>")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "activation_page", made)
+    monkeypatch.setattr(module, "page_about", made)
     assert run("gelu", "silu").exit_code == 0
     assert seen == [("gelu", "silu")]
     assert (tmp_path / "gelu-silu.html").exists()
@@ -58,7 +58,7 @@ def test_two_activations_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_default_name_is_that_of_the_activation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "activation_page", lambda *_, **__: module.ActivationPage("T", "<p>"))
+    monkeypatch.setattr(module, "page_about", lambda *_, **__: module.ActivationPage("T", "<p>"))
     for expression, name in (("relu", "relu.html"), ("Heaviside(u)*sin(u)", "Heaviside-u-sin-u.html")):
         result = run(expression)
         assert result.exit_code == 0, result.output
@@ -70,7 +70,7 @@ def test_an_unwritable_place_is_refused_before_any_work(tmp_path: Path, monkeypa
     def work(*_: object, **__: object) -> None:
         raise AssertionError("work was started")
 
-    monkeypatch.setattr(module, "activation_page", work)
+    monkeypatch.setattr(module, "page_about", work)
     (tmp_path / "file").write_text("")
     assert "cannot write" in refused(run("relu", "-o", tmp_path / "file" / "page.html"))
     assert "cannot write" in refused(run("relu", "-o", "/proc/page.html"))
@@ -97,7 +97,7 @@ KILLED_WHILE_WRITING = """
 import os, pathlib, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
 import holokern.report.activation_page as module
-module.activation_page = lambda *_, **__: module.ActivationPage("T", "<p>")
+module.page_about = lambda *_, **__: module.ActivationPage("T", "<p>")
 def killed(self, target):
     os.kill(os.getpid(), signal.{sign})
     time.sleep(20)

@@ -11,7 +11,7 @@ import pytest
 from holokern import Network, activation, dual
 from holokern.network import edge_of_chaos
 from holokern.report import method_times as timing
-from holokern.report.activation_page import activation_page
+from holokern.report.activation_page import page_about
 from holokern.report.algebra_section import algebra_section, closed_form_section
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
@@ -24,8 +24,8 @@ def pages(tmp_path_factory):
     """Files for ELU (large matrices, Φ₂ in its closed form), for the step (no NTK), and for ReLU beside erf."""
     folder = tmp_path_factory.mktemp("pages")
     for name in ("elu", "step"):
-        (folder / f"{name}.html").write_text(activation_page(name, timings=False).html, encoding="utf-8")
-    (folder / "relu-erf.html").write_text(activation_page("relu", "erf", timings=False).html, encoding="utf-8")
+        (folder / f"{name}.html").write_text(page_about(name, timings=False).html, encoding="utf-8")
+    (folder / "relu-erf.html").write_text(page_about("relu", "erf", timings=False).html, encoding="utf-8")
     return folder
 
 
@@ -69,7 +69,7 @@ def test_the_critical_point_is_the_true_one() -> None:
 
 
 def test_text_is_escaped() -> None:
-    page = activation_page("Piecewise((u, u > 0), (0, u <= 0))", timings=False).html
+    page = page_about("Piecewise((u, u > 0), (0, u <= 0))", timings=False).html
     assert "<h1>The activation Piecewise((u, u &gt; 0)" in page
 
 

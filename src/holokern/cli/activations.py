@@ -20,7 +20,7 @@ def activations(as_json: bool) -> None:
       holokern activations
       holokern activations --json
     """  # noqa: D301 (click reads the backspace)
-    from holokern.activation.catalogue import REGISTRY
+    from holokern.activation import REGISTRY
 
     entries = [REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].name == name]
     aliases = {entry.name: sorted(key for key, e in REGISTRY.items() if e is entry) for entry in entries}

@@ -13,7 +13,7 @@ __all__ = ["complete_expression", "complete_method", "complete_parameter"]
 
 def complete_expression(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of activations that begin with what was typed; expressions are not completed."""
-    from holokern.activation.catalogue import REGISTRY
+    from holokern.activation import REGISTRY
 
     return [
         CompletionItem(name, help=entry.summary)
@@ -24,7 +24,7 @@ def complete_expression(ctx: click.Context, param: click.Parameter, incomplete: 
 
 def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of parameters: those of the activation that was already typed, else of all activations."""
-    from holokern.activation.catalogue import REGISTRY
+    from holokern.activation import REGISTRY
 
     # while an option is incomplete, click leaves the words before it in ctx.args
     typed = [ctx.params.get("expression"), *ctx.args]
@@ -39,7 +39,7 @@ def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def complete_method(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of methods that begin with what was typed."""
-    from holokern.dual.registry import method_named, methods
+    from holokern.dual import method_named, methods
 
     return [
         CompletionItem(name, help="" if name == "auto" else method_named(name).summary)

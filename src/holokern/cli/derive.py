@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holokern.cli.completion import complete_expression, complete_parameter
 from holokern.cli.parameters import parameter_option, read_parameters
 from holokern.progress import display
+
+if TYPE_CHECKING:
+    from holokern.pfaffian import PfaffianSystem
 
 __all__ = ["derive"]
 
@@ -118,20 +121,16 @@ def _side(
     return {"activation": activation(text, **values)}
 
 
-def _show(system: Any, style: str | None) -> str:
+def _show(system: PfaffianSystem, style: str | None) -> str:
     if style == "json":
         return json.dumps(_record(system), indent=1)
     if style == "latex":
         return _latex_page(system)
-    from holokern.pfaffian.typeset import text
-
-    return text(system)
+    return system.text()
 
 
-def _record(system: Any) -> dict[str, Any]:
+def _record(system: PfaffianSystem) -> dict[str, Any]:
     """Readable fields for any program, and the archive record for ``from_json``."""
-    from holokern.pfaffian.archive import to_json
-
     return {
         "annihilators": [[str(operator) for operator in operators] for operators in system.annihilators],
         "rank": system.rank,
@@ -143,17 +142,17 @@ def _record(system: Any) -> dict[str, Any]:
             {"factor": str(factor), "multiplicity": power}
             for factor, power in zip(system.singular_locus, system.multiplicities, strict=True)
         ],
-        "archive": json.loads(to_json(system)),
+        "archive": json.loads(system.to_json()),
     }
 
 
-def _latex_page(system: Any) -> str:
-    from holokern.pfaffian.typeset import latex, latex_polynomial
+def _latex_page(system: PfaffianSystem) -> str:
+    from holokern.pfaffian import latex_polynomial
 
     left, right = system.annihilators
     sides = [left] if left == right else [left, right]
     blocks = [",\\quad ".join(operator.latex() for operator in side) for side in sides]
-    blocks.append(latex(system))
+    blocks.append(system.latex())
     locus = " \\cdot ".join(latex_polynomial(factor) for factor in system.singular_locus)
     if locus:
         blocks.append(f"{locus} = 0")

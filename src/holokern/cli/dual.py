@@ -91,7 +91,7 @@ def dual(
             numbers = {"c1": c1, "c2": c2, "r": r, "theta": theta}
             result = _estimated(sigma, numbers, method, tolerance)
         if closed_form:
-            from holokern.dual.closed.formulas import closed_form as form_of
+            from holokern.dual import closed_form as form_of
 
             form = form_of(sigma)
             result |= {"k_closed_form": str(form.k), "kdot_closed_form": str(form.kdot)}
@@ -103,7 +103,7 @@ def dual(
 
 
 def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
-    from holokern.dual.enclosure.enclose import enclose
+    from holokern.dual import enclose
 
     found = enclose(sigma, c1, c2, r, digits)
     return {"k": found.k.str(digits), "kdot": found.kdot.str(digits), "method": found.method, "digits": digits}

@@ -62,10 +62,10 @@ def kernel(
     """  # noqa: D301 (click reads the backspace)
     refuse_inputs(output, (data, against))
 
-    from holokern import progress
     from holokern.activation import activation as make
     from holokern.cli.points import read_points
     from holokern.network import Network
+    from holokern.progress import display
 
     sigma = make(activation, **read_parameters(parameters))
     net = Network(sigma, depth=depth, bias=bias, weight_variance=weight_variance, residual=residual)
@@ -78,7 +78,7 @@ def kernel(
         )
     for path, points in ((data, rows), (against, columns)):
         _check_size(path, points)
-    with output_folder(output.parent), progress.display("compiling"):
+    with output_folder(output.parent), display("compiling"):
         shape = _write(net, kind, (rows, columns), output)
     record = {"kind": kind, "network": repr(net), "shape": list(shape), "file": str(output)}
     if as_json:
@@ -107,7 +107,7 @@ def _write(net: Any, kind: str, points: tuple[Any, Any], output: Path) -> tuple[
     """Fill the file through a map; an entry that is not finite is an error, and no file appears."""
     import numpy as np
 
-    from holokern.network.output import destination
+    from holokern.files import destination
 
     rows, columns = points
     shape = (len(rows), len(rows if columns is None else columns))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holokern.activation.named import read_rational
+from holokern.activation import read_rational
 from holokern.errors import BadInput
 
 __all__ = ["ANGLE", "CORRELATION", "DEVIATION", "POSITIVE", "TOLERANCE", "ExactNumber", "Real"]

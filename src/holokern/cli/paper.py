@@ -24,13 +24,13 @@ _BIAS = Real("between 0.01 and 10; try 0.5", 0.01, 10.0)
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    from holokern.paper.experiments import EXPERIMENTS
+    from holokern.paper import EXPERIMENTS
 
     return [name for name in EXPERIMENTS if name.startswith(incomplete)]
 
 
 def _known(_context: click.Context, _parameter: click.Parameter, only: tuple[str, ...]) -> tuple[str, ...]:
-    from holokern.paper.experiments import check_names
+    from holokern.paper import check_names
 
     try:
         check_names(only)
@@ -73,9 +73,8 @@ def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json:
       holokern paper --only derivations --only hermite -o results
       holokern paper --only learning --bias 0.1 --depth 3 --json
     """  # noqa: D301
-    from holokern.paper import machine, run_experiments, watching
-    from holokern.paper.problem import Problem
-    from holokern.report.paper_page import paper_data, paper_files, write_files
+    from holokern.paper import Problem, machine, run_experiments, watching
+    from holokern.report import paper_data, paper_files, write_files
 
     problem = Problem(depth=depth, bias=bias)
     width = terminal_width()

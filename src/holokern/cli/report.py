@@ -62,9 +62,9 @@ def report(
     path = Path(f"{name}.html") if output is None else output
     start = time.perf_counter()
     with output_folder(path.parent), display("looking at the activation"):
-        from holokern.report.activation_page import activation_page
+        from holokern.report import page_about
 
-        page = activation_page(sigma, second, timings=not no_timings)
+        page = page_about(sigma, second, timings=not no_timings)
         write_atomically(path, page.html)
     seconds = time.perf_counter() - start
     if as_json:

@@ -8,6 +8,7 @@ from holokern.dual.dual_activation import DualActivation, dual_activation
 from holokern.dual.enclosure.enclose import Enclosure, enclose
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.dual.hermite.recurrence import hermite_recurrence
+from holokern.dual.hermite.spectrum import series_values, spectrum
 from holokern.dual.methods import registered as _registered
 from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register
@@ -35,6 +36,8 @@ __all__ = [
     "methods",
     "register",
     "run_through",
+    "series_values",
+    "spectrum",
     "table_file",
 ]
 

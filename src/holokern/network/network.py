@@ -10,6 +10,7 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.errors import BadInput
+from holokern.files import Target, destination
 from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense_layers
 from holokern.network.arguments import different_shapes, duals, either, matrix, normalisation, number
 from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
@@ -20,7 +21,6 @@ from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layers import Layer
 from holokern.network.matvec import matvec
-from holokern.network.output import Target, destination
 from holokern.network.plan import ENGINES, Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points

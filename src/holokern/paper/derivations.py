@@ -12,7 +12,7 @@ from holokern.paper.problem import Problem
 from holokern.paper.table import Cell, Table
 from holokern.pfaffian import PfaffianSystem, pfaffian
 from holokern.progress import report
-from holokern.weyl.rational.fractions import function_field
+from holokern.weyl import function_field
 
 __all__ = ["Derived", "derivations", "derive_both", "same_locus"]
 

@@ -1,4 +1,4 @@
-"""`activation_page`: what an appendix would say about an activation, or about two, as one HTML file that moves."""
+"""`page_about`: what an appendix would say about an activation, or about two, as one HTML file that moves."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from holokern import progress
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import critical
 from holokern.paper import Json, Table, machine
+from holokern.progress import report
 from holokern.report.algebra_section import algebra_section, closed_form_section, refusal
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
@@ -24,7 +24,7 @@ from holokern.report.page import html_table, page_frame
 from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
 from holokern.report.value_tables import Sigma
 
-__all__ = ["ActivationPage", "activation_page"]
+__all__ = ["ActivationPage", "page_about"]
 
 # equal deviations, small and large, and unequal ones
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
@@ -50,7 +50,7 @@ class ActivationPage:
     html: str
 
 
-def activation_page(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
+def page_about(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
     """The page of an activation, or of two side by side.
 
     Parameters
@@ -73,7 +73,7 @@ def activation_page(source: object, other: object = None, *, timings: bool = Tru
     subjects = [Subject.of(activation) for activation in activations]
     limits = _limits(subjects)
     data = {"subjects": [subject.data() for subject in subjects], "nodes": NODES, "limits": limits}
-    progress.report("algebra")
+    report("algebra")
     drawn = Typesetter()
     sections = [
         _introduction(subjects, drawn),

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holokern import progress
 from holokern.activation import Activation, curves
 from holokern.dual import dual
 from holokern.network import EdgePart, edge_of_chaos
 from holokern.numeric.panels import Array
 from holokern.paper import Json
+from holokern.progress import report
 from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_tables
 
 __all__ = ["NODES", "ROUNDING", "Subject", "rule_errors"]
@@ -38,7 +38,7 @@ class Subject:
     def of(cls, activation: Activation) -> Subject:
         """Compute the tables of an activation and its edge of chaos."""
         sigma = read_sigma(activation)
-        progress.report(f"tables of k and k′ of {activation}")
+        report(f"tables of k and k′ of {activation}")
         tables = value_tables(sigma)
         edge = [] if sigma.steep else edge_of_chaos(activation, *tables.wide)
         return cls(activation, sigma, tables, edge, 1 / float(sigma.norms(np.ones(1))[0]))
@@ -50,7 +50,7 @@ class Subject:
 
     def data(self) -> dict[str, Json]:
         """What the script of the page draws."""
-        progress.report(f"Gauss–Hermite rules for {self.activation}")
+        report(f"Gauss–Hermite rules for {self.activation}")
         edge = [
             {"weight": _digits(part.weight), "bias": _digits(part.bias), "stable": part.stable} for part in self.edge
         ]

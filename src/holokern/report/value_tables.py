@@ -16,14 +16,12 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
 from holokern.activation import Activation
-from holokern.dual import dual
-from holokern.dual.quadrature.method import norms
+from holokern.dual import dual, dual_activation, series_values, spectrum
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.panels import Array
 from holokern.paper import Json
 from holokern.progress import report
-from holokern.report.spectrum import series_values, spectrum
 
 __all__ = ["Sigma", "ValueTables", "read_sigma", "value_tables"]
 
@@ -65,11 +63,11 @@ class Sigma:
 
     def norms(self, c: Array) -> Array:
         """The norms n(c)."""
-        return norms(self.activation, c)
+        return dual_activation(self.activation).norms(c)
 
     def slope_norms(self, c: Array) -> Array:
         """The scale s(c) of k′."""
-        return self.norms(c) / c if self.steep else norms(self.activation.derivative, c)
+        return self.norms(c) / c if self.steep else dual_activation(self.activation).slope_norms(c)
 
     def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         """The functions ρ and τ of every pair of deviations (rows) at every angle."""
@@ -104,10 +102,10 @@ def read_sigma(activation: Activation) -> Sigma:
         For a constant σ, whose kernels are constant, too.
     """
     steep = not np.isfinite(dual(activation, 1, 1, 1.0).kdot)
-    one = np.ones(1)
-    if not norms(activation, one)[0] > 0 or not (steep or norms(activation.derivative, one)[0] > 0):
+    sigma, one = Sigma(activation, steep), np.ones(1)
+    if not sigma.norms(one)[0] > 0 or not sigma.slope_norms(one)[0] > 0:
         raise BadInput(f"{activation} is constant, and so are its kernels; give an activation that depends on u")
-    return Sigma(activation, steep)
+    return sigma
 
 
 @dataclass(frozen=True)

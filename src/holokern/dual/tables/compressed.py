@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holokern import progress
 from holokern.activation import Activation
 from holokern.errors import PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
 from holokern.numeric.panels import Array
 from holokern.numeric.range_nodes import RangeNodes
 from holokern.numeric.table import Range
+from holokern.progress import report
 
 __all__ = ["Compressed", "Sampler", "compressed"]
 
@@ -98,7 +98,7 @@ def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float,
         more = int(_GROWTH * count)
         if sample.is_resolved(_OSCILLATING_TAIL if oscillates else _TAIL):
             done.append(sample)
-            progress.report(f"samples of {sigma}", len(done), len(done) + len(todo))
+            report(f"samples of {sigma}", len(done), len(done) + len(todo))
         elif more <= _LONGEST and not oscillates:
             todo.append((part, more))
         else:

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from holokern import progress
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
@@ -25,6 +24,7 @@ from holokern.numeric.mesh import Mesh
 from holokern.numeric.panels import Array
 from holokern.numeric.range_nodes import RangeNodes
 from holokern.numeric.table import Range
+from holokern.progress import note
 
 __all__ = [
     "PointRow",
@@ -105,7 +105,7 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
     """
     mesh = _mesh_for(sigma, span)
     if len(mesh.nodes) > _SLOW and not span.is_point:
-        progress.note(
+        note(
             f"{sigma} oscillates so often at deviations up to {span.ends[1]:.4g} that its table for small angles may "
             "take minutes; it is kept on disk. Smaller norms, or engine='pairs' for few points, avoid it"
         )

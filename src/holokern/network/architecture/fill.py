@@ -13,7 +13,6 @@ from itertools import product
 
 import numpy as np
 
-from holokern import progress
 from holokern.errors import PrecisionLost
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.walks import (
@@ -29,6 +28,7 @@ from holokern.network.engine.fill import Diagonals, spread
 from holokern.network.layers.layer import Layer, Output, Shape
 from holokern.network.layers.state import State
 from holokern.numeric.panels import Array
+from holokern.progress import report
 
 __all__ = ["Architecture", "Outs"]
 
@@ -138,7 +138,7 @@ class Architecture:
             ]
             work = partial(self._write, first, second, outs, spans, columns is None)
             for count, _ in enumerate(spread(work, tiles, threads), start=1):
-                progress.report("kernel tiles", done * len(tiles) + count, len(pairs) * len(tiles))
+                report("kernel tiles", done * len(tiles) + count, len(pairs) * len(tiles))
 
     def _block(self, inputs: Inputs, spans: Spans) -> int:
         """How many inputs are known at a time."""

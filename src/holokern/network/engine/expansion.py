@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from holokern import progress
 from holokern.dual import table_file
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayeredRows
@@ -23,6 +22,7 @@ from holokern.numeric.chebyshev import chebyshev_matrix
 from holokern.numeric.machine.cells import Cells
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+from holokern.progress import report
 
 __all__ = ["Expansion", "expansion_of", "fold_of"]
 
@@ -165,7 +165,7 @@ class _Builder:
         while wanted and count <= _MOST:
             samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
             for done, t in enumerate(list(wanted)):
-                progress.report("table of the network", done, len(wanted))
+                report("table of the network", done, len(wanted))
                 coefficients, settled = fit_angles(samples.at, edges[t], edges[t + 1], _COUNTS, _TAIL)
                 if not settled:
                     # Not smooth in the angle, whatever the deviations: left to the layers.

@@ -17,7 +17,6 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern import progress
 from holokern.network.engine.expanded import ExpandedRows
 from holokern.network.engine.expansion import Expansion, expansion_of
 from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
@@ -26,6 +25,7 @@ from holokern.network.plan import Engine, plan_for
 from holokern.network.points import DataRange, Points
 from holokern.numeric.blas import one_thread
 from holokern.numeric.panels import Array
+from holokern.progress import report
 
 __all__ = ["Diagonals", "diagonals", "fill", "layer_matrices", "spread"]
 
@@ -196,7 +196,7 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
     todo = [*range(0, by_layers, _HEIGHT), *range(by_layers, count, _HEIGHT)]
     for done, _ in enumerate(spread(strip, todo, threads), start=1):
         if done % _STRIPS_A_REPORT == 0:
-            progress.report("kernel rows", done * _HEIGHT, count)
+            report("kernel rows", done * _HEIGHT, count)
 
 
 def _complete(part: _Part, matrix: Matrix, some: slice, starts: NDArray[np.int64], panels: Array) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
-from holokern.dual import dual
+from holokern.dual.dual import dual
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
 from holokern.numeric.gauss import legendre_rule
