@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, ctx
 from scipy import special, stats
 from scipy.spatial.transform import Rotation
 
@@ -247,6 +247,23 @@ def test_orthants_in_balls(d):
     ball = hgm.orthant(matrix, balls=True, digits=25).value
     assert ball.overlaps(arb(1) / (d + 1))
     assert ball.rad() < 1e-25
+
+
+def test_fractions_are_exact_in_balls():
+    """A third has no finite binary expansion, and yet 30 digits are proved."""
+    third = Fraction(1, 3)
+    matrix = [[Fraction(1) if i == j else third for j in range(3)] for i in range(3)]
+    p = hgm.orthant(matrix, balls=True).value
+    with ctx.workdps(40):
+        assert p.overlaps(arb(1) / 8 + 3 * (arb(1) / 3).asin() / (4 * arb.pi()))
+        assert p.rad() < 1e-30
+    c = hgm.fisher_bingham([["1/3", 0], [0, third]], ["1/7", 0], balls=True)
+    with ctx.workdps(40):
+        assert c.log_value.overlaps(arb(1) / 3 + (2 * arb.pi() * (arb(1) / 7).bessel_i(0)).log())
+    assert c.error < 1e-30
+    one, other = (hgm.largest_root([[a, 0], [0, b]], 7)("11/7", balls=True) for a, b in (("1/3", 1), (third, 1)))
+    assert one.error < 1e-30
+    assert one.value.overlaps(other.value)
 
 
 # -- maximum likelihood ----------------------------------------------------------------------------------------------

@@ -231,3 +231,37 @@ def test_bad_initial_values_are_named():
         hk.hgm.solve(AIRY, start=0, values=[arb(1, 1e-5), arb(0)], targets=1, balls=True)
     with pytest.raises(BadInput, match="finite number"):
         hk.hgm.solve(AIRY, start=0, values=[1, 0], targets=float("nan"))
+
+
+def test_recessive_values_far_away():
+    """Ai(50) is 1e-104 among solutions of 1e+101: the balls are computed anew until they have the digits."""
+    found = hk.hgm.solve(AIRY, start=0, values=airy_at_zero, targets=[20, 50], balls=True, digits=30)
+    for value, x in zip(found.values[:, 0], (20, 50), strict=True):
+        agrees(value, arb(x).airy_ai(), 29)
+    quick = hk.hgm.solve(AIRY, start=0, values=airy_at_zero, targets=20.0)
+    assert abs(quick["1"] / float(arb(20).airy_ai()) - 1) < 1e-14
+
+
+def test_long_oscillations_keep_their_digits():
+    """Gronwall's inequality alone would lose 1443 bits on the way to 1000."""
+    found = hk.hgm.solve(D("dx^2 + 1"), start=0, values=[1, 0], targets=1000, balls=True, digits=30)
+    agrees(found.values[0], arb(1000).cos(), 30)
+    quick = hk.hgm.solve(D("dx^2 + 1"), start=0, values=[1, 0], targets=1000.0)
+    assert abs(quick.values[0] - np.cos(1000)) <= quick.error[0] < 1e-10
+
+
+def test_initial_balls_widen_the_errors_of_floats():
+    wide = hk.hgm.solve(AIRY, start=0, values=[arb(1, 1e-5), arb(0)], targets=1)
+    exact = hk.hgm.solve(AIRY, start=0, values=[1, 0], targets=1)
+    assert 1e-5 < wide.error[0] < 1e-4
+    assert exact.error[0] < 1e-14
+    assert abs(wide.values[0] - exact.values[0]) < 1e-14
+
+
+def test_outputs_are_floats_and_underflow_has_an_error():
+    found = hk.hgm.solve(AIRY, start=0, values=airy_at_zero, targets=[1.0], outputs=["dx^3", "x*dx"])
+    assert found.values.dtype == float
+    assert np.allclose(found.values, [[sum(special.airy(1)[:2]), special.airy(1)[1]]], atol=1e-15)
+    tiny = hk.hgm.solve(D("x^2*dx - 1"), start=1, values=[1], targets=[1e-3])
+    assert tiny.values[0, 0] <= tiny.error[0, 0]
+    assert hk.hgm.solve(D("dx - 1"), start=0, values=[1], targets=800.0).values[0] == np.inf

@@ -12,7 +12,8 @@ from holokern.errors import BadInput
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.frobenius import frobenius
 from holokern.hgm.lines.initial import Holonomic, Point, as_ball, as_complex, read_point, read_system, start_vector
-from holokern.hgm.solve import SIDES, carry_along, floats_along, precisely
+from holokern.hgm.lines.precision import precisely, radius
+from holokern.hgm.solve import SIDES, carry_along, floats_along
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator
@@ -84,7 +85,7 @@ def _transition(
     if balls:
         found = precisely(lambda: _ball_columns(system, corners, side), digits)
         table = np.array(found, dtype=object).reshape(size, size)
-        radii = [float(acb(a).real.rad().max(acb(a).imag.rad())) for a in found]
+        radii = [float(radius(a)) for a in found]
         return Transition(table, np.array(radii).reshape(size, size), system.basis_text)
     stops = [np.tile([as_complex(x) for x in corner], (size, 1)) for corner in corners]
     if not any(np.any(stop.imag) for stop in stops):
@@ -148,6 +149,8 @@ def monodromy(
         raise BadInput(f"expected a loop for a system in {', '.join(read.variables)}; a circle needs one variable")
     begin, centre = (as_complex(read_point(read, p)[0]) for p in (base, around))
     arm = begin - centre
+    if not arm:
+        raise BadInput(f"the base point {base} is the point to go around; give another base")
     inner = [[centre + arm * np.exp(2j * np.pi * k / _LOOP)] for k in range(1, _LOOP)]
     first = read_point(read, base)
     return _transition(read, [first, *inner, first], None, balls, digits)
@@ -203,7 +206,7 @@ def connection(
 
     found = precisely(entries, digits)
     table = np.array(found, dtype=object).reshape(size, size)
-    radii = [float(a.real.rad().max(a.imag.rad())) for a in found]
+    radii = [float(radius(a)) for a in found]
     names = tuple(f"(x - {second.point})^{rho}" + (f" log^{k}" if k else "") for rho, k in second.exponents)
     return Transition(table, np.array(radii).reshape(size, size), names)
 

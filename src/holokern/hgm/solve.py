@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from flint import acb, arb, ctx
+from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.lines.ball_lines import Ball, BallLines, value_at
@@ -23,27 +23,26 @@ from holokern.hgm.lines.initial import (
     read_system,
     start_vector,
 )
+from holokern.hgm.lines.precision import precisely, radius
 from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
 from holokern.hgm.lines.segments import SegmentTracks, SystemTable
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
 from holokern.pfaffian import PfaffianSystem, RationalFunction
 
-__all__ = ["SIDES", "Solution", "carry_along", "floats_along", "precisely", "solve"]
+__all__ = ["SIDES", "Solution", "carry_along", "floats_along", "solve"]
 
 SIDES = {"left": 1, "right": -1}
 """On which hand of the traveller a detour leads round a singular point."""
 
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
+# the smallest normal float: what underflows is lost
+_TINY = float(np.finfo(float).tiny)
 # columns that carry rounding errors along; three give the size of the error within a factor of two
 _PERTURBED = 3
-# steps of one leg: close to a singularity they shrink by half, so this serves distances of 1e-20
-_MOST_STEPS = 200
-# bits beyond the digits that are asked for; what a dozen steps lose
-_GUARD_BITS = 64
-# the precision is doubled at most so often
-_RESTARTS = 6
+# steps of one leg: ten thousand oscillations; close to a singularity steps shrink by half, so 70 serve 1e-20
+_MOST_STEPS = 20_000
 # two ways round a point that agree to this are one value
 _SAME = 1e-8
 
@@ -158,14 +157,19 @@ def solve(
     if balls:
         found = [precisely(lambda end=end: task.balls(end), digits) for end in ends]  # type: ignore[misc]
         table = np.array(found, dtype=object).reshape(len(ends), -1)
-        error = np.array([[float(_radius(entry)) for entry in row] for row in found]).reshape(table.shape)
+        error = np.array([[float(radius(entry)) for entry in row] for row in found]).reshape(table.shape)
     else:
         table, error = task.floats(ends)
         poor = np.nonzero(~(np.max(error, axis=1) <= tolerance * np.max(np.abs(table), axis=1)))[0]
         for k in poor:
-            proved = precisely(lambda end=ends[k]: task.balls(end), 15)  # type: ignore[misc]
+            try:
+                proved = precisely(lambda end=ends[k]: task.balls(end), 15)  # type: ignore[misc]
+            except PrecisionLost:
+                if task.values_are_balls and np.all(np.isfinite(error[k])):
+                    continue
+                raise
             table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
-            error[k] = [float(_radius(entry)) + _EPS * abs(complex(acb(entry))) for entry in proved]
+            error[k] = [float(radius(entry)) + _EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
     return Solution(table[0], error[0], names) if single else Solution(table, error, names)
 
 
@@ -178,34 +182,43 @@ class _Task:
     side: str | None
     rows: list[tuple[RationalFunction, ...]] | None
 
+    @property
+    def values_are_balls(self) -> bool:
+        """Whether initial values are known to some digits only, whatever the precision."""
+        given = list(self.values.values()) if isinstance(self.values, Mapping) else self.values
+        many = given if isinstance(given, Sequence) else [given]
+        return any(isinstance(v, (arb, acb)) and radius(v) != 0 for v in many)
+
     def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
         goals = np.array([[as_complex(x) for x in end] for end in ends])
-        begin, state = self._float_start(goals)
+        begin, state, radii = self._float_start(goals)
         stops = [begin, *(np.tile([as_complex(x) for x in c], (len(goals), 1)) for c in self.corners), goals]
-        value, error = floats_along(self.system, stops, state, self.side)
+        value, error = floats_along(self.system, stops, state, self.side, radii)
         if self.rows is not None:
             point = dict(zip(self.system.variables, goals.T, strict=True))
             matrix = np.stack(
                 [np.stack([np.broadcast_to(e.evaluate(point), len(goals)) for e in row], axis=1) for row in self.rows],
                 axis=1,
-            )
+            ).astype(complex)
             value, error = np.einsum("pij,pj->pi", matrix, value), np.einsum("pij,pj->pi", np.abs(matrix), error)
         real = np.isrealobj(begin) and np.isrealobj(state) and not np.any(goals.imag) and self.side is None
         if (real and not any(as_complex(x).imag for c in self.corners for x in c)) or not np.any(value.imag):
             return value.real, error + np.abs(value.imag)
         return value, error
 
-    def _float_start(self, goals: Array) -> tuple[Array, Array]:
-        """The start of every target and the vectors there."""
+    def _float_start(self, goals: Array) -> tuple[Array, Array, Array]:
+        """The start of every target, the vectors there and the radii of their balls."""
         if isinstance(self.values, LocalSeries):
             pairs = [self._near(self.values, list(goal)) for goal in goals]
-            begin = np.array([[as_complex(x) for x in point] for point, _ in pairs])
-            return begin, np.array([[as_complex(x) for x in vector] for _, vector in pairs])
-        vector = np.array([as_complex(x) for x in start_vector(self.system, self.start, self.values)])
-        point = np.array([as_complex(x) for x in self.start])
-        real = not np.any(vector.imag) and not np.any(point.imag)
-        vector, point = (vector.real, point.real) if real else (vector, point)
-        return np.tile(point, (len(goals), 1)), np.tile(vector, (len(goals), 1))
+        else:
+            pairs = [(list(self.start), start_vector(self.system, self.start, self.values))]
+        point = np.array([[as_complex(x) for x in begin] for begin, _ in pairs])
+        vector = np.array([[as_complex(x) for x in values] for _, values in pairs])
+        radii = np.array([[float(radius(x)) for x in values] for _, values in pairs])
+        if not np.any(vector.imag) and not np.any(point.imag):
+            vector, point = vector.real, point.real
+        many = len(goals) // len(pairs)
+        return np.tile(point, (many, 1)), np.tile(vector, (many, 1)), np.tile(radii, (many, 1))
 
     def _near(self, series: LocalSeries, goal: Sequence[object]) -> tuple[list[Ball], list[Ball]]:
         """A regular point on the way from a singular one, and F there from the series."""
@@ -233,12 +246,16 @@ class _Task:
 
 
 def floats_along(
-    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None
+    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None, radii: Array | float = 0.0
 ) -> tuple[Array, Array]:
-    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates."""
+    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates.
+
+    ``radii`` are the errors of the vectors themselves, where they exceed rounding.
+    """
     table = SystemTable.of(system)
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
-    state = np.concatenate([vectors[..., None], _EPS * np.abs(vectors)[..., None] * signs], axis=2)
+    size = np.maximum(_EPS * np.abs(vectors), radii)
+    state = np.concatenate([vectors[..., None], size[..., None] * signs], axis=2)
     branched = np.zeros(vectors.shape)
     for a, b in pairwise(stops):
         met = crossings(system, table, a, b)
@@ -258,7 +275,7 @@ def floats_along(
             branched[k] += gap
         state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
     spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
-    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0])
+    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0]) + _TINY
 
 
 def _polygon(table: SystemTable, corners: Sequence[Array], state: Array) -> Array:
@@ -327,36 +344,6 @@ def _both(system: PfaffianSystem, ends: Sequence[Array], met: Sequence[Crossing]
     if not first.overlaps(last):
         raise _branches(system, ends[0], ends[1], met)
     return acb(first.real.union(last.real), first.imag.union(last.imag))
-
-
-def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
-    """Compute with more and more bits until balls have the digits, relative to the largest entry."""
-    bits = int(digits * 3.33) + _GUARD_BITS
-    before = np.inf
-    for _ in range(_RESTARTS):
-        with ctx.workprec(bits):
-            try:
-                found = compute()
-            except PrecisionLost:
-                found = None
-            if found is not None:
-                size = max((abs(acb(entry)).upper() for entry in found), default=arb(1))
-                width = max((_radius(entry) for entry in found), default=arb(0))
-                reached = float(width / size) if size > 0 else float(width)
-                if reached <= 10.0**-digits:
-                    return found
-                if reached > 0.5 * before:
-                    raise PrecisionLost(
-                        f"the initial values determine the result to {max(0, int(-np.log10(reached)))} digits only, "
-                        f"not to {digits}; give narrower balls, or a function that computes them at any precision"
-                    )
-                before = reached
-        bits *= 2
-    raise PrecisionLost(f"{bits // 2} bits do not give {digits} digits; choose another path or fewer digits")
-
-
-def _radius(value: Ball) -> arb:
-    return value.rad() if isinstance(value, arb) else value.real.rad().max(value.imag.rad())
 
 
 def _targets(system: PfaffianSystem, given: object) -> tuple[list[list[object]], bool]:

@@ -19,7 +19,7 @@ from flint import arb, arb_poly
 from holokern.errors import BadInput
 from holokern.hgm.distributions.orthant import MOST
 from holokern.hgm.lines.initial import as_ball
-from holokern.hgm.solve import precisely
+from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import BallRow
 
@@ -41,7 +41,8 @@ def orthant_ball(covariance: object, digits: int) -> arb:
     floats = np.array([[float(a) for a in row] for row in balls])
     if not np.min(np.linalg.eigvalsh(floats)) > 0:
         raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
-    ball: arb = precisely(lambda: [_Minors(balls).probability()], digits)[0]
+    # fractions are read anew at every precision
+    ball: arb = precisely(lambda: [_Minors([[as_ball(a) for a in row] for row in rows]).probability()], digits)[0]
     return ball
 
 

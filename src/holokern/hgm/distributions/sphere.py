@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.initial import Scalar, as_ball
-from holokern.hgm.solve import precisely
+from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.series import Array
 from holokern.weyl import LeftIdeal, weyl_algebra
 
@@ -260,7 +260,12 @@ def _proved(quadratic: object, linear: object, digits: int) -> NormalisingConsta
     if any(not A[i][j].overlaps(A[j][i]) for i in range(p) for j in range(i)):
         raise BadInput("A is not symmetric; pass (A + A.T)/2 if that is meant")
     shift = float(np.linalg.eigvalsh(floats)[0])
-    found = precisely(lambda: _ball_sum(A, b, shift), digits)
+
+    def summed() -> list[arb]:
+        # fractions are read anew at every precision
+        return _ball_sum([[as_ball(a) for a in row] for row in rows], [as_ball(a) for a in vector], shift)
+
+    found = precisely(summed, digits)
     second = np.array(found[1 + p :], dtype=object).reshape(p, p)
     return NormalisingConstant(found[0], float(found[0].rad()), np.array(found[1 : 1 + p], dtype=object), second)
 

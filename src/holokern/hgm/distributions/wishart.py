@@ -81,7 +81,7 @@ class LargestRoot:
 
             if self.variances is None:
                 raise BadInput("balls need a diagonal Σ; give the diagonal matrix of its exact eigenvalues instead")
-            ball = largest_root_ball([as_ball(v) for v in self.variances], as_ball(self.degrees), as_ball(x), digits)
+            ball = largest_root_ball(self.variances, self.degrees, x, digits)
             return LargestRootValue(ball, float(ball.rad()))
         points = np.asarray(x, dtype=float)
         if not np.all(np.isfinite(points)):
@@ -113,7 +113,7 @@ def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
     Parameters
     ----------
     covariance : array_like, (m, m)
-        Σ, symmetric and positive definite, m ≤ 6.
+        Σ, symmetric and positive definite, m ≤ 6; fractions and texts such as "1/3" are exact in balls.
     degrees : number
         n, the degrees of freedom, above m - 1.
 
@@ -131,7 +131,8 @@ def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
     >>> print(law(20, balls=True).value.str(20, radius=False))
     0.83182348368144077136
     """
-    S = np.asarray(covariance, dtype=float)
+    given: Array = np.array(covariance, dtype=object)
+    S = np.vectorize(lambda entry: float(as_ball(entry)), otypes=[float])(given)
     count = float(as_ball(degrees))
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not 1 <= len(S) <= MOST:
         raise BadInput(f"expected a square covariance matrix of size 1 to {MOST}, got shape {S.shape}")
@@ -143,7 +144,6 @@ def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
     if not (np.isfinite(count) and count > len(S) - 1):
         raise BadInput(f"expected more than {len(S) - 1} degrees of freedom, got {degrees}")
     diagonal = np.count_nonzero(S - np.diag(np.diag(S))) == 0
-    given: Array = np.array(covariance, dtype=object)
     variances = tuple(given[i, i] for i in range(len(S))) if diagonal else None
     return LargestRoot(degrees, np.sort(1 / (2 * values)), variances)
 

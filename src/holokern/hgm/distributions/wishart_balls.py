@@ -16,7 +16,8 @@ from flint import acb, acb_mat, arb, ctx
 
 from holokern.errors import PrecisionLost
 from holokern.hgm.distributions.wishart import ray_system
-from holokern.hgm.solve import precisely
+from holokern.hgm.lines.initial import as_ball
+from holokern.hgm.lines.precision import precisely
 
 __all__ = ["largest_root_ball"]
 
@@ -30,9 +31,14 @@ _RADIUS, _BOUND = 4.0, 16.0
 _GROWTH_BITS, _SPARE_BITS = 12, 20
 
 
-def largest_root_ball(variances: Sequence[arb], degrees: arb, x: arb, digits: int) -> arb:
+def largest_root_ball(variances: Sequence[object], degrees: object, x: object, digits: int) -> arb:
     """A ball that contains P(ℓ1 < x) for the diagonal Σ with these variances."""
-    ball: arb = precisely(lambda: [_probability(variances, degrees, x, digits)], digits)[0]
+
+    def compute() -> list[arb]:
+        # fractions are read anew at every precision
+        return [_probability([as_ball(v) for v in variances], as_ball(degrees), as_ball(x), digits)]
+
+    ball: arb = precisely(compute, digits)[0]
     return ball
 
 
