@@ -9,7 +9,7 @@ from holokern import PfaffianSystem, hgm, pfaffian
 from holokern.errors import BadInput, NotHolonomic, SingularPath, TooLarge, UnknownName
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
 from holokern.weyl import appell as appell_ideal
-from holokern.weyl import gauss, rational_extension, rational_weyl_algebra, weyl_algebra
+from holokern.weyl import gauss, gkz, rational_extension, rational_weyl_algebra, weyl_algebra
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_parameters_stay_symbols_until_numbers_are_put_in():
         system.evaluate(0.5)
     with pytest.raises(BadInput, match="parameters a, b, c"):
         hgm.solve(system, start=0.5, values=[1, 1], targets=0.6)
-    with pytest.raises(UnknownName, match="a, b, c"):
-        system.substitute(a=1)
+    with pytest.raises(BadInput, match="expected a mapping"):
+        system.substitute()
 
 
 def test_bad_ideals():
@@ -158,16 +158,28 @@ def test_prolongation_gives_up_where_it_should():
 
 
 def test_bingham_in_eight_dimensions():
-    """(x_i - x_j) ∂_i ∂_j = (∂_i - ∂_j)/2 and Σ ∂_i = 1."""
-    names = range(1, 9)
-    pairs = [(i, j) for i in names for j in names if i < j]
-    ideal = weyl_algebra([f"x{i}" for i in names]).ideal(
-        " + ".join(f"dx{i}" for i in names) + " - 1",
-        *(f"2*(x{i} - x{j})*dx{i}*dx{j} - dx{i} + dx{j}" for i, j in pairs),
-    )
-    system = pfaffian(ideal)
+    """(x_i - x_j) ∂_i ∂_j = (∂_i - ∂_j)/2 and Σ ∂_i = 1 [SeiKume2015]."""
+    system = pfaffian(hgm.bingham_ideal(8))
     assert system.rank == 8
-    assert {str(f) for f in system.singular_locus} == {f"x{i} - x{j}" for i, j in pairs}
+    assert {str(f) for f in system.singular_locus} == {f"x{i} - x{j}" for i in range(1, 9) for j in range(i + 1, 9)}
+
+
+def test_values_for_parameters():
+    """By a mapping or by name, some or all; values where the rank jumps are refused."""
+    system = pfaffian(gauss("a", "b", "c"))
+    assert system.substitute({"a": 1}, b=1, c=2).matrices == system.substitute(a=1, b=1, c=2).matrices
+    half = system.substitute(a="b + 1")
+    assert half.parameters == ("b", "c")
+    assert half.substitute(b=1, c=2).matrices == system.substitute(a=2, b=1, c=2).matrices
+    with pytest.raises(UnknownName, match="expected values of a, b, c, got d"):
+        system.substitute(d=1)
+    with pytest.raises(BadInput, match="without x"):
+        system.substitute(a="x")
+    pinched = pfaffian(gkz([[1, 1, 1, 1], [0, 1, 3, 4]], ["b1", "b2"]))
+    with pytest.raises(BadInput, match="exceptional"):
+        pinched.substitute(b1=1, b2=2)
+    own = PfaffianSystem.from_matrices("x", [[["a/x"]]], parameters="a")
+    assert own.substitute(a="1/2")["x"] == pfaffian(weyl_algebra("x").ideal("2*x*dx - 1"))["x"]
 
 
 @pytest.mark.slow

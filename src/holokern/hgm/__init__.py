@@ -22,6 +22,7 @@ from holokern.hgm.distributions.rotation import RotationConstant, fisher_rotatio
 from holokern.hgm.distributions.sphere import (
     NormalisingConstant,
     bingham,
+    bingham_ideal,
     fisher_bingham,
     fisher_bingham_ideal,
     von_mises_fisher,
@@ -87,6 +88,7 @@ __all__ = [
     "Transition",
     "approach",
     "bingham",
+    "bingham_ideal",
     "clusters",
     "connection",
     "fisher_bingham",

@@ -84,7 +84,10 @@ def from_ideal(ideal: LeftIdeal | RationalIdeal, basis: object = None) -> Pfaffi
 
 
 def from_matrices(
-    variables: str | Iterable[str], matrices: Sequence[object], names: Iterable[str] | None = None
+    variables: str | Iterable[str],
+    matrices: Sequence[object],
+    names: Iterable[str] | None = None,
+    parameters: str | Iterable[str] = (),
 ) -> PfaffianSystem:
     """The system with given matrices, whose first entry of F is the function itself.
 
@@ -96,21 +99,24 @@ def from_matrices(
         One a variable: rows of rational functions, texts or numbers.
     names : iterable of str, optional
         What the entries of F are called; F1, F2, … by default.
+    parameters : str or iterable of str
+        Symbols in the entries that are no coordinates.
 
     Raises
     ------
     BadInput
         If the matrices do not fit each other, or the system is not integrable.
     """
-    field = function_field(variables)
-    if len(matrices) != len(field.variables):
-        raise BadInput(f"expected {len(field.variables)} matrices, one a variable, got {len(matrices)}")
+    algebra = rational_weyl_algebra(variables, parameters=parameters)
+    field = algebra.field
+    if len(matrices) != algebra.dimension:
+        raise BadInput(f"expected {algebra.dimension} matrices, one a variable, got {len(matrices)}")
     first = matrices[0]
     rank = len(first) if isinstance(first, Sequence) and not isinstance(first, str) else 0
     if not rank:
         raise BadInput(f"expected matrices as rows of entries, got {first!r}")
     tables = tuple(read_matrix(matrix, rank, field) for matrix in matrices)
-    failing = flatness(tables, field.variables).failing
+    failing = flatness(tables, algebra.variables).failing
     if failing is not None:
         raise BadInput(
             f"the matrices of {failing[0]} and {failing[1]} do not belong to one integrable system: ∂_jP_i + P_iP_j "
@@ -176,20 +182,28 @@ def _algebra(system: PfaffianSystem) -> RationalWeylAlgebra:
     if system.annihilators and not system.of_dual_activation:
         algebra = system.annihilators[0][0].algebra
         return algebra if isinstance(algebra, RationalWeylAlgebra) else rational_weyl_algebra(algebra)
-    return rational_weyl_algebra(system.variables)
+    return rational_weyl_algebra(system.variables, parameters=system.parameters)
 
 
-def substituted(system: PfaffianSystem, values: Mapping[str, object]) -> PfaffianSystem:
-    """Numbers for the parameters of a system."""
-    if set(values) != set(system.parameters):
+def substituted(system: PfaffianSystem, values: Mapping[str, object] | None, check: bool = True) -> PfaffianSystem:
+    """Values for parameters of a system; the other parameters stay."""
+    if not isinstance(values, Mapping):
+        raise BadInput(f"expected a mapping from parameters to values, such as {{'a': '1/2'}}, got {values!r}")
+    unknown = [name for name in values if name not in system.parameters]
+    if unknown or not values:
         raise UnknownName(
             f"expected values of {', '.join(system.parameters) or 'no parameters'}, got {', '.join(values) or 'none'}"
         )
-    field = function_field(system.variables)
-    images = {name: field(name) for name in system.variables} | {name: field(v) for name, v in values.items()}
-    constant = [name for name in values if images[name].constant_value() is None]
-    if constant:
-        raise BadInput(f"expected a rational number for the parameter {constant[0]}, got {values[constant[0]]}")
+    source = _algebra(system)
+    stay = [name for name in system.parameters if name not in values]
+    target = rational_weyl_algebra(source.polynomial_algebra, parameters=stay)
+    images = {name: target.field(values.get(name, name)) for name in system.field.variables}
+    for name in values:
+        if any(images[name].derivative(x) for x in system.variables):
+            raise BadInput(f"expected a value of the parameter {name} without {', '.join(system.variables)}")
+    if check and system.annihilators:
+        # refuses values for which the rank may differ
+        RationalIdeal(source, [source(P) for P in system.annihilators[0]]).substitute(values)
 
     def moved(row: Sequence[RationalFunction]) -> Row:
         try:
@@ -201,10 +215,9 @@ def substituted(system: PfaffianSystem, values: Mapping[str, object]) -> Pfaffia
     matrices = tuple(tuple(moved(row) for row in matrix) for matrix in system.matrices)
     function = None if system.function is None else moved(system.function)
     frame = None if system.frame is None else tuple(moved(row) for row in system.frame)
-    algebra = rational_weyl_algebra(system.variables, _algebra(system).derivations)
 
     def operator(P: Operator | RationalOperator) -> RationalOperator:
-        return algebra.from_terms({key: moved([c])[0] for key, c in _algebra(system)(P)})
+        return target.from_terms({key: moved([c])[0] for key, c in source(P)})
 
     basis = tuple(operator(e) if isinstance(e, (Operator, RationalOperator)) else e for e in system.basis)
     generators = tuple(tuple(operator(P) for P in side) for side in system.annihilators)
@@ -213,6 +226,11 @@ def substituted(system: PfaffianSystem, values: Mapping[str, object]) -> Pfaffia
 
 def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:
     """The factors of the singular locus of the D-module itself; every other factor of a denominator is apparent."""
+    if system.of_dual_activation:
+        from holokern.pfaffian.derivation.by_stein import present
+        from holokern.pfaffian.derivation.locus import expected_locus
+
+        return expected_locus(present(*system._sides, system._system), system.field)
     if not system.annihilators:
         raise BadInput("a system that is given by its matrices does not tell apparent singularities from others")
     generators = system.annihilators[0]

@@ -84,7 +84,10 @@ class PfaffianSystem:
 
     @staticmethod
     def from_matrices(
-        variables: str | Iterable[str], matrices: Sequence[object], names: Iterable[str] | None = None
+        variables: str | Iterable[str],
+        matrices: Sequence[object],
+        names: Iterable[str] | None = None,
+        parameters: str | Iterable[str] = (),
     ) -> PfaffianSystem:
         """The system with given matrices, one a variable, whose first entry of F is the function itself.
 
@@ -96,7 +99,7 @@ class PfaffianSystem:
         """
         from holokern.pfaffian.ideal import from_matrices
 
-        return from_matrices(variables, matrices, names)
+        return from_matrices(variables, matrices, names, parameters)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -176,15 +179,9 @@ class PfaffianSystem:
         >>> pfaffian(operator="u^2*(D^2 + 1)", cache=False).apparent_singularities
         (S12^2 + S11*S22,)
         """
-        if self.of_dual_activation:
-            from holokern.pfaffian.derivation.by_stein import present
-            from holokern.pfaffian.derivation.locus import expected_locus
+        from holokern.pfaffian.ideal import genuine_factors
 
-            genuine = expected_locus(present(*self._sides, self._system), self.field)
-        else:
-            from holokern.pfaffian.ideal import genuine_factors
-
-            genuine = genuine_factors(self)
+        genuine = genuine_factors(self)
         return tuple(factor for factor in self.singular_locus if factor.numerator not in genuine)
 
     def is_flat(self) -> bool:
@@ -269,8 +266,13 @@ class PfaffianSystem:
 
         return restrict(self, curve, parameter)
 
-    def substitute(self, **values: object) -> PfaffianSystem:
-        """The system with rational numbers for all of its parameters; BadInput where a denominator vanishes.
+    def substitute(
+        self, values: Mapping[str, object] | None = None, *, check: bool = True, **named: object
+    ) -> PfaffianSystem:
+        """The system with values for some or all of its parameters, as a mapping or by name.
+
+        It raises BadInput where a denominator vanishes, and for values that are exceptional for the ideal of the
+        system, where the rank may be another one; ``check=False`` leaves out the latter.
 
         Examples
         --------
@@ -281,7 +283,7 @@ class PfaffianSystem:
         """
         from holokern.pfaffian.ideal import substituted
 
-        return substituted(self, values)
+        return substituted(self, {**values, **named} if isinstance(values, Mapping) else named or values, check)
 
     def pull_back(self, images: Mapping[str, object], parameters: str | Iterable[str]) -> PfaffianSystem:
         """The system of the same F on a subvariety: each coordinate as a rational function of the given parameters.
@@ -299,7 +301,6 @@ class PfaffianSystem:
         return pull_back_system(self, images, parameters)
 
     # -- values ------------------------------------------------------------------------------------------------------
-
     @cached_property
     def _compiled(self) -> CompiledMatrices:
         return CompiledMatrices(self.matrices, [factor.numerator for factor in self.singular_locus])

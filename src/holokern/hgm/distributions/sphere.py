@@ -34,6 +34,7 @@ from holokern.weyl import LeftIdeal, weyl_algebra
 __all__ = [
     "NormalisingConstant",
     "bingham",
+    "bingham_ideal",
     "exponential",
     "fisher_bingham",
     "fisher_bingham_ideal",
@@ -54,6 +55,8 @@ _BLOCK = 16
 _LARGE = 1e100
 # dimensions of the space; beyond it the matrices in balls take long
 _MOST_DIMENSIONS = 64
+# those of the ideals: their systems are derived in a second up to here
+_MOST_OF_IDEALS = 8
 
 
 @dataclass(frozen=True)
@@ -323,11 +326,27 @@ def fisher_bingham_ideal(p: int) -> LeftIdeal:
     >>> fisher_bingham_ideal(2).rank()
     4
     """
-    if not 2 <= p <= 8:
-        raise BadInput(f"expected a dimension p between 2 and 8, got {p}")
+    if not 2 <= p <= _MOST_OF_IDEALS:
+        raise BadInput(f"expected a dimension p between 2 and {_MOST_OF_IDEALS}, got {p}")
     index = range(1, p + 1)
     names = [*(f"x{i}" for i in index), *(f"y{i}" for i in index)]
     D = weyl_algebra(names)
     generators = [" + ".join(f"dx{i}" for i in index) + " - 1", *(f"dy{i}^2 - dx{i}" for i in index)]
     generators += [f"2*(x{j} - x{i})*dy{i}*dy{j} + y{j}*dy{i} - y{i}*dy{j}" for i in index for j in index if i < j]
     return D.ideal(*generators)
+
+
+def bingham_ideal(p: int) -> LeftIdeal:
+    """The holonomic ideal of the Bingham constant c(diag(x), 0) on the sphere of R^p [SeiKume2015]; its rank is p.
+
+    Examples
+    --------
+    >>> bingham_ideal(3).rank()
+    3
+    """
+    if not 2 <= p <= _MOST_OF_IDEALS:
+        raise BadInput(f"expected a dimension p between 2 and {_MOST_OF_IDEALS}, got {p}")
+    index = range(1, p + 1)
+    generators = [" + ".join(f"dx{i}" for i in index) + " - 1"]
+    generators += [f"2*(x{i} - x{j})*dx{i}*dx{j} - dx{i} + dx{j}" for i in index for j in index if i < j]
+    return weyl_algebra([f"x{i}" for i in index]).ideal(*generators)

@@ -46,4 +46,5 @@ def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
 
 
 def radius(value: Ball) -> arb:
+    """The radius of a ball; the larger one of a complex ball's two."""
     return value.rad() if isinstance(value, arb) else value.real.rad().max(value.imag.rad())

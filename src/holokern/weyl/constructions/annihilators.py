@@ -10,10 +10,11 @@ from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.fractions import RationalFunction, function_field
 
 __all__ = [
     "annihilator_of_exponential",
@@ -51,17 +52,34 @@ def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
     return given
 
 
-def annihilator_of_exponential(polynomial: Operator | str) -> LeftIdeal:
-    """All operators that annihilate exp(f): the left ideal of ∂_i - ∂f/∂x_i, which is maximal.
+def annihilator_of_exponential(function: Operator | RationalFunction | str) -> LeftIdeal:
+    """All operators that annihilate exp(f), f a polynomial or a rational function.
+
+    For a polynomial this is the left ideal of ∂_i - ∂f/∂x_i, which is maximal; for a rational function the Weyl
+    closure of the same equations without denominators [Tsai2000].
 
     Examples
     --------
     >>> annihilator_of_exponential("-t^2*x").generators
     (dt + 2*t*x, dx + t^2)
+    >>> annihilator_of_exponential("x/y").groebner()
+    (y*dx - 1, x*dx + y*dy, y^2*dy + x)
     """
-    f = polynomial_of(polynomial, constant=True)
-    algebra = f.algebra
-    return LeftIdeal(algebra, [d - d.apply(f) for d in algebra.gens[algebra.dimension :]])
+    if isinstance(function, str):
+        names = sorted(names_in(parse(function, "function")))
+        if not names:
+            raise BadInput(f"expected a function of at least one variable, got {function[:60]!r}")
+        function = function_field(names)(function)
+    if isinstance(function, Operator):
+        f = polynomial_of(function, constant=True)
+        return LeftIdeal(f.algebra, [d - d.apply(f) for d in f.algebra.gens[f.algebra.dimension :]])
+    algebra = weyl_algebra(function.field.variables)
+    generators = []
+    for d, name in zip(algebra.gens[algebra.dimension :], algebra.variables, strict=True):
+        slope = function.derivative(name)
+        generators.append(algebra(str(slope.denominator)) * d - algebra(str(slope.numerator)))
+    ideal = LeftIdeal(algebra, generators)
+    return ideal if function.denominator.is_constant() else ideal.weyl_closure()
 
 
 def annihilator_of_polynomial(polynomial: Operator | str) -> LeftIdeal:

@@ -15,7 +15,7 @@ Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = 
     I.characteristic_ideal(), I.dimension(), I.is_holonomic
     I.rank(), I.standard_monomials(), I.singular_locus(), I.singular_factors(), I.latex()
     I.restriction(names or {name: value}), I.integration(names), I.b_function(weights), I.fourier(names)
-    I & J, I.image(P), I.saturation(f), I.localization(f), I.weyl_closure()
+    I & J, I.quotient(P), I.saturation(f), I.localization(f), I.weyl_closure()
 
 An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default, also ``"degrevlex"``),
 ``"lex"`` or ``"order"``, or 2n integer weights (u, v) with u + v >= 0, ties broken by grevlex.  The basis for weights
@@ -375,8 +375,8 @@ class LeftIdeal:
 
         return intersection(self, other)
 
-    def image(self, operator: object) -> LeftIdeal:
-        """The ideal {Q : Q P ∈ I} of P f, when this one is the ideal of f."""
+    def quotient(self, operator: object) -> LeftIdeal:
+        """The ideal quotient I : P = {Q : Q P ∈ I}; when I is the ideal of f, it is that of P f."""
         from holokern.weyl.constructions.operations import annihilator_of_image
 
         return annihilator_of_image(self, operator)

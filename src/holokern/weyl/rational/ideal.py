@@ -191,12 +191,14 @@ class RationalIdeal:
         self.groebner()
         return exceptional_values(self.algebra, self._divided[as_order(self.algebra.polynomial_algebra, None)])
 
-    def substitute(self, values: Mapping[str, object], *, check: bool = True) -> RationalIdeal:
-        """The ideal with values for some or all of its parameters.
+    def substitute(
+        self, values: Mapping[str, object] | None = None, *, check: bool = True, **named: object
+    ) -> RationalIdeal:
+        """The ideal with values for some or all of its parameters, as a mapping or by name.
 
         Parameters
         ----------
-        values : mapping from str to number or text
+        values, **named : mapping from str to number or text
             An exact number, or a rational function of the parameters that stay.
         check : bool
             Make sure that the values are generic, so that the Gröbner basis can be handed on.  Without it only the
@@ -211,7 +213,7 @@ class RationalIdeal:
         --------
         >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
         >>> R = rational_weyl_algebra("x", parameters="a")
-        >>> R.ideal("a*x*dx - 1").substitute({"a": "1/3"}).groebner()
+        >>> R.ideal("a*x*dx - 1").substitute(a="1/3").groebner()
         (dx + (-3)/x,)
         >>> R.ideal("a*x*dx - 1").substitute({"a": 0})
         Traceback (most recent call last):
@@ -220,7 +222,7 @@ class RationalIdeal:
         """
         from holokern.weyl.rational.parameters import substituted_basis, substitution
 
-        put = substitution(self.algebra, values)
+        put = substitution(self.algebra, {**values, **named} if isinstance(values, Mapping) else named or values)
         basis = substituted_basis(put, self.groebner(), self.exceptional_values()) if check else None
         found = RationalIdeal(put.target, [put(g) for g in self.generators])
         if basis is not None:

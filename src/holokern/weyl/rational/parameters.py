@@ -51,7 +51,7 @@ class Substitution:
         return self.target.from_terms(terms)
 
 
-def substitution(algebra: RationalWeylAlgebra, values: Mapping[str, object]) -> Substitution:
+def substitution(algebra: RationalWeylAlgebra, values: Mapping[str, object] | None) -> Substitution:
     """The substitution of values for parameters of the algebra; the other parameters stay."""
     if not isinstance(values, Mapping) or not values:
         raise BadInput(f"expected a mapping from parameters to values, such as {{'a': '1/2'}}, got {values!r}")
