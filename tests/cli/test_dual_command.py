@@ -51,7 +51,7 @@ def test_json_has_no_numbers_that_json_does_not_know() -> None:
 def test_plain_text() -> None:
     result = CliRunner().invoke(main, ["dual", "relu", "--c1", "1", "--c2", "1", "--r", "1/2"])
     assert result.exit_code == 0
-    assert [line.split()[0] for line in result.output.splitlines()] == ["k", "error", "kdot", "kdot", "method"]
+    assert [line.split()[0] for line in result.output.splitlines()] == ["k", "error", "k′", "k′", "method"]
 
 
 @pytest.mark.parametrize(

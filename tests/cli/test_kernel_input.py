@@ -53,7 +53,14 @@ def _folder():
     return "x.npy", "deep/../x.npy"
 
 
-@pytest.mark.parametrize("names", [lambda: ("x.npy", "x.npy"), _symbolic, _symbolic_input, _hard, _folder])
+def _missing_folder():
+    return "x.npy", "deep/../x.npy"
+
+
+NAMES = [lambda: ("x.npy", "x.npy"), _symbolic, _symbolic_input, _hard, _folder, _missing_folder]
+
+
+@pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("as_columns", [False, True])
 def test_an_output_that_is_an_input_is_refused(names, as_columns):
     data, output = names()

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from holokern.cli import main
+from holokern.report.formula import Typesetter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not {"_build", "auto_gallery"} & set(page.parts)]
@@ -19,6 +20,8 @@ FENCE = re.compile(r"^```.*$", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED_TEST = re.compile(r"`(tests/[\w/.]+\.py)(?:::(\w+))?`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 OTHERS = {"jax", "dask"}
 
 
@@ -86,3 +89,11 @@ def test_what_a_page_names_exists(page: Path) -> None:
     for target in LINK.findall(text):
         generated = target.startswith(("auto_gallery/", "../auto_gallery/"))
         assert generated or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_formula_can_be_drawn(page: Path) -> None:
+    for display, inline in FORMULA.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        text = rf"\begin{{aligned}}{display}\end{{aligned}}" if r"\\" in display else display
+        drawn = Typesetter().block(text) if display else Typesetter().inline(inline)
+        assert "<code>" not in drawn, f"{page.name}: {display or inline}"

@@ -206,7 +206,7 @@ _ENTRIES = (
     Entry("tanh", "hyperbolic tangent; not holonomic", lambda: call("tanh", U)),
     Entry(
         "silu",
-        "u*sigmoid(beta*u), also called swish; not holonomic",
+        "u*sigmoid(beta*u); not holonomic",
         lambda beta: multiply(U, _sigmoid(_scaled(beta))),
         (_number("beta", "1"),),
     ),

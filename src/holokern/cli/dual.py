@@ -98,8 +98,17 @@ def dual(
     if as_json:
         click.echo(json.dumps({name: _plain(value) for name, value in result.items()}, indent=1, allow_nan=False))
     else:
-        width = max(map(len, result))
-        click.echo("\n".join(f"{name.replace('_', ' '):{width}s}  {value}" for name, value in result.items()))
+        click.echo("\n".join(_lines(result)))
+
+
+def _lines(result: dict[str, Any]) -> list[str]:
+    """The result for readers: k′ as in the text, and errors to two digits."""
+    labels = {name: name.replace("kdot", "k′").replace("_", " ") for name in result}
+    width = max(map(len, labels.values()))
+    return [
+        f"{labels[name]:{width}s}  {f'{value:.1e}' if name.endswith('error') and value is not None else value}"
+        for name, value in result.items()
+    ]
 
 
 def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:

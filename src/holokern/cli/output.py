@@ -35,7 +35,7 @@ class OutputFile(click.Path):
 
 
 def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
-    """Refuse an output that is one file with an input, under whatever name: links are followed.
+    """Refuse an output that is one file with an input, under whatever name: links and ``..`` are followed.
 
     Raises
     ------
@@ -43,7 +43,10 @@ def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
         If the output would replace an input.
     """
     for given in inputs:
-        if given is not None and output.exists() and output.samefile(given):
+        if given is None:
+            continue
+        # samefile sees hard links, and only files whose folder exists; missing/../x.npy names a file too
+        if output.resolve() == given.resolve() or (output.exists() and output.samefile(given)):
             raise click.BadParameter(
                 f"{str(output)!r} is the input {str(given)!r}, which would be lost; choose another name.",
                 param_hint="'-o' / '--output'",

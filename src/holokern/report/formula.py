@@ -36,6 +36,9 @@ _WORDS = {
     r"\\lvert\b|\\rvert\b": "|",
     r"\\(?:bigl|bigr|big|Big)\b": "",
     r"\\tfrac\b": r"\\frac",
+    # arguments without braces
+    r"\\frac\s*(\d)\s*(\d)": r"\\frac{\1}{\2}",
+    r"\\(math(?:bb|bf|cal|rm|sf))\s+(\w)": r"\\\1{\2}",
     r"\\ne\b": r"\\neq",
     r"\\ge\b": r"\\geq",
     r"\\le\b": r"\\leq",

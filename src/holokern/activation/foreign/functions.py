@@ -182,6 +182,8 @@ def recognised(source: object) -> Recognised | None:
         return "threshold", {}
     if library in ("torch", "jax") and name in ("identity", "square"):
         return _NAMES.get(name, name), {}
+    if library == "numpy" and name in ("Polynomial", "poly1d"):
+        return _polynomial(source)
     text = _NAMES.get(name)
     if text is None or (isinstance(source, np.ufunc) and source.nin != 1):
         return None
@@ -206,6 +208,15 @@ def _module(source: Any, name: str) -> Recognised:
             "hk.activation('prelu', slope=...)"
         )
     return text, {"slope": float(source.weight.detach().reshape(-1)[0])}
+
+
+def _polynomial(source: Any) -> Recognised | None:
+    """A polynomial of NumPy; one that is shifted and scaled (``domain`` is not ``window``) is left to its values."""
+    if isinstance(source, np.poly1d):
+        return "polynomial", {"coefficients": source.coef[::-1].tolist()}
+    if not np.array_equal(source.domain, source.window):
+        return None
+    return "polynomial", {"coefficients": source.coef.tolist()}
 
 
 def values_of(source: object) -> Callable[[Any], Any]:

@@ -198,7 +198,7 @@ def sampled(source: Any, breaks: object = (), derivative: object = None) -> Samp
     label = "the function given" if label == "<lambda>" else label
     places = _breaks(breaks)
     values, slopes = _values(source, label)
-    line = _line(values, places, label)
+    line = _line(values, places, label, _written(source))
     if derivative is not None:
         if not callable(derivative):
             raise BadInput(f"the derivative of {label} must be a callable, got {type(derivative).__name__}")
@@ -209,7 +209,7 @@ def sampled(source: Any, breaks: object = (), derivative: object = None) -> Samp
         if derivative is not None:
             raise BadInput(f"{name} is not that of {label}; they differ by more than {_AGREEMENT:.0e}")
     raise Unsupported(
-        f"no derivative of {label} is known to all digits; write hk.activation({label.split()[-1]}, derivative=...) "
+        f"no derivative of {label} is known to all digits; write hk.activation({_written(source)}, derivative=...) "
         "with a callable for its derivative, or give the activation as an expression in u"
     )
 
@@ -226,9 +226,9 @@ def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     tensors_first = any(str(kind.__module__).startswith("torch.") for kind in type(source).__mro__)
     for adapt in (_torch, _numpy) if tensors_first else (_numpy, _torch):
         try:
-            values, slopes = adapt(source)
+            values, slopes = adapt(source, label)
             with np.errstate(all="ignore"):
-                found, again, part = values(_PROBES), values(_PROBES), values(_PROBES[:2])
+                found, again, part = values(_PROBES), values(_PROBES), values(_PROBES[2:4])
         except BadInput:
             raise
         except Exception as error:
@@ -238,26 +238,24 @@ def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
             raise BadInput(f"{label} turns {len(_PROBES)} numbers into shape {np.shape(found)}; it must be elementwise")
         if not np.array_equal(found, again, equal_nan=True):
             raise BadInput(f"{label} gives another value each time; an activation is a fixed function")
-        if not np.allclose(found[:2], part, rtol=1e-12, atol=0, equal_nan=True):
+        if not np.allclose(found[2:4], part, rtol=1e-12, atol=0, equal_nan=True):
             raise BadInput(f"{label} mixes the entries of an array; an activation is a function of one number")
         return values, slopes
     raise BadInput(
-        f"{label} cannot be called on an array of numbers ({problem!s:.120}); give a vectorised function such as "
-        "np.tanh, or an expression in u"
+        f"{label} cannot be called on an array of numbers ({problem!s:.120}); give an expression in u, or vectorise "
+        f"it and its derivative: hk.activation(np.vectorize({_written(source)}), derivative=np.vectorize(...))"
     )
 
 
-def _numpy(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
+def _numpy(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     given = source(_PROBES.copy())
     home = type(given).__module__.partition(".")[0]
     kind = np.asarray(given).dtype
     if kind.kind not in "fiub":
-        raise BadInput(f"{source!s:.60} returns {kind}, not real numbers")
+        raise BadInput(f"{label} returns {kind}, not real numbers")
     if kind.kind == "f" and kind.itemsize < 8:
         hint = "jax.config.update('jax_enable_x64', True)" if home.startswith("jax") else "float64 throughout"
-        raise BadInput(
-            f"{source!s:.60} computes in {kind}, which has too few digits; use {hint}, or give an expression"
-        )
+        raise BadInput(f"{label} computes in {kind}, which has too few digits; use {hint}, or give an expression")
 
     def values(u: Any) -> Any:
         return np.asarray(source(u), dtype=float)
@@ -271,12 +269,12 @@ def _numpy(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
     return values, [("a complex step", complex_step)]
 
 
-def _torch(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
+def _torch(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     torch = sys.modules.get("torch")
     if torch is None:
         raise TypeError("it takes no arrays of NumPy")
     if any(weight.dtype != torch.float64 for weight in getattr(source, "parameters", list)()):
-        raise BadInput(f"{source!s:.60} has weights of fewer digits than float64; convert it by .double()")
+        raise BadInput(f"{label} has weights of fewer digits than float64; convert it by .double()")
 
     def slope(u: Any) -> Any:
         tensor = torch.tensor(u, dtype=torch.float64, requires_grad=True)
@@ -288,13 +286,13 @@ def _torch(source: Any) -> tuple[Values, list[tuple[str, Values]]]:
         with torch.no_grad():
             found = source(torch.tensor(u, dtype=torch.float64))
         if found.dtype != torch.float64:
-            raise BadInput(f"{source!s:.60} computes in {found.dtype}, which has too few digits; use float64")
+            raise BadInput(f"{label} computes in {found.dtype}, which has too few digits; use float64")
         return found.numpy()
 
     return values, [("automatic differentiation", slope)]
 
 
-def _line(values: Values, places: tuple[Fraction, ...], label: str) -> Line:
+def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str) -> Line:
     try:
         with np.errstate(all="ignore"):
             return Line(values, [float(b) for b in places], _REACH)
@@ -302,13 +300,14 @@ def _line(values: Values, places: tuple[Fraction, ...], label: str) -> Line:
         point = round(rough.point, 6) + 0.0
         raise BadInput(
             f"{label} is not smooth near u = {point:g}; if it has a kink or a jump there, write hk.activation("
-            f"{_written(label)}, breaks=[{point:g}]) with all such points"
+            f"{written}, breaks=[{point:g}]) with all such points"
         ) from None
 
 
-def _written(label: str) -> str:
-    """What to call the function in a line of code that a message shows."""
-    return label if label.isidentifier() else "f"
+def _written(source: object) -> str:
+    """What to call the function in a line of code that a message shows: its own name if it has one."""
+    name = str(getattr(source, "__name__", ""))
+    return name if name.isidentifier() else "f"
 
 
 def _agree(slope: Values, line: Line) -> bool:

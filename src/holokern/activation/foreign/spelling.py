@@ -58,8 +58,9 @@ def _check_softplus(threshold: object, beta: object) -> None:
     limit = read_rational(threshold, "the parameter 'threshold' of 'softplus'")
     if limit < _SOFTPLUS_THRESHOLD:
         rate = read_rational(beta, "the parameter 'beta' of 'softplus'") or Fraction(1)
+        smooth = "log(1 + exp(u))" if rate == 1 else f"log(1 + exp({rate}*u))/({rate})"
         raise Unsupported(
-            f"softplus with threshold = {limit} jumps at u = {limit / rate}, where PyTorch goes over to u; write "
-            f"'Piecewise((u, u > {limit / rate}), (log(1 + exp({rate}*u))/({rate}), True))', or leave the threshold at "
+            f"softplus with threshold = {limit} jumps at u = {limit / rate}, where PyTorch switches to u; write "
+            f"'Piecewise((u, u > {limit / rate}), ({smooth}, True))', or leave the threshold at "
             f"{_SOFTPLUS_THRESHOLD} or above for the smooth function"
         )

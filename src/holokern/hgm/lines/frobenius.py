@@ -31,8 +31,6 @@ class LocalBasis:
     ----------
     operator : Operator
     point : Fraction
-    exponents : tuple of (Exponent, int)
-        Each solution begins with t^ρ log(t)^k/k!, t = x - point.
     """
 
     operator: Operator
@@ -41,7 +39,7 @@ class LocalBasis:
 
     @property
     def exponents(self) -> tuple[tuple[Exponent, int], ...]:
-        """ρ and k of each solution."""
+        """ρ and k of each solution, which begins with t^ρ log(t)^k/k!, where t = x - point."""
         return tuple(
             (_shifted(group.base, offset), k)
             for group in self.groups
