@@ -48,7 +48,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     # files without the prefix are shown and not run: they take minutes
     "ignore_pattern": r"__init__\.py",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.RunFirst",
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,

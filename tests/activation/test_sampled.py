@@ -118,7 +118,7 @@ def test_breaks_that_nobody_named_are_found_and_shown(kink):
         (lambda u: u + np.random.default_rng().random(), {}, "another value each time"),
         (lambda u: 1j * u, {}, "not real numbers"),
         (lambda u: u.astype(np.float32), {}, "too few digits"),
-        (lambda u: 0 if u < 0 else u, {}, "vectorised"),
+        (lambda u: 0 if u < 0 else u, {}, "vectorise"),
         (dict, {}, "is a class"),
         ("relu", {"breaks": [0]}, "callable"),
         (object(), {}, "expected the name"),

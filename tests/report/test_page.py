@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from holokern.paper.table import Table
-from holokern.report.page import html_page
+from holokern.report.page import html_page, html_table
 
 TABLE = Table(
     "A <b> & c", ("case", "value", "paper's"), (("x < y", 0.00012345, None), ("ok", 3, True)), ("note & <i>",)
@@ -63,3 +63,11 @@ def test_text_is_as_wide_as_the_terminal() -> None:
         assert words.count("0.001") == 6
     # blocks of columns begin with the first one again
     assert wide.text(40).count("gauss_hermite") > wide.text(200).count("gauss_hermite") == 1
+
+
+def test_formulas_of_a_table_are_drawn_and_keep_their_text_for_readers() -> None:
+    table = Table("Loci", ("case", "locus"), (("relu", "S11, S12^2 - S11*S22"),), formulas=("locus",))
+    page = html_table(table)
+    assert "S12^2" not in page
+    assert r'aria-label="\Sigma_{11},"' in page
+    assert page.count('<svg class="tex"') >= 2 and "<defs>" in page

@@ -96,8 +96,8 @@ def _methods(learned: Learned, problem: Problem) -> Table:
         (
             f"Setting: {problem} (the paper does not state β), ridge λ = {RIDGE}, {len(problem.x)} training and "
             f"{len(problem.tests)} test points.",
-            f"The rows hgm and all_at_once used {', '.join(used)}; limit serves the pairs with correlation ±1 exactly, "
-            "where the integral has one dimension. Neither falls back on quadrature.",
+            f"The rows hgm and all_at_once were computed by {', '.join(used)} and by nothing else: there is no "
+            "quadrature behind them. limit stands for correlation ±1, where the integral has one dimension.",
         ),
     )
 

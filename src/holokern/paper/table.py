@@ -17,6 +17,8 @@ _INDENT = "  "
 _GAP = "  "
 # characters: words longer than this may be broken, so that one formula does not widen a whole column
 _WORD = 24
+# floats between these are written with all digits before the point: 4,700 is read faster than 4.7e+03
+_THOUSAND, _MANY = 1e3, 1e6
 
 Json: TypeAlias = Any
 """What :mod:`json` writes: text, numbers, None, and lists and dictionaries of them."""
@@ -40,6 +42,8 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    #: columns that hold formulas, which a page typesets
+    formulas: tuple[str, ...] = ()
 
     def text(self, width: int = WIDTH) -> str:
         """Aligned plain text with no line longer than ``width``; numbers to the right, words to the left.
@@ -80,13 +84,20 @@ class Table:
 
 
 def format_cell(cell: Cell) -> str:
-    """One cell as text: nothing for None, three significant digits for floats."""
+    """One cell as text: a dash for None, three significant digits for floats.
+
+    Examples
+    --------
+    >>> format_cell(4701.7), format_cell(0.01234), format_cell(2e-16)
+    ('4,700', '0.0123', '2e-16')
+    """
     if cell is None:
         return "-"
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, float):
-        return f"{cell:.3g}"
+        short = f"{cell:.3g}"
+        return f"{float(short):,.0f}" if _THOUSAND <= abs(cell) < _MANY else short
     return str(cell)
 
 

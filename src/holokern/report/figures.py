@@ -34,6 +34,8 @@ _HEIGHT, _LEGEND_ROW = 3.3, 0.25
 _LEGEND_COLUMNS = 2
 # of the distance between two categories: how far their points spread
 _SPREAD = 0.6
+# a logarithmic axis that spans less than this factor would have one power of ten or none: 2 and 5 are labelled too
+_FEW_DECADES = 30
 # sharp on screens of double density
 _DOTS_PER_INCH = 200
 # exponents of the labels 10ⁿ
@@ -149,8 +151,10 @@ def _fill(axes: Axes, chart: Chart) -> None:
         if name in chart.log:
             getattr(axes, f"set_{name}scale")("log")
             axis.set_major_locator(LogLocator(numticks=7))
-            axis.set_major_formatter(FuncFormatter(_power))
-            axis.set_minor_formatter(NullFormatter())
+            low, high = axis.get_view_interval()
+            few = high < _FEW_DECADES * low
+            axis.set_major_formatter(FuncFormatter(_plain if few else _power))
+            axis.set_minor_formatter(FuncFormatter(_two_or_five) if few else NullFormatter())
     if chart.names:
         axes.set_xticks(range(len(chart.names)), chart.names)
         axes.set_xlim(-0.5, len(chart.names) - 0.5)
@@ -166,6 +170,15 @@ def _look(series: Series, number: int) -> dict[str, Any]:
     if series.style == "points":
         look["linestyle"] = "none"
     return look
+
+
+def _plain(value: float, _: int) -> str:
+    return f"{value:g}"
+
+
+def _two_or_five(value: float, _: int) -> str:
+    digits = f"{value:.0e}"
+    return f"{value:g}" if digits[0] in "25" else ""
 
 
 def _power(value: float, _: int) -> str:

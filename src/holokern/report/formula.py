@@ -15,7 +15,7 @@ from typing import Any
 
 from holokern.errors import Unsupported
 
-__all__ = ["Typesetter", "matrix_rows", "pieces"]
+__all__ = ["Typesetter", "latex_of_text", "matrix_rows", "pieces"]
 
 # coordinates are in hundredths of the size of the text, as in matplotlib
 _EM = 100.0
@@ -106,6 +106,10 @@ class Typesetter:
         except Unsupported:
             lines = f"<code>{escape(source)}</code>"
         return f'<div class="formula" role="math" aria-label="{escape(source)}">{lines}</div>'
+
+    def flowing(self, source: str) -> str:
+        """A formula within a line of text that breaks where a displayed one does."""
+        return f'<span role="math" aria-label="{escape(source)}">{self._line(source)}</span>'
 
     def definitions(self) -> str:
         """The outlines, to be put somewhere into the page."""
@@ -207,6 +211,19 @@ def pieces(source: str) -> list[str]:
             found.append("")
         before = token if token.strip() else before
     return [part.strip() for part in found if part.strip()]
+
+
+def latex_of_text(text: str) -> str:
+    r"""A polynomial or an operator as holokern prints it, in LaTeX.
+
+    Examples
+    --------
+    >>> latex_of_text("u^2*D - S12^2 + x11*d12")
+    'u^{2}\\, \\partial - \\Sigma_{12}^{2} + x_{11}\\, \\partial_{12}'
+    """
+    named = re.sub(r"\bd(?=\d)", r"\\partial", re.sub(r"\bS(?=\d)", r"\\Sigma", text.replace("D", r"\partial")))
+    indexed = re.sub(r"(?<=[a-z])(\d+)", r"_{\1}", named)
+    return re.sub(r"\^(\d+)", r"^{\1}", indexed).replace("*", r"\, ")
 
 
 def matrix_rows(source: str) -> list[list[str]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from holokern.paper import Table, format_cell
+from holokern.report.formula import Typesetter, latex_of_text
 
 __all__ = ["html_figures", "html_page", "html_section", "html_table", "page_frame"]
 
@@ -47,6 +49,9 @@ figcaption { font-size: .92rem; margin: .3rem 0 0; }
 .summary { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .6rem 1rem;
   max-width: 60rem; margin: 1rem 0; }
 .summary ul { margin: .3rem 0; padding-left: 1.2rem; } .summary li { margin: .3rem 0; } .summary p { font-weight: 600; }
+.glyphs { position: absolute; }
+.piece { display: inline-block; margin: .2rem .12rem; max-width: 100%; }
+.tex { height: auto; max-width: 100%; fill: currentColor; overflow: visible; }
 svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
 # characters: longer cells may break into lines
@@ -72,20 +77,35 @@ def page_frame(title: str, body: str, *, style: str = "", script: str = "") -> s
 
 
 def html_table(table: Table, level: int = 2) -> str:
-    """A table as an HTML section with its title, a heading of the given level, and notes."""
+    """A table as an HTML section with its title, a heading of the given level, and notes; formulas are typeset."""
+    # several tables share a page, and ids are global there
+    drawn = Typesetter(prefix="".join(filter(str.isalnum, table.title)))
     classes = [' class="number"' if right else "" for right in table.numeric()]
     head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(classes, table.columns, strict=True))
     body = [
-        "<tr>" + "".join(_cell(format_cell(cell), kind) for kind, cell in zip(classes, row, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(
+            _formulas(format_cell(cell), drawn) if name in table.formulas else _cell(format_cell(cell), kind)
+            for name, kind, cell in zip(table.columns, classes, row, strict=True)
+        )
+        + "</tr>"
         for row in table.rows
     ]
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     rows = "\n".join(body)
+    outlines = drawn.definitions() if table.formulas else ""
     return (
         f'<section><h{level}>{escape(table.title)}</h{level}><div class="scroll" tabindex="0" role="region" '
         f'aria-label="{escape(table.title)}"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{rows}\n</tbody></table></div>{notes}</section>"
+        f"<tbody>\n{rows}\n</tbody></table></div>{outlines}{notes}</section>"
     )
+
+
+def _formulas(text: str, drawn: Typesetter) -> str:
+    """A cell of formulas with commas or semicolons between them."""
+    # a comma stays with what it ends, so that no line begins with one
+    shown = " ".join(drawn.flowing(latex_of_text(part)) for part in re.split(r"(?<=[,;]) ", text))
+    return f'<td class="long">{shown}</td>' if len(text) > _LONG else f"<td>{shown}</td>"
 
 
 def _cell(text: str, kind: str) -> str:

@@ -62,7 +62,8 @@ class Recurrence:
         return [_in_n(p, c * c, c ** (self.order - k)) for k, p in enumerate(self.coefficients)]
 
     def __str__(self) -> str:
-        terms = [f"({p})*h[n+{k}]" if k else f"({p})*h[n]" for k, p in enumerate(self.coefficients) if p]
+        places = [f"h[n+{k}]" if k else "h[n]" for k in range(len(self.coefficients))]
+        terms = [h if p == 1 else f"({p})*{h}" for p, h in zip(self.coefficients, places, strict=True) if p]
         return " + ".join(reversed(terms)) + " = 0"
 
 
