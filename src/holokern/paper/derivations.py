@@ -113,8 +113,9 @@ def _systems(found: list[Derived]) -> Table:
         ("system", "which", "operators", "basis", "factors of the singular locus"),
         tuple(rows),
         (
-            "D or ∂ is d/du. In the coordinates x the basis is applied to the integral; d12 or ∂12 is ∂/∂x12, and so on. "
-            "In Σ it stands for expected derivatives, with a = ∂/∂u and b = ∂/∂v. A semicolon separates the operators for u from those for v.",
+            "D or ∂ is d/du. In the coordinates x the basis is applied to the integral, and d12 or ∂12 is ∂/∂x12. In Σ "
+            "it stands for expected derivatives, with a = ∂/∂u and b = ∂/∂v. A semicolon separates the operators for u "
+            "from those for v.",
         ),
         formulas=("operators", "basis", "factors of the singular locus"),
     )
