@@ -97,9 +97,10 @@ class DualActivation:
         """+1 if k is even in the correlation, -1 if it is odd, else 0."""
         return {"even": 1, "odd": -1}.get(self.activation.parity or "", 0)
 
-    @property
+    @cached_property
     def jumps(self) -> bool:
         """Whether σ jumps; then k′ is infinite on the diagonal and there is no tangent kernel."""
+        # Kept: it takes exact expansions at every break, and each tile of a kernel matrix asks.
         return bool(self.activation.jump_order == 0)
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,8 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TILE", "matvec"]
 
-TILE = 2048
-"""Rows and columns of a tile: 32 MB, so that planning a tile costs little beside it."""
+TILE = 1024
+"""Rows of a tile."""
+
+_WIDTH = 8
+"""Columns for each row of a tile, which has 64 MB then: the few pairs of a strip of rows that no table of the network
+serves are computed together, which costs little beside a long strip."""
 
 
 def matvec(
@@ -30,7 +33,7 @@ def matvec(
     threads: int | None = None,
     tile: int = TILE,
 ) -> Array:
-    """K(X, X) v for a vector or a matrix v; a tile above the diagonal serves its mirror image too.
+    """K(X, X) v for a vector or a matrix v; a tile beside the diagonal serves its mirror image too.
 
     The points are sorted by length first, so that those of a tile have similar deviations, which makes it cheaper.
     """
@@ -43,20 +46,24 @@ def matvec(
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
     data = network.data_range(points)
     wanted = (kernel == "nngp", kernel == "ntk")
-    room = np.empty(min(tile, len(X)) ** 2)
+    height, width = min(tile, len(X)), min(_WIDTH * tile, len(X))
+    room = np.empty(height * width)
     result = np.zeros_like(columns)
-    starts = range(0, len(X), tile)
-    pairs = list(combinations_with_replacement(starts, 2))
+    tiles = [
+        (slice(i, i + height), slice(*ends))
+        for i in range(0, len(X), height or 1)
+        for ends in ((i, i + height), *((j, j + width) for j in range(i + height, len(X), width)))
+    ]
     # Threads of BLAS wait by spinning, and would take the processors from those that fill the next tile.
     with one_thread():
-        for done, (i, j) in enumerate(pairs, start=1):
-            rows, others = points[i : i + tile], points[j : j + tile]
-            out = room[: len(rows) * len(others)].reshape(len(rows), len(others))
-            network.part(rows, None if i == j else others, data, wanted, out=(out, out), threads=threads)
-            result[i : i + tile] += out @ columns[j : j + tile]
-            if i != j:
-                result[j : j + tile] += out.T @ columns[i : i + tile]
-            report("kernel tiles", done, len(pairs))
+        for done, (some, others) in enumerate(tiles, start=1):
+            rows, second = points[some], None if some == others else points[others]
+            out = room[: len(rows) * len(rows if second is None else second)].reshape(len(rows), -1)
+            network.part(rows, second, data, wanted, out=(out, out), threads=threads)
+            result[some] += out @ columns[others]
+            if second is not None:
+                result[others] += out.T @ columns[some]
+            report("kernel tiles", done, len(tiles))
     back = np.empty_like(result)
     back[order] = result
     return back.reshape(vectors.shape)

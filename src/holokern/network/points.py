@@ -11,7 +11,7 @@ from holokern.errors import PrecisionLost
 from holokern.numeric.panels import Array
 from holokern.numeric.unit_vectors import unit_vectors
 
-__all__ = ["MULTIPLE", "DataRange", "Points", "angles_of_tile"]
+__all__ = ["MULTIPLE", "DataRange", "Points", "Strip", "angles_of_tile"]
 
 MULTIPLE = 8
 """Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
@@ -95,6 +95,30 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
     angles = cosines.copy()
     angles_between(angles, first, second)
     return cosines, angles
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """Some rows of a matrix from a column on.
+
+    Attributes
+    ----------
+    some, first
+        The rows, and the first column, a multiple of `MULTIPLE`.
+    cosines, theta
+        Cosines of the angles of all pairs and the angles; there may be a few more rows and columns.
+    """
+
+    some: slice
+    first: int
+    cosines: Array
+    theta: Array
+
+    @classmethod
+    def of(cls, rows: Points, columns: Points, some: slice, start: int) -> Strip:
+        """The strip that begins at the column ``start`` or a little before."""
+        first = start // MULTIPLE * MULTIPLE
+        return cls(some, first, *angles_of_tile(rows, columns, some, slice(first, len(columns.length))))
 
 
 @dataclass(frozen=True)

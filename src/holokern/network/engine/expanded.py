@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.network.engine.expansion import Expansion
-from holokern.network.points import MULTIPLE, Points, angles_of_tile
+from holokern.network.points import Points, Strip
 from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 
@@ -45,22 +45,20 @@ class ExpandedRows:
             bounds = np.searchsorted(number, np.arange(cells.count + 1)).astype(np.int64)
         return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]), bounds)
 
-    def fill(self, some: slice, starts: NDArray[np.int64], with_diagonal: bool, panels: Array) -> int:
-        """The kernels of the rows ``some``, those of row i in the columns from ``starts[i]`` on.
+    def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array, only_missing: bool = False) -> int:
+        """The kernels of the rows of a strip, those of row i in the columns from ``starts[i]`` on.
 
-        With ``with_diagonal`` the first of these is the entry of the point with itself. Returns how many entries have
-        no expansion; they are NaN.
+        With ``only_missing`` those that are NaN. Returns how many entries have no expansion; they are NaN.
         """
-        from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
+        from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
 
-        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.cores
-        if with_diagonal:
-            panels[: len(scale), np.arange(len(starts)), starts] = scale[:, some] ** 2
-            starts = starts + 1
-        first = int(starts.min()) // MULTIPLE * MULTIPLE
+        (own, other), (scale, scales), cores, some = self.sides, self.scales, self.cells.cores, strip.some
         rows = TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
         columns = TileSide(other.cells, other.vectors, scales)
-        _, theta = angles_of_tile(self.rows, self.columns, some, slice(first, panels.shape[2]))
-        signs, flat = np.full(2, float(self.expansion.fold)), np.empty((0, 0, 0))
-        room, wanted = room_for(cores), np.array(self.kernels)
-        return int(look_up_tile(cores, room, wanted, signs, rows, columns, starts, theta, first, flat, panels))
+        task = Task(np.array(self.kernels), np.full(2, float(self.expansion.fold)), only_missing)
+        angles, flat = TileAngles(strip.theta, strip.first), np.empty((0, 0, 0))
+        return int(look_up_tile(cores, room_for(cores), task, rows, columns, starts, angles, flat, panels))
+
+    def fill_diagonal(self, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
+        """The kernels of each of these rows with itself, in the columns ``starts``."""
+        panels[: len(self.scales[0]), np.arange(len(starts)), starts] = self.scales[0][:, some] ** 2

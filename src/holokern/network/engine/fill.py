@@ -22,7 +22,7 @@ from holokern.network.engine.expansion import Expansion, expansion_of
 from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.plan import Engine, plan_for
-from holokern.network.points import DataRange, Points
+from holokern.network.points import DataRange, Points, Strip
 from holokern.numeric.blas import one_thread
 from holokern.numeric.panels import Array
 from holokern.progress import report
@@ -187,8 +187,14 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
         panels = room.panels[: 2 * (some.stop - start) * width].reshape(2, -1, width)
         if start < by_layers or far is None:
             part.layered.fill(matrix, some, int(starts[some].min()), panels)
-        elif far.fill(some, starts[some], part.rule == _AFTER, panels):
-            _complete(part, matrix, some, starts[some] + (part.rule == _AFTER), panels)
+        else:
+            own = starts[some]
+            if part.rule == _AFTER:
+                far.fill_diagonal(some, own, panels)
+                own = own + 1
+            angles = Strip.of(part.rows, part.columns, some, int(own.min()))
+            if far.fill(angles, own, panels):
+                _complete(part, matrix, angles, own, panels)
         for panel, out in zip(panels, outs, strict=True):
             if out is not None:
                 write_rows(panel, starts[some], part.rule == _LONGER, part.rows.order[some], rank, out)
@@ -199,20 +205,13 @@ def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
             report("kernel rows", done * _HEIGHT, count)
 
 
-def _complete(part: _Part, matrix: Matrix, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
+def _complete(part: _Part, matrix: Matrix, strip: Strip, starts: NDArray[np.int64], panels: Array) -> None:
     """The entries of a strip that the first table does not serve: from the table near 0 and π, then layer by layer."""
-    kernels = matrix.kernels
-    wanted = np.arange(panels.shape[2]) >= starts[:, None]
-    missing = np.isnan(panels[kernels[0]]) & wanted
-    near = part.expanded(kernels, True)
-    if near is not None:
-        found = np.empty_like(panels)
-        near.fill(some, starts, False, found)
-        for kernel in kernels:
-            np.copyto(panels[kernel], found[kernel], where=missing)
-        missing &= np.isnan(panels[kernels[0]])
-    if np.any(missing):
-        part.layered.complete(matrix, some, missing, panels)
+    near = part.expanded(matrix.kernels, True)
+    if near is not None and not near.fill(strip, starts, panels, only_missing=True):
+        return
+    missing = np.isnan(panels[matrix.kernels[0]]) & (np.arange(panels.shape[2]) >= starts[:, None])
+    part.layered.complete(matrix, strip, missing, panels)
 
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:

@@ -17,7 +17,7 @@ from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
-from holokern.network.points import Points, angles_of_tile
+from holokern.network.points import Points, Strip, angles_of_tile
 from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
@@ -39,16 +39,22 @@ _SAMPLES = 33
 Tile = tuple[Array, Array, Array]
 """θ, Σ and Θ of some rows and some columns."""
 
+Some = slice | NDArray[np.intp]
+"""Rows or columns of a tile."""
+
 
 def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
     """θ, Σ⁰ and again Σ⁰ of a tile."""
     lengths = rows.length[some], columns.length[others]
-    scale = np.multiply.outer(*lengths)
-    height, width = scale.shape
-    cosines, theta = (np.ascontiguousarray(a[:height, :width]) for a in angles_of_tile(rows, columns, some, others))
-    sigma = cosines * scale
+    cosines, theta = (a[: len(lengths[0]), : len(lengths[1])] for a in angles_of_tile(rows, columns, some, others))
+    return _entering(*lengths, cosines, np.ascontiguousarray(theta))
+
+
+def _entering(c: Array, d: Array, cosines: Array, theta: Array) -> Tile:
+    """The tile that enters the first layer, for rows and columns with the deviations c and d."""
+    sigma = cosines * np.multiply.outer(c, d)
     # A zero vector counts as orthogonal to all others and as parallel to zero vectors.
-    theta[np.ix_(lengths[0] == 0, lengths[1] == 0)] = 0.0
+    theta[np.ix_(c == 0, d == 0)] = 0.0
     return theta, sigma, sigma.copy()
 
 
@@ -87,7 +93,7 @@ class LayerStep:
     _tables: dict[float, _TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def losses(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> tuple[Array, Array]:
+    def losses(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ of a tile."""
         theta, dual = tile[0], self.layer.dual
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
@@ -114,16 +120,16 @@ class LayerStep:
         self._by_pairs(theta, some, others, lost, slope)
         return lost, slope
 
-    def _coinciding(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
+    def _coinciding(self, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> None:
         first, second = (side.numbers[:, part] for side, part in zip(self.sides, (some, others), strict=True))
         same = np.isnan(lost) & (theta == 0) & (first[3][:, None] == second[3])
         lost[same] = 0.0
         slope[same] = (first[2][:, None] * second[2] / self.layer.weight)[same]
 
-    def _by_pairs(self, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> None:
+    def _by_pairs(self, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> None:
         """What is missing of 1 - |k|/(n₁n₂) and k′, every pair by itself; one half of a symmetric tile."""
         missing = np.isnan(lost)
-        symmetric = self.sides[0] is self.sides[1] and some == others
+        symmetric = self.sides[0] is self.sides[1] and isinstance(some, slice) and some == others
         wanted = np.triu(missing) if symmetric else missing
         rows, columns = np.nonzero(wanted)
         first, second = self.sides[0].safe[some][rows], self.sides[1].safe[others][columns]
@@ -151,7 +157,7 @@ class LayerStep:
             return self._tables[smallest]
 
     def _by_table(
-        self, made: _TableCells, theta: Array, some: slice, others: slice, lost: Array, slope: Array, with_tangent: bool
+        self, made: _TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
@@ -163,7 +169,7 @@ class LayerStep:
         slope /= self.layer.weight
         return left
 
-    def _by_products(self, made: DualTable, theta: Array, some: slice, others: slice, lost: Array, slope: Array) -> int:
+    def _by_products(self, made: DualTable, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> int:
         """The same from a table that is not cut into cells."""
         angle = np.minimum(theta, np.pi - theta) if made.fold else theta
         (rows, columns), parts = self.sides, (some, others)
@@ -174,7 +180,7 @@ class LayerStep:
             slope[:] = found[2] * (rows.numbers[2][some][:, None] * columns.numbers[2][others] / self.layer.weight)
         return int(np.sum(np.isnan(lost)))
 
-    def _by_hinges(self, theta: Array, some: slice, others: slice) -> tuple[Array, Array]:
+    def _by_hinges(self, theta: Array, some: Some, others: Some) -> tuple[Array, Array]:
         first, second = (side.part(part) for side, part in zip(self._hinges, (some, others), strict=True))
         return self.layer.dual.hinge_tile(theta, first, second)
 
@@ -187,7 +193,7 @@ class LayerStep:
         made = self._table(0.0) if 0.0 in self.layer.dual.smallest_angles else None
         return None if made is None else made.table.table.edges
 
-    def apply(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> None:
+    def apply(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> None:
         """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""
         from holokern.network.engine.advance import Step, advance
 
@@ -199,7 +205,7 @@ class LayerStep:
         if self.sides[0].zero[some].any() or self.sides[1].zero[others].any():
             self._zero_vectors(tile, some, others)
 
-    def _zero_vectors(self, tile: Tile, some: slice, others: slice) -> None:
+    def _zero_vectors(self, tile: Tile, some: Some, others: Some) -> None:
         """Entries with a point of deviation zero: the limit c → 0 at the angle π/2, or 0 between two such points.
 
         There is no bias then, and Θ was zero before the layer.
@@ -279,28 +285,33 @@ class LayeredRows:
         jumps = any(step.layer.dual.jumps for step in self.steps)
         return np.stack([square, np.full_like(square, np.inf) if jumps else tangent])
 
-    def through(self, tile: Tile, some: slice, others: slice, with_tangent: bool) -> None:
+    def through(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> None:
         """All layers of a tile, in place."""
         for step in self.steps:
             step.apply(tile, some, others, with_tangent)
 
     def fill(self, matrix: Matrix, some: slice, first: int, panels: Array) -> None:
         """The kernels of the rows ``some``, in the columns from ``first`` on."""
-        for index in range(first // _WIDTH, -(-len(matrix.columns.length) // _WIDTH)):
-            self._tile(matrix, some, index, panels, None)
+        for start in range(first // _WIDTH * _WIDTH, len(matrix.columns.length), _WIDTH):
+            others = slice(start, min(start + _WIDTH, len(matrix.columns.length)))
+            tile = first_tile(matrix.rows, matrix.columns, some, others)
+            self.through(tile, some, others, 1 in matrix.kernels)
+            for kernel in matrix.kernels:
+                panels[kernel][:, others] = tile[1 + kernel]
 
-    def complete(self, matrix: Matrix, some: slice, missing: NDArray[np.bool_], panels: Array) -> None:
-        """The entries of the rows ``some`` that are missing."""
-        for index in np.unique(np.nonzero(missing.any(axis=0))[0] // _WIDTH):
-            self._tile(matrix, some, int(index), panels, missing)
-
-    def _tile(self, matrix: Matrix, some: slice, index: int, panels: Array, wanted: NDArray[np.bool_] | None) -> None:
-        others = slice(index * _WIDTH, min((index + 1) * _WIDTH, len(matrix.columns.length)))
-        tile = first_tile(matrix.rows, matrix.columns, some, others)
-        self.through(tile, some, others, 1 in matrix.kernels)
-        for kernel in matrix.kernels:
-            where = True if wanted is None else wanted[:, others]
-            np.copyto(panels[kernel][:, others], tile[1 + kernel], where=where)
+    def complete(self, matrix: Matrix, strip: Strip, missing: NDArray[np.bool_], panels: Array) -> None:
+        """The entries of a strip that are missing, from the rows and the columns that have any: often few of them."""
+        columns = np.nonzero(missing.any(axis=0))[0]
+        for start in range(0, len(columns), _WIDTH):
+            others = columns[start : start + _WIDTH]
+            own = np.nonzero(missing[:, others].any(axis=1))[0]
+            places, some = np.ix_(own, others - strip.first), strip.some.start + own
+            lengths = matrix.rows.length[some], matrix.columns.length[others]
+            tile = _entering(*lengths, strip.cosines[places], strip.theta[places])
+            self.through(tile, some, others, 1 in matrix.kernels)
+            rows, there = np.nonzero(missing[np.ix_(own, others)])
+            for kernel in matrix.kernels:
+                panels[kernel, own[rows], others[there]] = tile[1 + kernel][rows, there]
 
 
 def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool) -> tuple[Function, Function, Function]:

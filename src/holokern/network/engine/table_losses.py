@@ -23,7 +23,7 @@ def table_losses(
 
     ``numbers`` are those of `LayerSide` for rows and columns.
     """
-    from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
+    from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
 
     (rows, columns), (own, other) = sides, numbers
     flat, found = np.empty((1, *theta.shape)), np.zeros((2, *theta.shape))
@@ -31,13 +31,11 @@ def table_losses(
     left = look_up_tile(
         cores,
         room_for(cores),
-        np.arange(2 if with_tangent and table.has_slope else 1),
-        np.full(2, float(table.fold != 0)),
+        Task(np.arange(2 if with_tangent and table.has_slope else 1), np.full(2, float(table.fold != 0)), False),
         TileSide(rows.cells, rows.by_point, scales[0]),
         TileSide(columns.cells, columns.vectors, scales[1]),
         np.zeros(len(theta), dtype=np.int64),
-        theta,
-        0,
+        TileAngles(theta, 0),
         flat,
         found,
     )

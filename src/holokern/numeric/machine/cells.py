@@ -65,7 +65,7 @@ class CellSide:
     by_point: Array
     vectors: Array
 
-    def part(self, some: slice) -> CellSide:
+    def part(self, some: slice | NDArray[np.intp]) -> CellSide:
         """Some of the points."""
         return CellSide(self.cells[some], self.by_point[some], np.ascontiguousarray(self.vectors[:, some]))
 

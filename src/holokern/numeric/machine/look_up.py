@@ -17,7 +17,7 @@ from holokern.numeric.machine.cells import Cores
 from holokern.numeric.machine.compiled import called, entry
 from holokern.numeric.panels import Array
 
-__all__ = ["CHUNK", "Room", "TileSide", "look_up", "look_up_tile", "room_for"]
+__all__ = ["CHUNK", "Room", "Task", "TileAngles", "TileSide", "look_up", "look_up_tile", "room_for"]
 
 CHUNK = 128
 """Columns that are evaluated at a time: their polynomials stay in the nearest cache."""
@@ -39,6 +39,31 @@ class TileSide(NamedTuple):
     cells: NDArray[np.int64]
     polynomials: Array
     scales: Array
+
+
+class TileAngles(NamedTuple):
+    """The angles of a tile; columns before the column ``before`` have none."""
+
+    theta: Array
+    before: int
+
+
+class Task(NamedTuple):
+    """What is wanted of a tile.
+
+    Attributes
+    ----------
+    functions
+        The functions.
+    signs
+        If they are not 0, angles beyond π/2 count from π, and values there have these signs.
+    only_missing
+        Whether only values that are NaN are computed.
+    """
+
+    functions: NDArray[np.int64]
+    signs: Array
+    only_missing: bool
 
 
 class Room(NamedTuple):
@@ -174,25 +199,15 @@ def look_up(
 
 @entry
 def look_up_tile(
-    cores: Any,
-    room: Any,
-    wanted: Any,
-    signs: Any,
-    rows: Any,
-    columns: Any,
-    starts: Any,
-    theta: Any,
-    before: Any,
-    flat: Any,
-    out: Any,
+    cores: Any, room: Any, task: Any, rows: Any, columns: Any, starts: Any, tile: Any, flat: Any, out: Any
 ) -> int:
-    """Functions ``wanted`` of the pairs of a tile, in row i for columns from ``starts[i]`` on.
+    """Functions of the pairs of a tile, in row i for columns from ``starts[i]`` on.
 
     ``out`` has one tile a function that depends on the angle, ``flat`` one for each that does not; values without a
-    panel are NaN, and their number is returned. Columns before the column ``before`` have no angle. If the signs are
-    not 0, angles beyond π/2 count from π, and values there have these signs.
+    panel are NaN, and their number is returned.
     """
     left_out, width = 0, out.shape[2]
+    wanted, signs, theta, before = task.functions, task.signs, tile.theta, tile.before
     angles, found = np.empty(CHUNK), np.empty((2, CHUNK))
     for i in range(out.shape[1]):
         cell, row = rows.cells[i], rows.polynomials[i]
@@ -213,14 +228,32 @@ def look_up_tile(
                         flat[f, i, j] += factor * columns.polynomials[q, j]
             for first in range(start, stop, CHUNK):
                 size = min(CHUNK, stop - first)
+                if task.only_missing:
+                    missing = 0
+                    for j in range(size):
+                        missing += 1 if np.isnan(out[wanted[0], i, first + j]) else 0
+                    if missing == 0:
+                        continue
                 for j in range(size):
                     angle = theta[i, first - before + j]
                     angles[j] = math.pi - angle if signs[0] != 0.0 and angle > 0.5 * math.pi else angle
                 chunk = angles[:size]
-                left_out += look_up(cores, cell, row, other, columns.polynomials, first, chunk, wanted, room, found)
+                left = look_up(cores, cell, row, other, columns.polynomials, first, chunk, wanted, room, found)
                 for f in wanted:
                     for j in range(size):
                         far = signs[f] != 0.0 and theta[i, first - before + j] > 0.5 * math.pi
                         scale = rows.scales[f, i] * columns.scales[f, first + j]
-                        out[f, i, first + j] = found[f, j] * (signs[f] * scale if far else scale)
+                        found[f, j] *= signs[f] * scale if far else scale
+                if task.only_missing:
+                    left = 0
+                    for j in range(size):
+                        if np.isnan(out[wanted[0], i, first + j]):
+                            left += 1 if np.isnan(found[wanted[0], j]) else 0
+                            for f in wanted:
+                                out[f, i, first + j] = found[f, j]
+                else:
+                    for f in wanted:
+                        for j in range(size):
+                            out[f, i, first + j] = found[f, j]
+                left_out += left
     return left_out
