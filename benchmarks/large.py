@@ -1,11 +1,14 @@
 """Beyond a dense matrix: kernel ridge regression by conjugate gradients on tiles, and kernel matrices on dask workers.
 
     python benchmarks/large.py cg --points 100000 --depth 3 --landmarks 4000 --checkpoint cg.npz    # K is never stored
+    python benchmarks/large.py cg --points 200000 --depth 3 --workers 2 --checkpoint cg.npz   # tiles on dask workers
+    python benchmarks/large.py features --points 100000 --depth 3 --landmarks 4000   # the same problem on features
     python benchmarks/large.py dask --points 20000           # two workers against the local matrix
 
-Both print a table and, with ``--json FILE``, write their numbers. Points are Gaussian, seeded; the targets of ``cg``
-are a smooth function with noise. Times are wall-clock and CPU seconds of this process; memory is the peak resident set
-of each process, Python and its libraries included.
+All print a table and, with ``--json FILE``, write their numbers. Points are Gaussian, seeded; the targets of ``cg``
+and ``features`` are a smooth function with noise. Times are wall-clock and CPU seconds of this process and of the
+workers; memory is the peak resident set of this process, Python and its libraries included. With a checkpoint, times of
+a run that was interrupted count until its last finished product.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +26,57 @@ import numpy as np
 from _memory import peak_memory
 
 from holokern.files import write_atomically
-from holokern.model.features.landmarks import draw
+from holokern.model.features.harmonics import HarmonicFeatures
+from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.solvers.distributed import DistributedKernel
+from holokern.model.solvers.feature_ridge import FeatureRidge
 from holokern.network import Network
 from holokern.paper.experiments import machine
 from holokern.progress import listen
+
+Seconds = tuple[float, float]
+"""Wall-clock and CPU."""
 
 
 class Clock:
     """Wall-clock and CPU seconds since it was made."""
 
-    def __init__(self) -> None:
-        self.start = time.perf_counter(), time.process_time()
+    def __init__(self, cpu: Callable[[], float] = time.process_time) -> None:
+        self.cpu = cpu
+        self.start = time.perf_counter(), cpu()
 
-    def __call__(self) -> tuple[float, float]:
-        """(wall-clock, CPU)."""
-        return time.perf_counter() - self.start[0], time.process_time() - self.start[1]
+    def __call__(self) -> Seconds:
+        """Both."""
+        return time.perf_counter() - self.start[0], self.cpu() - self.start[1]
+
+
+class Diary:
+    """What runs that were interrupted did, in a file beside their checkpoint; another problem starts anew."""
+
+    def __init__(self, checkpoint: Path | None, problem: dict[str, Any]) -> None:
+        self.path = None if checkpoint is None else checkpoint.with_suffix(".json")
+        self.problem, self.products, self.before = problem, list[Seconds](), (0.0, 0.0)
+        if self.path is not None and self.path.exists():
+            kept = json.loads(self.path.read_text())
+            if kept["problem"] == problem:
+                self.products, self.before = [tuple(one) for one in kept["products"]], tuple(kept["seconds"])
+                return
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
+
+    def total(self, clock: Clock) -> Seconds:
+        """Seconds of all runs together."""
+        now = clock()
+        return self.before[0] + now[0], self.before[1] + now[1]
+
+    def write(self, product: Seconds, clock: Clock) -> None:
+        """One more product."""
+        self.products.append(product)
+        if self.path is not None:
+            kept = {"problem": self.problem, "products": self.products, "seconds": self.total(clock)}
+            write_atomically(self.path, json.dumps(kept) + "\n")
 
 
 def data(points: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,43 +86,14 @@ def data(points: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def solve(options: argparse.Namespace) -> dict[str, Any]:
-    """Solve (K + αI) c = y, and compare predictions at new points with the function without its noise."""
+def task(options: argparse.Namespace) -> tuple[np.ndarray, ...]:
+    """Points and targets, then new points and the function without noise there."""
     x, y = data(options.points + 1000, options.dimension)
     x, new = x[: options.points], x[options.points :]
-    y, truth = y[: options.points, None], np.sin(3 * new[:, 0]) + new[:, 1] * new[:, 2]
-    kernel = NetworkKernel(Network(options.activation, options.depth, bias=options.bias), options.kernel)
-    clock = Clock()
-    landmarks = draw(x, options.landmarks, np.random.RandomState(0))
-    preconditioner = NystromPreconditioner.of(kernel, landmarks, x, options.alpha)
-    prepared = clock()
-    print(
-        f"preconditioner with {options.landmarks} landmarks: {prepared[0]:.1f} s, CPU {prepared[1]:.1f} s", flush=True
-    )
-    tiles, products = TiledKernel(kernel, x), []
+    return x, y[: options.points, None], new, np.sin(3 * new[:, 0]) + new[:, 1] * new[:, 2]
 
-    def product(vectors: np.ndarray) -> np.ndarray:
-        own = Clock()
-        result = tiles @ vectors + options.alpha * vectors
-        products.append(own())
-        print(f"product {len(products)}: {products[-1][0]:.1f} s, CPU {products[-1][1]:.1f} s", flush=True)
-        return result
 
-    def show(stage: str, done: int | None, total: int | None) -> None:
-        if stage.startswith("conjugate gradients"):
-            print(f"step {done} after {clock()[0]:.0f} s: {stage}", flush=True)
-
-    with listen(show):
-        found = conjugate_gradients(
-            product,
-            y,
-            lambda v: preconditioner @ v,
-            tolerance=options.tolerance,
-            max_steps=options.steps,
-            checkpoint=options.checkpoint,
-        )
-    total = clock()
-    predicted = kernel(new, x) @ found.solution[:, 0]
+def problem_of(options: argparse.Namespace, kernel: NetworkKernel) -> dict[str, Any]:
     return {
         "machine": machine(),
         "points": options.points,
@@ -91,19 +101,103 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
         "network": repr(kernel.network),
         "kernel": options.kernel,
         "alpha": options.alpha,
-        "landmarks": options.landmarks,
+    }
+
+
+def root_mean_square(predicted: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+
+
+@contextmanager
+def multiplier(options: argparse.Namespace, kernel: NetworkKernel, x: np.ndarray) -> Iterator[tuple[Any, Any]]:
+    """The kernel matrix as something to multiply with, and the CPU seconds of all processes."""
+    if not options.workers:
+        yield TiledKernel(kernel, x), time.process_time
+        return
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield (
+            DistributedKernel(client, kernel, x),
+            lambda: time.process_time() + sum(client.run(time.process_time).values()),
+        )
+
+
+def solve(options: argparse.Namespace) -> dict[str, Any]:
+    """Solve (K + αI) c = y, and compare predictions at new points with the function without its noise."""
+    x, y, new, truth = task(options)
+    kernel = NetworkKernel(Network(options.activation, options.depth, bias=options.bias), options.kernel)
+    problem = problem_of(options, kernel) | {"landmarks": options.landmarks, "workers": options.workers}
+    with multiplier(options, kernel, x) as (tiles, cpu):
+        clock, diary = Clock(cpu), Diary(options.checkpoint, problem)
+        landmarks = draw(x, options.landmarks, np.random.RandomState(0))
+        preconditioner = NystromPreconditioner.of(kernel, landmarks, x, options.alpha)
+        prepared = clock()
+        print(
+            f"preconditioner, {options.landmarks} landmarks: {prepared[0]:.1f} s, CPU {prepared[1]:.1f} s", flush=True
+        )
+
+        def product(vectors: np.ndarray) -> np.ndarray:
+            own = Clock(cpu)
+            result = tiles @ vectors + options.alpha * vectors
+            spent = own()
+            diary.write(spent, clock)
+            print(f"product {len(diary.products)}: {spent[0]:.1f} s, CPU {spent[1]:.1f} s", flush=True)
+            return np.asarray(result)
+
+        def show(stage: str, done: int | None, total: int | None) -> None:
+            if stage.startswith("conjugate gradients"):
+                print(f"step {done} after {diary.total(clock)[0]:.0f} s: {stage}", flush=True)
+
+        with listen(show):
+            found = conjugate_gradients(
+                product,
+                y,
+                lambda v: preconditioner @ v,
+                tolerance=options.tolerance,
+                max_steps=options.steps,
+                checkpoint=options.checkpoint,
+            )
+        total = diary.total(clock)
+    return problem | {
         "preconditioner_seconds": prepared[0],
+        "preconditioner_cpu_seconds": prepared[1],
+        "tolerance": options.tolerance,
         "steps": found.steps,
         "residuals": found.residuals,
         "residual": found.residual,
         "converged": found.converged,
         "seconds": total[0],
         "cpu_seconds": total[1],
-        "seconds_a_product": float(np.median([p[0] for p in products])),
-        "cpu_seconds_a_product": float(np.median([p[1] for p in products])),
+        "seconds_a_product": float(np.median([p[0] for p in diary.products])),
+        "cpu_seconds_a_product": float(np.median([p[1] for p in diary.products])),
         "peak_gb": peak_memory() / 1e9,
         "dense_matrix_gb": 8e-9 * options.points**2,
-        "test_error": float(np.sqrt(np.mean((predicted - truth) ** 2))),
+        "test_error": root_mean_square(kernel(new, x) @ found.solution[:, 0], truth),
+    }
+
+
+def on_features(options: argparse.Namespace) -> dict[str, Any]:
+    """The problem of `solve` on features, in one pass over blocks of points."""
+    x, y, new, truth = task(options)
+    kernel = NetworkKernel(Network(options.activation, options.depth, bias=options.bias), options.kernel)
+    clock, rng = Clock(), np.random.RandomState(0)
+    if options.method == "harmonics":
+        features: Any = HarmonicFeatures.of(kernel, x, options.landmarks, rng)
+    else:
+        features = Landmarks.at(kernel, draw(x, options.landmarks, rng))
+    ridge = FeatureRidge.of(features, x, y, options.alpha)
+    total = clock()
+    return problem_of(options, kernel) | {
+        "features": features.count,
+        "method": options.method,
+        "seconds": total[0],
+        "cpu_seconds": total[1],
+        "peak_gb": peak_memory() / 1e9,
+        "test_error": root_mean_square(ridge.mean(new)[:, 0], truth),
     }
 
 
@@ -155,7 +249,7 @@ def on_workers(options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=["cg", "dask"])
+    parser.add_argument("task", choices=["cg", "features", "dask"])
     parser.add_argument("--points", type=int, default=20000)
     parser.add_argument("--dimension", type=int, default=10)
     parser.add_argument("--activation", default="relu")
@@ -168,10 +262,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--chunk", type=int, default=2048)
     parser.add_argument("--scratch", default=None, help="folder for the local matrix of the task dask")
+    parser.add_argument("--workers", type=int, default=0, help="dask workers for the products of cg; 0 for none")
+    parser.add_argument("--method", choices=["landmarks", "harmonics"], default="landmarks", help="of features")
     parser.add_argument("--checkpoint", type=Path, default=None, help="file from which an interrupted cg goes on")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()
-    found = solve(options) if options.task == "cg" else on_workers(options)
+    found = {"cg": solve, "features": on_features, "dask": on_workers}[options.task](options)
     for name, value in found.items():
         print(f"{name:>24}  {value}")
     if options.json:

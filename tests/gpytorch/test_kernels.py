@@ -144,6 +144,7 @@ def test_refusals(kernels, points):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # ten rounds, each a fit and a search
 @pytest.mark.filterwarnings("ignore")
 def test_bayesian_optimisation_finds_the_hill():
     pytest.importorskip("botorch")

@@ -219,3 +219,26 @@ def test_machine_code_is_compiled_once():
             Network(name, 2, bias=bias).nngp(X, y, engine=engine)
     for code in (advance, angles_between, look_up_tile):
         assert len(code.nopython_signatures) == 1, code
+
+
+def test_few_pairs_at_small_angles_are_the_only_ones_that_go_layer_by_layer(monkeypatch):
+    """With bias the table of a network of ReLUs does not serve small angles; pairs far from them are not computed."""
+    from holokern.network.engine.layered import LayeredRows
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((700, 10)) / np.sqrt(10)
+    x[600:605] = x[:5] + 0.01 * rng.standard_normal((5, 10))
+    net = Network("relu", 3, bias=0.1)
+    exact = net.both(x, engine="layers")
+    entries, through = [], LayeredRows.through
+
+    def watched(self, tile, some, others, with_tangent):
+        entries.append(tile[0].size)
+        through(self, tile, some, others, with_tangent)
+
+    monkeypatch.setattr(LayeredRows, "through", watched)
+    for found, want in zip(net.both(x, engine="network"), exact, strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12)
+    assert 5 <= sum(entries) < 0.01 * 700**2
+    cross = net.ntk(x[:40], x[590:], engine="network")
+    np.testing.assert_allclose(cross, exact[1][:40, 590:], rtol=1e-12)
