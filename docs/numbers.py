@@ -254,10 +254,34 @@ def large(folder: Path) -> str:
         raise MissingResult(
             f"{folder} has no large*.json; run benchmarks/large.py cg with --json {folder}/large_cg.json"
         )
+    heads = ("network", "points", "landmarks", "steps", "residual", "s", "CPU s", "peak GB", "dense matrix GB")
     keys = ("points", "landmarks", "steps", "residual", "seconds", "cpu_seconds", "peak_gb", "dense_matrix_gb")
-    heads = ("points", "landmarks", "steps", "residual", "s", "CPU s", "peak GB", "dense matrix GB")
-    networks = ", ".join(dict.fromkeys(f"{run['kernel']} of `{run['network']}`" for run in solved))
-    return f"{table(heads, [[run[key] for key in keys] for run in solved])}\n\nRidge regression with the {networks}."
+    text = table(heads, [[f"`{run['network']}`", *(run[key] for key in keys)] for run in solved])
+    kernels = " and ".join(dict.fromkeys(run["kernel"].upper() for run in solved))
+    text += f"\n\nRidge regression with the {kernels}."
+    unfinished = [run for run in solved if not run.get("converged", True)]
+    if unfinished:
+        text += " Not finished: " + ", ".join(f"{run['points']} points" for run in unfinished) + "."
+    rows = [row for run in runs if "method" in run for row in _beside(run, solved)]
+    if not rows:
+        return text
+    heads = ("points", "features", "method", "CPU s", "test error", "of conjugate gradients", "difference, %")
+    return f"{text}\n\n{table(heads, sorted(rows, key=lambda row: row[:2]))}"
+
+
+def _beside(run: dict[str, Any], solved: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """A fit on features beside conjugate gradients on the same problem, if they were run."""
+    same = ("points", "dimension", "network", "kernel", "alpha")
+    return [
+        [
+            *(run[key] for key in ("points", "features", "method", "cpu_seconds")),
+            f"{run['test_error']:.5f}",
+            f"{exact['test_error']:.5f}",
+            f"{100 * (run['test_error'] / exact['test_error'] - 1):+.2f}",
+        ]
+        for exact in solved
+        if all(run[key] == exact.get(key) for key in same)
+    ]
 
 
 def workers(folder: Path) -> str:
@@ -310,15 +334,16 @@ def features(folder: Path) -> str:
 
 def million(folder: Path) -> str:
     """Fits on features of many points, one line for each task."""
-    heads = ("task", "points", "dimension", "features", "CPU s", "memory over start, GB", "error or accuracy")
+    heads = ("task", "points", "dimension", "features", "s", "CPU s", "memory over start, GB", "error or accuracy")
     rows = []
     for run in load("million", folder)["runs"].values():
         result = f"{run['test_accuracy']:.1f} %" if "test_accuracy" in run else number(run["test_error"])
-        keys = ("task", "points", "dimension", "features", "cpu_seconds", "memory_gb_over_start")
+        keys = ("task", "points", "dimension", "features", "seconds", "cpu_seconds", "memory_gb_over_start")
         rows.append([*(run[key] for key in keys), result])
     return (
-        f"{table(heads, rows)}\n\nThree hidden layers of ReLU with bias. CPU seconds of one core, prediction at 10 000 "
-        "new points included. Errors are relative to the deviation of the function without its noise."
+        f"{table(heads, rows)}\n\nThree hidden layers of ReLU with bias. Seconds by the clock on two cores that had "
+        "other work, and CPU seconds, both with the prediction at 10 000 "
+        "new points. Errors are relative to the deviation of the function without its noise."
     )
 
 

@@ -98,7 +98,19 @@ def test_runs_beyond_a_dense_matrix(numbers: ModuleType, tmp_path: Path) -> None
     solved = {"points": 100000, "landmarks": 1000, "steps": 9, "residual": 6e-7, "seconds": 500.0, "cpu_seconds": 900.0}
     solved |= {"peak_gb": 2.5, "dense_matrix_gb": 80.0, "kernel": "ntk", "network": "Network('relu', depth=1)"}
     (tmp_path / "large_100000.json").write_text(json.dumps(solved))
-    assert "| 100000 | 1000 | 9 | 6e-07 | 500 | 900 | 2.5 | 80 |" in numbers.large(tmp_path)
+    assert "| `Network('relu', depth=1)` | 100000 | 1000 | 9 | 6e-07 | 500 | 900 | 2.5 | 80 |" in numbers.large(
+        tmp_path
+    )
+    problem = {"dimension": 10, "alpha": 1.0}
+    (tmp_path / "large_100000.json").write_text(
+        json.dumps({**solved, **problem, "test_error": 0.25, "converged": False})
+    )
+    fitted = {**problem, "points": 100000, "kernel": "ntk", "network": "Network('relu', depth=1)", "test_error": 0.255}
+    fitted |= {"features": 4000, "method": "landmarks", "cpu_seconds": 90.0}
+    (tmp_path / "large_features.json").write_text(json.dumps(fitted))
+    text = numbers.large(tmp_path)
+    assert "Not finished: 100000 points." in text
+    assert "| 100000 | 4000 | landmarks | 90 | 0.25500 | 0.25000 | +2.00 |" in text
     shared = {"points": 20000, "matrix_gb": 3.2, "blocks": 100, "block_gb": 0.032}
     shared |= {"worker_peak_gb": [0.5, 0.6], "largest_difference": 2e-16}
     (tmp_path / "large_dask.json").write_text(json.dumps(shared))
