@@ -94,3 +94,25 @@ def test_bad_points():
         basis[2]
     with pytest.raises(BadInput, match="expected one operator"):
         hk.hgm.frobenius(D.ideal("dx", "x*dx - 1"), 0)
+
+
+def test_gauss_at_infinity():
+    """Kummer's series in 1/x, and the connection from 0 above the real line [DLMF 15.8.2]."""
+    gauss = D("x*(1-x)*dx^2 + (3/4 - 11/6*x)*dx - 1/6")
+    a, b, c = arb(1) / 2, arb(1) / 3, arb(3) / 4
+    at_b, at_a = hk.hgm.frobenius(gauss, "oo")
+    for series, rho, other in ((at_a, a, b), (at_b, b, a)):
+        expected = arb(3) ** -rho * (arb(1) / 3).hypgeom_2f1(rho, rho - c + 1, rho - other + 1)
+        assert series(3).overlaps(expected)
+        found = hk.hgm.solve(gauss, start="oo", values=series, targets=3, balls=True)
+        assert found["1"].overlaps(expected)
+        assert found.error[0] < 1e-30
+    matrix = hk.hgm.connection(gauss, 0, "oo", side="left").matrix
+    for row, rho, other in ((1, a, b), (0, b, a)):
+        factor = c.gamma() * (other - rho).gamma() / (other.gamma() * (c - rho).gamma())
+        assert matrix[row, 0].overlaps(factor * acb(0, arb.pi() * rho).exp())
+        assert matrix[row, 0].real.rad() < 1e-30
+    with pytest.raises(Unsupported, match="oo is an irregular"):
+        hk.hgm.frobenius(D("dx^2 - x"), "oo")
+    with pytest.raises(BadInput, match="infinity twice"):
+        hk.hgm.connection(gauss, "oo", "oo")

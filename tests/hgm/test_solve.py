@@ -11,7 +11,7 @@ from scipy import special
 
 import holokern as hk
 from holokern.errors import BadInput, NotHolonomic, PrecisionLost, SingularPath
-from holokern.weyl import rational_weyl_algebra, weyl_algebra
+from holokern.weyl import appell, rational_weyl_algebra, weyl_algebra
 
 D = weyl_algebra("x")
 AIRY = D.ideal("dx^2 - x")
@@ -265,3 +265,30 @@ def test_outputs_are_floats_and_underflow_has_an_error():
     tiny = hk.hgm.solve(D("x^2*dx - 1"), start=1, values=[1], targets=[1e-3])
     assert tiny.values[0, 0] <= tiny.error[0, 0]
     assert hk.hgm.solve(D("dx - 1"), start=0, values=[1], targets=800.0).values[0] == np.inf
+
+
+def test_appell_from_its_power_series_at_the_origin():
+    """All five factors of the singular locus but two vanish there; the coefficient 1 fixes the solution."""
+    ideal = appell(1, "1/2", "1/3", "1/5", 2)
+    given = fmpq(1, 2), fmpq(1, 3), fmpq(1, 5), fmpq(2)
+    found = hk.hgm.solve(ideal, start=[0, 0], values={(0, 0): 1}, targets=["1/2", "1/3"], balls=True, digits=32)
+    agrees(found["1"], appell_value(fmpq(1, 2), fmpq(1, 3), *given))
+    targets = [[0.3, 0.1], [0.5, -0.7]]
+    quick = hk.hgm.solve(ideal, start=[0, 0], values={"1": 1}, targets=targets)
+    truth = [float(appell_value(*p, *given)) for p in targets]
+    assert np.all(np.abs(quick["1"] - truth) <= quick.error[:, 0] + 1e-15)
+
+
+def test_power_series_at_an_apparent_singularity():
+    """Solutions exp(x) and x² + 2x + 2; the third coefficient tells them apart."""
+    ode = D("x*dx^2 - (x + 2)*dx + 2")
+    found = hk.hgm.solve(ode, start=0, values={(0,): 1, (3,): "1/6"}, targets=[1.0, -1.0])
+    assert np.all(np.abs(found["1"] - np.exp([1, -1])) <= found.error[:, 0] + 1e-15)
+    with pytest.raises(BadInput, match=r"do not fix the solution: give that of \(3,\)"):
+        hk.hgm.solve(ode, start=0, values={(0,): 1}, targets=1)
+    with pytest.raises(BadInput, match="contradicts the system"):
+        hk.hgm.solve(ode, start=0, values={(0,): 1, (1,): 2, (3,): 1}, targets=1)
+    with pytest.raises(BadInput, match="values of derivatives"):
+        hk.hgm.solve(ode, start=0, values={"x*dx": 1}, targets=1)
+    with pytest.raises(BadInput, match="the point to go around"):
+        hk.hgm.monodromy(GAUSS, base="1/2", around="1/2")

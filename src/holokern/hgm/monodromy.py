@@ -10,7 +10,7 @@ from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput
 from holokern.hgm.lines.ball_lines import Ball
-from holokern.hgm.lines.frobenius import frobenius
+from holokern.hgm.lines.frobenius import LocalBasis, frobenius
 from holokern.hgm.lines.initial import Holonomic, Point, as_ball, as_complex, read_point, read_system, start_vector
 from holokern.hgm.lines.precision import precisely, radius
 from holokern.hgm.solve import SIDES, carry_along, floats_along
@@ -173,8 +173,9 @@ def connection(
     ----------
     operator : Operator
         In one variable.
-    begin, end : rational numbers
-        Regular singular or ordinary points.
+    begin, end : rational numbers or "oo"
+        Regular singular or ordinary points; infinity is reached on the ray through the other point, on the positive
+        axis from 0.
     side : {"left", "right"}, optional
         On which hand to pass other singular points on the way.
     digits : int
@@ -190,13 +191,7 @@ def connection(
     size = system.rank
 
     def entries() -> list[Ball]:
-        goal_first, goal_second = (as_ball(basis.point) for basis in (second, first))
-        a, b = first.reach(goal_first), second.reach(goal_second)
-        if abs(complex(acb(a)) - complex(acb(goal_second))) + abs(complex(acb(b)) - complex(acb(goal_first))) > abs(
-            complex(acb(goal_first)) - complex(acb(goal_second))
-        ):
-            # both discs reach beyond the middle
-            a = b = (goal_first + goal_second) / 2
+        a, b = _meeting(first, second)
         starts = [start_vector(system, [a], _taylor(jet)) for jet in first.jets(a)]
         ends = [start_vector(system, [b], _taylor(jet)) for jet in second.jets(b)]
         moved = starts if a is b else carry_along(system, [[a], [b]], starts, side)
@@ -207,8 +202,28 @@ def connection(
     found = precisely(entries, digits)
     table = np.array(found, dtype=object).reshape(size, size)
     radii = [float(radius(a)) for a in found]
-    names = tuple(f"(x - {second.point})^{rho}" + (f" log^{k}" if k else "") for rho, k in second.exponents)
+    local = "(1/x)" if isinstance(second.point, str) else f"(x - {second.point})"
+    names = tuple(f"{local}^{rho}" + (f" log^{k}" if k else "") for rho, k in second.exponents)
     return Transition(table, np.array(radii).reshape(size, size), names)
+
+
+def _meeting(first: LocalBasis, second: LocalBasis) -> tuple[Ball, Ball]:
+    """Points on the way from one place to the other where the two bases are known; one point where both are."""
+    if isinstance(first.point, str) and isinstance(second.point, str):
+        raise BadInput("expected two different points, got infinity twice")
+    if isinstance(first.point, str):
+        b, a = _meeting(second, first)
+        return a, b
+    p = as_ball(first.point)
+    if isinstance(second.point, str):
+        b = second.reach(p)
+        return first.reach(b), b
+    q = as_ball(second.point)
+    a, b = first.reach(q), second.reach(p)
+    if abs(complex(acb(a - p))) + abs(complex(acb(b - q))) > abs(complex(acb(q - p))):
+        # both discs reach beyond the middle
+        a = b = (p + q) / 2
+    return a, b
 
 
 def _taylor(jet: Sequence[Ball]) -> dict[object, Ball]:

@@ -11,7 +11,7 @@ from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.lines.ball_lines import Ball, BallLines, value_at
-from holokern.hgm.lines.frobenius import LocalSeries
+from holokern.hgm.lines.frobenius import LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
     Point,
@@ -23,6 +23,7 @@ from holokern.hgm.lines.initial import (
     read_system,
     start_vector,
 )
+from holokern.hgm.lines.power_series import regular_start
 from holokern.hgm.lines.precision import precisely, radius
 from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
 from holokern.hgm.lines.segments import SegmentTracks, SystemTable
@@ -101,6 +102,7 @@ def solve(
         What is known there: a number or ball for each entry of the basis; a dictionary from operators (``"1"``,
         ``"dx"``, …) or from exponents of Taylor coefficients to numbers; a function without arguments that gives such
         values at flint's working precision; or a series at a singular point, see :func:`holokern.hgm.frobenius`.
+        On the singular locus some Taylor coefficients of an analytic solution are enough.
     targets : point or array of points
         Where it is wanted; complex numbers are welcome.
     path : iterable of points, optional
@@ -153,7 +155,8 @@ def solve(
     rows = [read.row(P) for P in outputs] if outputs is not None else None
     names = read.basis_text if outputs is None else tuple(map(str, outputs))
     begin = read_point(read, start, "start")
-    task = _Task(read, begin, values, corners, side, rows)
+    goal = [as_complex(x) for x in (corners[0] if corners else ends[0])]
+    task = _Task(read, *regular_start(read, begin, values, goal), corners, side, rows)
     if balls:
         found = [precisely(lambda end=end: task.balls(end), digits) for end in ends]  # type: ignore[misc]
         table = np.array(found, dtype=object).reshape(len(ends), -1)
@@ -223,7 +226,7 @@ class _Task:
     def _near(self, series: LocalSeries, goal: Sequence[object]) -> tuple[list[Ball], list[Ball]]:
         """A regular point on the way from a singular one, and F there from the series."""
         first = self.corners[0] if self.corners else goal
-        if as_complex(self.start[0]) != as_complex(series.point):
+        if not same_place(self.start[0], series.point):
             raise BadInput(f"the series is one at {series.point}, and the start is {self.start[0]}; start there")
         where, jet = series.towards(as_ball(first[0]))
         derivatives = {(k,): value / arb.fac_ui(k) for k, value in enumerate(jet)}

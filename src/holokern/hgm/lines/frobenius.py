@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ from flint import acb, arb, fmpq, fmpq_poly, fmpz_poly
 
 from holokern.errors import BadInput, Unsupported
 from holokern.hgm.lines.ball_lines import Ball
+from holokern.hgm.lines.initial import as_ball, as_complex
 from holokern.hgm.lines.local_sums import Exponent, Group, LocalSum, theta_parts
 from holokern.pfaffian import coefficient_polynomials, local_exponents
 from holokern.weyl import LeftIdeal, Operator
 
-__all__ = ["Exponent", "LocalBasis", "LocalSeries", "frobenius"]
+__all__ = ["INFINITE", "Exponent", "LocalBasis", "LocalSeries", "frobenius", "same_place"]
+
+INFINITE = ("oo", "inf", "infinity")
+"""Names of the point at infinity."""
 
 # a value is taken at most this far out, relative to the next singular point: each term then gains a bit
 _REACH = 0.5
@@ -30,16 +35,16 @@ class LocalBasis:
     Attributes
     ----------
     operator : Operator
-    point : Fraction
+    point : Fraction or "oo"
     """
 
     operator: Operator
-    point: Fraction
+    point: Fraction | str
     groups: tuple[Group, ...]
 
     @property
     def exponents(self) -> tuple[tuple[Exponent, int], ...]:
-        """ρ and k of each solution, which begins with t^ρ log(t)^k/k!, where t = x - point."""
+        """ρ and k of each solution, which begins with t^ρ log(t)^k/k!, where t = x - point, at infinity 1/x."""
         return tuple(
             (_shifted(group.base, offset), k)
             for group in self.groups
@@ -62,19 +67,24 @@ class LocalBasis:
     @cached_property
     def _parts(self) -> list[fmpq_poly]:
         """Q_0, Q_1, … as polynomials in θ."""
-        return theta_parts(self.operator, self.point)
+        return theta_parts(self.operator, self.point if isinstance(self.point, Fraction) else None)
 
     @cached_property
     def radius(self) -> float:
-        """The distance to the next singular point."""
+        """The distance in t to the next singular point."""
         lead = coefficient_polynomials(self.operator)[-1]
-        x0 = float(self.point)
         roots: Any = lead.complex_roots()
-        gaps = [abs(complex(acb(r)) - x0) for r, _ in roots]
+        places = [complex(acb(r)) for r, _ in roots]
+        if not isinstance(self.point, Fraction):
+            return 1 / max((abs(place) for place in places if place), default=0.0) if any(places) else np.inf
+        x0 = float(self.point)
+        gaps = [abs(place - x0) for place in places]
         return min((g for g in gaps if g > 1e-12 * max(1.0, abs(x0))), default=np.inf)
 
     def reach(self, goal: Ball) -> Ball:
         """The point on the way to ``goal`` where the series are summed, ``goal`` itself when it is close enough."""
+        if not isinstance(self.point, Fraction):
+            return self._from_infinity(goal)
         x0 = arb(fmpq(self.point.numerator, self.point.denominator))
         gap = goal - x0
         distance = abs(complex(acb(gap)))
@@ -85,10 +95,22 @@ class LocalBasis:
         ratio = Fraction(_REACH * self.radius / distance).limit_denominator(1 << 20)
         return x0 + gap * arb(fmpq(ratio.numerator, ratio.denominator))
 
+    def _from_infinity(self, goal: Ball) -> Ball:
+        """The place on the ray from 0 through ``goal``, on the positive axis for 0, where 1/x is small enough."""
+        away = 1.0 if np.isinf(self.radius) else 1 / (_REACH * self.radius)
+        distance = abs(complex(acb(goal)))
+        if distance >= away:
+            return goal
+        if not distance:
+            return arb(ceil(away))
+        ratio = Fraction(1.01 * away / distance).limit_denominator(1 << 20)
+        return goal * arb(fmpq(ratio.numerator, ratio.denominator))
+
     def jets(self, x: Ball) -> list[list[Ball]]:
         """For each solution proved balls of y, y′, …, y^(r-1) at ``x``, which lies within the disc of convergence."""
-        t = x - arb(fmpq(self.point.numerator, self.point.denominator))
-        return [jet for group in self.groups for jet in LocalSum(self._parts, group, t).jets()]
+        infinite = not isinstance(self.point, Fraction)
+        t = 1 / x if infinite else x - as_ball(self.point)
+        return [jet for group in self.groups for jet in LocalSum(self._parts, group, t, infinite).jets()]
 
 
 @dataclass(frozen=True)
@@ -109,7 +131,7 @@ class LocalSeries:
     coefficients: tuple[Ball, ...]
 
     @property
-    def point(self) -> Fraction:
+    def point(self) -> Fraction | str:
         """Where the series is one."""
         return self.basis.point
 
@@ -120,8 +142,6 @@ class LocalSeries:
         return LocalSeries(self.basis, tuple(a + b for a, b in pairs))
 
     def __mul__(self, factor: object) -> LocalSeries:
-        from holokern.hgm.lines.initial import as_ball
-
         number = as_ball(factor)
         return LocalSeries(self.basis, tuple(number * c for c in self.coefficients))
 
@@ -137,8 +157,6 @@ class LocalSeries:
 
     def __call__(self, x: object) -> Ball:
         """A ball that contains the value at ``x``."""
-        from holokern.hgm.lines.initial import as_ball
-
         return self.jet(as_ball(x))[0]
 
     def towards(self, goal: Ball) -> tuple[Ball, list[Ball]]:
@@ -154,8 +172,8 @@ def frobenius(operator: Operator | LeftIdeal, point: object = 0) -> LocalBasis:
     ----------
     operator : Operator, or an ideal with one generator
         In one variable.
-    point : rational number
-        Where.
+    point : rational number or "oo"
+        Where; at infinity the series are in t = 1/x.
 
     Returns
     -------
@@ -171,19 +189,30 @@ def frobenius(operator: Operator | LeftIdeal, point: object = 0) -> LocalBasis:
     >>> from holokern.weyl import weyl_algebra
     >>> frobenius(weyl_algebra("x")("x^2*dx^2 + x*dx + x^2 - 1/9"), 0).exponents
     ((-1/3, 0), (1/3, 0))
+    >>> frobenius(weyl_algebra("x")("x*(1-x)*dx^2 + (3/4 - 11/6*x)*dx - 1/6"), "oo").exponents
+    ((1/3, 0), (1/2, 0))
     """
     if isinstance(operator, LeftIdeal):
         if len(operator.generators) != 1:
             raise BadInput(f"expected one operator, got an ideal with {len(operator.generators)} generators")
         operator = operator.generators[0]
     local = local_exponents(operator, point)
-    if local.kind == "irregular" or not isinstance(local.point, Fraction):
+    if isinstance(local.point, fmpz_poly):
+        raise Unsupported(f"series at the roots of {local.point} are not available; start at a rational point")
+    if local.kind == "irregular":
         raise Unsupported(
             f"{local.point} is an irregular singular point of {operator}, where series need not converge; "
             "start at a regular point"
         )
     groups = [*_rational_groups(local.exponents), *_irrational_groups(local.others)]
     return LocalBasis(operator, local.point, tuple(groups))
+
+
+def same_place(given: object, point: Fraction | str) -> bool:
+    """Whether a start is the point of a series."""
+    if isinstance(point, str) or given in INFINITE:
+        return isinstance(point, str) and given in INFINITE
+    return as_complex(given) == as_complex(point)
 
 
 def _shifted(base: Exponent, offset: int) -> Exponent:

@@ -68,16 +68,18 @@ class Group:
     members: tuple[tuple[int, int], ...]
 
 
-def theta_parts(operator: Operator, point: Fraction) -> list[fmpq_poly]:
-    """Q_j with operator = t^(-m) Σ t^j Q_j(θ)."""
-    line = fmpq_poly([fmpq(point.numerator, point.denominator), 1])
+def theta_parts(operator: Operator, point: Fraction | None) -> list[fmpq_poly]:
+    """Q_j with operator = t^(-m) Σ t^j Q_j(θ), t = x - point; t = 1/x for the point None, infinity."""
+    line = fmpq_poly([0, 1]) if point is None else fmpq_poly([fmpq(point.numerator, point.denominator), 1])
     parts: dict[int, fmpq_poly] = {}
     falling = fmpq_poly([1])
     for k, a in enumerate(coefficient_polynomials(operator)):
         moved = fmpq_poly(a)(line)
         for i in range(moved.degree() + 1):
+            # x^i ∂^k = x^(i-k) θ(θ-1)…(θ-k+1), and θ changes its sign with 1/x
+            j, action = (i - k, falling) if point is not None else (k - i, falling(fmpq_poly([0, -1])))
             if moved[i] != 0:
-                parts[i - k] = parts.get(i - k, fmpq_poly([])) + moved[i] * falling
+                parts[j] = parts.get(j, fmpq_poly([])) + moved[i] * action
         falling = falling * fmpq_poly([-k, 1])
     parts = {j: q for j, q in parts.items() if q.degree() >= 0}
     low = min(parts)
@@ -85,10 +87,10 @@ def theta_parts(operator: Operator, point: Fraction) -> list[fmpq_poly]:
 
 
 class LocalSum:
-    """The series of one group of exponents summed at one point t."""
+    """The series of one group of exponents summed at one point t, which is 1/x at infinity."""
 
-    def __init__(self, parts: list[fmpq_poly], group: Group, t: Ball) -> None:
-        self.parts, self.group, self.t = parts, group, t
+    def __init__(self, parts: list[fmpq_poly], group: Group, t: Ball, infinite: bool = False) -> None:
+        self.parts, self.group, self.t, self.infinite = parts, group, t, infinite
         self.order = parts[0].degree()
         self.rho = group.base.value()
         self.resonant = dict(group.members)
@@ -226,11 +228,12 @@ class LocalSum:
         return base, [log**k / arb.fac_ui(k) if k else arb(1) for k in range(width)]
 
     def _derivatives(self, thetas: Sequence[Ball]) -> list[Ball]:
-        """t^k y^(k) = θ(θ-1)…(θ-k+1) y."""
+        """t^k y^(k) = θ(θ-1)…(θ-k+1) y; at infinity derivatives in x = 1/t, where θ has the other sign."""
         falling, result = fmpz_poly([1]), []
+        sign, x = (-1, 1 / self.t) if self.infinite else (1, self.t)
         for k in range(self.order):
-            value = sum((int(falling[i]) * thetas[i] for i in range(k + 1) if falling[i] != 0), arb(0))
-            result.append(value / self.t**k)
+            value = sum((int(falling[i]) * sign**i * thetas[i] for i in range(k + 1) if falling[i] != 0), arb(0))
+            result.append(value / x**k)
             falling = falling * fmpz_poly([-k, 1])
         return result
 

@@ -58,7 +58,7 @@ def crossings(system: PfaffianSystem, table: SystemTable, a: Array, b: Array) ->
                 if np.any(np.abs(row - end) < _AT_END):
                     raise SingularPath(
                         f"the point {point_text(system, point)} lies on the singular locus {names[factor]} = 0; "
-                        "start and end elsewhere, or start from a series there"
+                        "start and end elsewhere, or start from a series there: frobenius, or Taylor coefficients"
                     )
         near = (np.abs(roots.imag) < _ON_SEGMENT) & (roots.real > 0) & (roots.real < 1)
         places = sorted((float(roots[i, j].real), int(i)) for i, j in zip(*np.nonzero(near), strict=True))
