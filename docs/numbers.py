@@ -85,6 +85,34 @@ def derivations(folder: Path) -> str:
     return f"{table(heads, rows)}\n\n{notes}"
 
 
+def dmodules(folder: Path) -> str:
+    """Ranks, singular loci and b-functions beside Singular and Macaulay2."""
+    data = load("dmodules", folder)
+    tasks = {"rank": "rank", "locus": "singular locus", "b": "b-function"}
+    rows = [
+        [row["case"].split(", locus")[0], tasks[row["task"]]]
+        + [_algebra_cell(row[name]) for name in ("ours", "singular", "macaulay2")]
+        + [row["ratio"]]
+        for row in data["rows"]
+    ]
+    used = "; ".join(f"{name} {value}" for name, value in data["versions"].items())
+    others = [row[name]["agrees"] for row in data["rows"] for name in ("singular", "macaulay2")]
+    same, asked = others.count("same"), sum(word != "-" for word in others)
+    notes = (
+        f"CPU seconds; the last column is holokern over the faster peer, whose times below 0.01 s count as 0.01 s. "
+        f"{same} of {asked} answers of the peers are the same. {used}."
+    )
+    return f"{table(('case', 'task', 'holokern', 'Singular', 'Macaulay2', 'ratio'), rows)}\n\n{notes}"
+
+
+def statistics(folder: Path) -> str:
+    """Values a second of normalising constants and probabilities beside direct quadrature."""
+    heads = ("case", "rank", "values a second", "error", "direct, values a second", "direct, error")
+    rows = [[row["case"], *(row[head] for head in heads[1:])] for row in load("statistics", folder)]
+    notes = "One core; errors are relative, to proved balls. Direct is a Gauss rule, and Genz's method for orthants."
+    return f"{table(heads, rows)}\n\n{notes}"
+
+
 def _values(wanted: str) -> Callable[[Path], str]:
     """One of the tables of benchmarks/values.py, found by the beginning of its title."""
 
@@ -462,6 +490,8 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "comparison": comparison,
     "highlights": highlights,
     "derivations": derivations,
+    "dmodules": dmodules,
+    "statistics": statistics,
     "values.derivations": _values("Derivations"),
     "values.points": _values("ReSin at the paper's"),
     "values.solvers": _values("hgm: Taylor"),
