@@ -49,6 +49,11 @@ class Range:
         return self.high <= self.low
 
     @property
+    def width(self) -> float:
+        """The difference of the ends."""
+        return self.high - self.low
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest deviation."""
         return float(np.exp(self.low)), float(np.exp(self.high))
@@ -118,16 +123,31 @@ class Tensor:
 
 
 def compressed_together(panels: list[tuple[Tensor, ...]], flat: int, dropped: float) -> list[tuple[Tensor, ...]]:
-    """Panels with fewer functions of ℓ, which all tensors share but for the first ``flat`` ones of each panel."""
-    bent = [tensor for panel in panels for tensor in panel[flat:]]
-    left, sizes = left_singular(np.concatenate([one.core.reshape(len(one.core), -1) for one in bent], axis=1))
+    """Panels with fewer functions of ℓ, which all tensors share but for the first ``flat`` ones of each panel.
+
+    A panel that needs few functions has the first ones, so that its sums are short.
+    """
+    bent = [np.concatenate([one.core.reshape(len(one.core), -1) for one in panel[flat:]], axis=1) for panel in panels]
+    left, sizes = left_singular(np.concatenate(bent, axis=1))
     basis = left[:, : max(1, int(np.sum(sizes > dropped * sizes[0])))]
-    functions = bent[0].functions @ basis
+    if len(panels) > 1:
+        basis = basis @ _nested([basis.T @ one for one in bent], dropped * sizes[0])
+    functions = panels[0][flat].functions @ basis
 
     def moved(tensor: Tensor) -> Tensor:
         return Tensor(functions, np.einsum("pa,qb,pqm->abm", basis, basis, tensor.core, optimize=True)).trimmed()
 
     return [(*panel[:flat], *map(moved, panel[flat:])) for panel in panels]
+
+
+def _nested(matrices: list[Array], negligible: float) -> Array:
+    """An orthogonal matrix: its first columns span those of the matrix of lowest rank, then of the next, and so on."""
+    ranked = sorted(matrices, key=lambda one: int(np.sum(left_singular(one)[1] > negligible)))
+    basis = np.empty((len(matrices[0]), 0))
+    for one in ranked:
+        left, sizes = left_singular(one - basis @ (basis.T @ one))
+        basis = np.concatenate([basis, left[:, sizes > negligible]], axis=1)
+    return np.asarray(np.linalg.qr(np.concatenate([basis, np.eye(len(basis))], axis=1))[0])
 
 
 @dataclass(frozen=True, eq=False)

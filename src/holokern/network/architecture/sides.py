@@ -191,7 +191,7 @@ def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
         table = table if merged is None else replace(table, table=merged)
         cells = cells_of(table, table.table.range if table.homogeneity is not None else span, _CELL)
         return ActivationTable(layer, span, None, table, cells, (table.norms, table.slope_norms, table.means))
-    return ActivationTable(layer, span, None, None, None, functions_of(layer, span, False))
+    return ActivationTable(layer, span, None, None, None, functions_of(layer, LayerSpan.everywhere(span), False))
 
 
 def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, Function, Function]:
@@ -284,7 +284,7 @@ def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
 
     dual = made.layer.dual
     points = [_layer_side(side) for side in (first, second)]
-    step = LayerStep(made.layer, (points[0], points[1]), LayerSpan(made.span, made.span), False, False)
+    step = LayerStep(made.layer, (points[0], points[1]), LayerSpan.everywhere(made.span), False, False)
     with_tangent = bool(tangent.size) and not dual.jumps
     tiles, rows, columns = gap.shape
     for tile in range(tiles):

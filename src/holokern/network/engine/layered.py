@@ -22,7 +22,7 @@ from holokern.numeric.machine.cells import Cells, CellSide
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range
 
-__all__ = ["LayerSpan", "LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "spans_of"]
+__all__ = ["LayerSpan", "LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer_table", "spans_of"]
 
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
@@ -143,9 +143,8 @@ class LayerStep:
         """The table from an angle on, cut into cells, made when first needed; None if the activation is too rough."""
         with self._lock:
             if smallest not in self._tables:
-                span = self.span.shared if smallest else self.span.own
                 try:
-                    table = self.layer.dual.table(*span.ends, smallest)
+                    table, span = layer_table(self.layer, self.span, smallest)
                 except PrecisionLost:
                     self._tables[smallest] = None
                 else:
@@ -265,7 +264,7 @@ class LayeredRows:
         spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
-            functions = functions_of(layer, span.shared, by_pairs)
+            functions = functions_of(layer, span, by_pairs)
             first = LayerSide.of(layer, sides[0], *functions)
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
             steps.append(LayerStep(layer, (first, second), span, by_pairs, few))
@@ -314,12 +313,29 @@ class LayeredRows:
                 panels[kernel, own[rows], others[there]] = tile[1 + kernel][rows, there]
 
 
-def functions_of(layer: HiddenLayer, span: Range, by_pairs: bool) -> tuple[Function, Function, Function]:
+def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[DualTable, Range]:
+    """The table of a layer from an angle on, and the range that it was asked for.
+
+    Raises
+    ------
+    PrecisionLost
+        If the activation is too rough.
+    """
+    part = span.shared if smallest else span.own
+    table = layer.dual.table(*part.ends, smallest)
+    if table.table.is_rough and part != span.narrow:
+        # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
+        part = span.narrow
+        table = layer.dual.table(*part.ends, smallest)
+    return table, part
+
+
+def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[Function, Function, Function]:
     """Norms, slopes and means of a layer: from its table, or by integrals."""
     dual = layer.dual
     if not by_pairs and not dual.breaks_away:
         try:
-            table = dual.table(*span.ends, dual.smallest_angles[0])
+            table, _ = layer_table(layer, span, dual.smallest_angles[0])
         except PrecisionLost:
             pass
         else:
@@ -353,14 +369,20 @@ class LayerSpan:
     """The deviations that a layer meets, and a range for all layers with its activation if that is not much wider.
 
     Tables for angles away from 0 and π are cheap, so layers share them; those for small angles cost more on wide
-    ranges.
+    ranges. The narrow range is shared with layers that meet about as few deviations.
     """
 
     own: Range
     shared: Range
+    narrow: Range
+
+    @classmethod
+    def everywhere(cls, span: Range) -> LayerSpan:
+        """One range for all purposes."""
+        return cls(span, span, span)
 
 
-_NOWHERE = LayerSpan(Range(0.0, 0.0), Range(0.0, 0.0))
+_NOWHERE = LayerSpan.everywhere(Range(0.0, 0.0))
 """The ranges where there are no deviations."""
 
 
@@ -373,12 +395,17 @@ def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False)
     result = []
     for layer, span in zip(layers, own, strict=True):
         alike = [other for twin, other in zip(layers, own, strict=True) if twin.dual == layer.dual]
-        union = Range(min(one.low for one in alike), max(one.high for one in alike))
-        width, widest = span.high - span.low, max(one.high - one.low for one in alike)
-        shared = union if union.high - union.low <= 1.5 * widest + 0.5 else span
-        chosen = union if union.high - union.low <= 1.2 * width + 0.3 else span
-        result.append(LayerSpan(_widened(chosen), _widened(shared)))
+        union, widest = _union(alike), max(one.width for one in alike)
+        shared = union if union.width <= 1.5 * widest + 0.5 else span
+        chosen = union if union.width <= 1.2 * span.width + 0.3 else span
+        near = _union([one for one in alike if one.width <= 1.5 * span.width + 0.5])
+        narrow = near if near.width <= 1.5 * span.width + 0.5 else span
+        result.append(LayerSpan(*map(_widened, (chosen, shared, narrow))))
     return tuple(result)
+
+
+def _union(spans: list[Range]) -> Range:
+    return Range(min(one.low for one in spans), max(one.high for one in spans))
 
 
 def _widened(span: Range) -> Range:

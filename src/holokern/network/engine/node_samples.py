@@ -13,7 +13,7 @@ import numpy as np
 
 from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import functions_of, spans_of
+from holokern.network.engine.layered import LayerSpan, functions_of, layer_table, spans_of
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.numeric.machine.cells import CellSide, Cores, cores_at_points
@@ -32,9 +32,7 @@ class _NodeLayer:
 
     layer: HiddenLayer
     side: LayerSide
-    low: float
-    high: float
-    near: tuple[float, float]
+    span: LayerSpan
     _cores: dict[float, tuple[Cores, DualTable]] = field(default_factory=dict)
 
     def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
@@ -62,8 +60,7 @@ class _NodeLayer:
     def _by_table(self, smallest: float, node: int, theta: Array, lost: Array, slope: Array, with_tangent: bool) -> int:
         layer = self.layer
         if smallest not in self._cores:
-            ends = (self.low, self.high) if smallest else self.near
-            table = layer.dual.table(*ends, smallest)
+            table, _ = layer_table(layer, self.span, smallest)
             if table.table.is_rough:
                 raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
             logs = self.side.numbers[0] * (table.homogeneity is None)
@@ -111,8 +108,8 @@ class NodeSamples:
         square, tangent = c**2, c**2
         for layer, span in zip(layers, spans_of(layers, scope), strict=True):
             deviations = np.sqrt(square)
-            side = LayerSide.of(layer, deviations, *functions_of(layer, span.shared, False))
-            steps.append(_NodeLayer(layer, side, *span.shared.ends, span.own.ends))
+            side = LayerSide.of(layer, deviations, *functions_of(layer, span, False))
+            steps.append(_NodeLayer(layer, side, span))
             new = side.numbers[1] ** 2 + layer.bias**2
             moved = tangent * side.numbers[2] ** 2 + new
             square, tangent = (square + new, tangent + moved) if layer.residual else (new, moved)

@@ -125,7 +125,10 @@ class Cells:
         numbers = np.full((1, 1, len(table.panels)), -1, dtype=np.int64)
         numbers[0, 0, [t for t, tensors in enumerate(table.panels) if tensors is not None]] = np.arange(len(made))
         flat = [np.zeros((1, 1, 1, 1))] * table.flat
-        cores = _packed(table.edges, numbers, bent, flat, 1)
+        # These functions may be larger than polynomials, which are at most one.
+        places = np.cos(np.linspace(0, np.pi, 2 * len(functions)))
+        largest = np.max(np.abs(chebyshev_basis(places, len(functions)) @ functions))
+        cores = _packed(table.edges, numbers, bent, flat, 1, _DROPPED / max(1.0, float(largest)) ** 2)
         return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
 
     def side(self, logs: Array) -> CellSide:
@@ -167,15 +170,17 @@ def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
     return np.asarray(moved)
 
 
-def _packed(edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], count: int) -> Cores:
-    """All cores in one array without what is negligible, and the lengths of their rows in fours."""
+def _packed(
+    edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], count: int, dropped: float = _DROPPED
+) -> Cores:
+    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours."""
     everything = [core for cores in bent for core in cores] + [core[..., None] for core in flat]
     rank = degree = 1
     for core in everything:
         sizes = np.max(np.abs(core), axis=(0, 1))
         for axis in range(3):
             along = np.max(sizes, axis=tuple(a for a in range(3) if a != axis))
-            last = 1 + int(np.max(np.nonzero(along >= _DROPPED)[0], initial=0))
+            last = 1 + int(np.max(np.nonzero(along >= dropped)[0], initial=0))
             rank, degree = (max(rank, last), degree) if axis < 2 else (rank, max(degree, last))
     degree = -(-degree // _UNROLLED) * _UNROLLED
     functions = max((len(cores) for cores in bent), default=0)
@@ -185,7 +190,7 @@ def _packed(edges: Array, index: Counts, bent: list[list[Array]], flat: list[Arr
             p, q, m = (min(a, b) for a, b in zip(core.shape[2:], (rank, rank, degree), strict=True))
             some = core[:, :, :p, :q, :m].reshape(count**2, p, q, m)
             cores[f, number * count**2 : (number + 1) * count**2, :p, :q, :m] = some
-    used = np.max(np.abs(cores), axis=2, initial=0.0) >= _DROPPED
+    used = np.max(np.abs(cores), axis=2, initial=0.0) >= dropped
     # The last term that counts, found from the end.
     needed = np.where(np.any(used, axis=3), degree - np.argmax(used[..., ::-1], axis=3), 0)
     lengths = -(-needed // _UNROLLED) * _UNROLLED

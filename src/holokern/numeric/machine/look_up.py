@@ -115,8 +115,7 @@ def look_up(
     lines, work = room.lines, room.work
     base = work.shape[0] - _GATHERED - row.shape[0]
     part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
-    which, places = room.places[0], room.places[1]
-    known, counts = room.known[0], room.known[1]
+    which, places, known, counts = room.places[0], room.places[1], room.known[0], room.known[1]
     size, left_out = theta.shape[0], 0
     # The panel of every angle, how many there are in each, and the fullest.
     for j in range(size):
@@ -184,14 +183,20 @@ def look_up(
             for j in range(some):
                 value[j] = 0.0
             for q in range(row.shape[0]):
-                for j in range(some):
-                    part[j] = 0.0
-                for m in range(0, cores.lengths[f, number, q], 4):
-                    a, b, c, d = lines[f, t, q, m], lines[f, t, q, m + 1], lines[f, t, q, m + 2], lines[f, t, q, m + 3]
+                if cores.lengths[f, number, q] > 0:
                     for j in range(some):
-                        part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
-                for j in range(some):
-                    value[j] += part[j] * source[q, at + j]
+                        part[j] = 0.0
+                    for m in range(0, cores.lengths[f, number, q], 4):
+                        a, b, c, d = (
+                            lines[f, t, q, m],
+                            lines[f, t, q, m + 1],
+                            lines[f, t, q, m + 2],
+                            lines[f, t, q, m + 3],
+                        )
+                        for j in range(some):
+                            part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
+                    for j in range(some):
+                        value[j] += part[j] * source[q, at + j]
             for j in range(some):
                 out[f, places[j] if step > 0 else j] = value[j]
     return left_out
