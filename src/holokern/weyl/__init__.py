@@ -29,6 +29,7 @@ from holokern.weyl.modules.koyama_takemura import (
     koyama_takemura_ideal,
     koyama_takemura_ideal_of_product,
 )
+from holokern.weyl.modules.module import LeftModule
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
@@ -43,6 +44,7 @@ __all__ = [
     "BFunction",
     "FunctionField",
     "LeftIdeal",
+    "LeftModule",
     "Localization",
     "Operator",
     "Order",

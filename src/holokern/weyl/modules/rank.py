@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
     from holokern.weyl.rational.fractions import RationalFunction
 
-__all__ = ["holonomic_rank", "singular_factors", "standard_monomials"]
+__all__ = ["holonomic_rank", "outside", "singular_factors", "standard_monomials"]
 
 
 def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
@@ -29,7 +29,7 @@ def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
     n = ideal.algebra.dimension
     order = derivations_first(ideal.algebra)
     leads = {max(g.terms, key=order.key)[n:] for g in ideal.groebner(order)}
-    keys = sorted(((0,) * n + beta for beta in _outside(leads, n, ideal)), key=order.key)
+    keys = sorted(((0,) * n + beta for beta in outside(leads, n, ideal)), key=order.key)
     return tuple(ideal.algebra.from_terms({key: 1}) for key in keys)
 
 
@@ -41,10 +41,10 @@ def holonomic_rank(ideal: LeftIdeal) -> int:
     """
     n = ideal.algebra.dimension
     if not ideal.generators:
-        _outside(set(), n, ideal)
+        outside(set(), n, ideal)
     while True:
         ranks = [
-            len(_outside(_leads_at_a_point(ideal.algebra, p, basis), n, ideal))
+            len(outside(_leads_at_a_point(ideal.algebra, p, basis), n, ideal))
             for p, basis in leading_parts(ideal.generators, order_filtration(ideal.algebra))
         ]
         if len(set(ranks)) == 1:
@@ -76,7 +76,7 @@ def _leads_at_a_point(algebra: WeylAlgebra, p: int, basis: list[dict[Monomial, i
     return {packing.decode(codes[0])[:n] for codes in F4Run(packing, forms, p).codes}
 
 
-def _outside(leads: set[Monomial], n: int, ideal: LeftIdeal) -> list[Monomial]:
+def outside(leads: set[Monomial], n: int, ideal: object) -> list[Monomial]:
     """The monomials that no leading monomial divides; they must be finite in number."""
     if monomial_dimension(leads, n) > 0:
         raise NotHolonomic(

@@ -53,11 +53,28 @@ class RestrictionModule:
         """
         if self.algebra.dimension:
             names = " ".join(self.algebra.variables)
-            raise BadInput(f"the restriction still has the variables {names}; ask ideal() for its rank instead")
+            raise BadInput(f"the restriction still has the variables {names}; ask for its rank() instead")
         if not self.relations:
             return len(self.basis)
         numbers = [[entry.terms.get((), fmpq(0)) for entry in row] for row in self.relations]
         return len(self.basis) - int(fmpq_mat(numbers).rank())
+
+    def rank(self) -> int:
+        """The holonomic rank of the whole module, of which the ideal of the class of 1 may see a part only.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> module = restriction_module(weyl_algebra("x y").ideal("dx^2 - 1", "dy^2 - 1"), "x")
+        >>> module.rank(), module.ideal().rank()
+        (4, 2)
+        """
+        if not self.algebra.dimension or not self.basis:
+            return self.dimension if not self.algebra.dimension else 0
+        from holokern.weyl.modules.module import LeftModule
+
+        nothing = (self.algebra.zero,) * len(self.basis)
+        return LeftModule(self.algebra, (*self.relations, nothing), self.certified).rank()
 
     def ideal(self, place: int = 0) -> LeftIdeal:
         """The annihilator of the generator at a place of ``basis``; of the class of 1, the restriction ideal, first."""
