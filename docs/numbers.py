@@ -23,6 +23,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PROTOCOLS = {"arora": "published protocol", "normalised": "layers normalised", "sphere": "points on a sphere"}
+# columns of words, which stand on the left
+WORDS = ("activations", "data", "remark")
 BLOCK = re.compile(r"(<!-- numbers: ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -57,8 +59,9 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table in markdown; the first column holds names."""
-    lines = ["| " + " | ".join(columns) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
+    """A table in markdown; the first column holds names, and those of ``WORDS`` hold words."""
+    sides = ["---" if column in (columns[0], *WORDS) else "---:" for column in columns]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "|".join(sides) + "|"]
     lines += ["| " + " | ".join(number(cell).strip().replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
@@ -81,7 +84,7 @@ def derivations(folder: Path) -> str:
     ]
     used = "; ".join(f"{name} {value}" for name, value in data["versions"].items())
     heads = ("case", "rank", "holokern", "holokern by restriction", "Singular", "Macaulay2", "the paper")
-    notes = f"CPU seconds, without cache; > means stopped after so long by the clock. {used}."
+    notes = f"CPU seconds, without cache; “>” means that it was stopped after this time. {used}."
     return f"{table(heads, rows)}\n\n{notes}"
 
 
@@ -240,7 +243,7 @@ def comparison(folder: Path) -> str:
         ["quadrature (neural-tangents)", f"any; here {others}", span(quadrature, "error"), *cells(quadrature)],
         ["**holokern**", "any; here all eight", span(ours, "error"), *cells(ours)],
     ]
-    text = table(heads, rows).replace("|---|---:|", "|---|---|", 1)
+    text = table(heads, rows)
     setting = (
         "NNGP and NTK through three hidden layers, CPU seconds on one core; neural-tangents 0.6.5, whose quadrature "
         "has degree 25 here."
@@ -441,7 +444,7 @@ def highlights(folder: Path) -> str:
     ):
         ours, same = derived[whole]["ours"], derived[paper]
         lines.append(
-            f"- the differential equations of {label}: {number(ours['seconds'])} s for a system of rank "
+            f"- The differential equations of {label}: {number(ours['seconds'])} s for a system of rank "
             f"{ours['rank']}. From the paper's own operator it takes {number(same['ours']['seconds'])} s (rank "
             f"{same['ours']['rank']}); the paper reports {number(same['paper'], 3)} s."
         )
@@ -449,7 +452,7 @@ def highlights(folder: Path) -> str:
         row = _method_row(folder, label, "compiled")
         paper = _method_row(folder, label, "hgm, solve_ivp as in the paper")["paper s"]
         lines.append(
-            f"- the NTK of the paper's 15 points for {label}: {number(row['CPU s'])} s from a table (first call "
+            f"- The NTK of the paper's 15 points for {label}: {number(row['CPU s'])} s from a table (first call "
             f"{number(row['first s'])} s), with an error of {number(row['largest error'])}; the paper's method took "
             f"{number(paper, 3)} s."
         )
@@ -478,7 +481,7 @@ def _kernel_lines(data: dict[str, Any]) -> list[str]:
         worst = min(numerical, key=lambda name: numerical[name])
         others = min(ratio for name, ratio in numerical.items() if name != worst)
         lines.append(
-            f"- times faster than neural-tangents: {closed}, where it has closed forms. The others it computes by "
+            f"- Times faster than neural-tangents: {closed}, where it has closed forms. The others it computes by "
             f"quadrature: there holokern is {number(numerical[worst])} times faster for {worst}, and at least "
             f"{number(others)} times for the rest."
         )

@@ -236,3 +236,10 @@ def test_no_other_library_is_imported_for_them():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_polynomials_of_numpy_are_exact_unless_they_are_shifted() -> None:
+    assert repr(activation(np.polynomial.Polynomial([1, 0.5]))) == "activation('polynomial', coefficients=[1, '1/2'])"
+    assert activation(np.poly1d([2, 1])) == activation("polynomial", coefficients=[1, 2])
+    shifted = np.polynomial.Polynomial([1, 2], domain=[0, 2])
+    assert activation(shifted)(0.3) == pytest.approx(shifted(0.3), rel=1e-15)

@@ -84,6 +84,14 @@ def test_methods_are_timed_or_say_why_not(monkeypatch) -> None:
     assert quadrature[3] < 1e-12
 
 
+def test_a_reason_that_methods_share_is_written_once(monkeypatch) -> None:
+    monkeypatch.setattr(timing, "_METHODS", ("closed", "hgm", "taylor"))
+    reason = "it is not holonomic, so that there is no system to solve"
+    found = dict.fromkeys(("hgm", "taylor"), (None, None, None, reason)) | {"closed": (1.0, 1.0, 0.0, None)}
+    monkeypatch.setattr(timing, "_measure", lambda *_: found)
+    assert [row[-1] for row in method_times(activation("relu")).rows] == [None, reason, "as for hgm"]
+
+
 def test_a_method_that_takes_too_long_is_stopped(monkeypatch) -> None:
     monkeypatch.setattr(timing, "_METHODS", ("closed", "hgm"))
     monkeypatch.setattr(timing, "_WORKER", "import time; print(0, flush=True); time.sleep(60)")

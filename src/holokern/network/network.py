@@ -186,7 +186,7 @@ class Network:
         --------
         >>> from holokern import layers as L
         >>> print(Network(L.Serial(L.Conv(3), L.Activation("relu"), L.Flatten(), L.Dense())).summary((8, 8, 1)))
-        layer               shape after it            numbers a pair
+        layer               shape after it            numbers per pair
         input               (inputs, 8, 8, 1)         64
         Conv(3)             (inputs, 8, 8, channels)  64
         Activation('relu')  (inputs, 8, 8, channels)  64

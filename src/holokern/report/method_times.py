@@ -35,6 +35,8 @@ _ANGLES = 19
 _PATIENCE = 12.0
 # what is made once and then kept may take longer: its time per call is that of the second one
 _MAKING = {"compiled": 120.0}
+# characters: longer remarks are not repeated
+_LONG = 40
 # seconds for Python and holokern to start on a slow machine
 _START = 30.0
 # what the process that is timed runs
@@ -54,7 +56,7 @@ def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Tabl
     found: dict[str, tuple[Cell, ...]] = {}
     while missing := [name for name in _METHODS if name not in found]:
         found |= _measure(activation, missing, patience)
-    rows = tuple((name, *found[name]) for name in _METHODS)
+    rows = tuple((name, *found[name][:-1], remark) for name, remark in _remarks(found).items())
     notes = (
         f"Seconds for k and k′ at {_ANGLES} correlations from −0.9 to 0.9 and c₁ = c₂ = 1, on this machine. The first "
         "call in a new process also derives a system or makes a table; the next call finds it there.",
@@ -65,8 +67,23 @@ def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Tabl
         "equations.",
     )
     return Table(
-        f"Time per method: {activation}", ("method", "first call s", "next call s", "difference", "remark"), rows, notes
+        f"Time per method: {activation}",
+        ("method", "first call, s", "next call, s", "difference", "remark"),
+        rows,
+        notes,
     )
+
+
+def _remarks(found: dict[str, tuple[Cell, ...]]) -> dict[str, Cell]:
+    """The remark of every method; a reason that several share is written once."""
+    first: dict[Cell, str] = {}
+    remarks: dict[str, Cell] = {}
+    for name in _METHODS:
+        remark = found[name][-1]
+        remarks[name] = f"as for {first[remark]}" if remark in first else remark
+        if isinstance(remark, str) and len(remark) > _LONG:
+            first.setdefault(remark, name)
+    return remarks
 
 
 def _measure(activation: Activation, methods: list[str], patience: float) -> dict[str, tuple[Cell, ...]]:
@@ -124,5 +141,7 @@ def _timed(activation: Activation, method: str, theta: Array, truth: Array, scal
             value = dual(activation, 1, 1, theta=theta, method=method, **_OPTIONS.get(method, {}))
             times.append(time.perf_counter() - start)
     except HolokernError as error:
-        return None, None, None, str(error)
+        # the row names the method, and the page the activation: the reason is left, without what to try next
+        prefix = f"method {method!r} cannot serve {activation}: "
+        return None, None, None, str(error).removeprefix(prefix).partition(";")[0]
     return times[0], times[1], float(np.max(np.abs(value.k - truth))) / scale, None

@@ -185,7 +185,7 @@ class LayerKernels:
         given = shape or self.input_shape
         before: Output = Shape(None) if given is None else Shape(tuple(given[:-1]), given[-1])
         pairs = self.layer.needs_pairs(False)
-        lines = [("layer", "shape after it", "numbers a pair"), ("input", str(before), _numbers(before, pairs))]
+        lines = [("layer", "shape after it", "numbers per pair"), ("input", str(before), _numbers(before, pairs))]
         for layer, after in self.layer.leaves(before):
             shown = after if isinstance(after, Shape) else after[0]
             lines.append((repr(layer), str(shown), _numbers(shown, pairs)))
