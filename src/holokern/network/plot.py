@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["by_depth", "depth_plot", "heat_map"]
 
+# characters: longer titles leave a figure of usual width
+_TITLE = 50
+
 
 def heat_map(network: Network, X: Any, kind: str = "ntk", ax: Axes | None = None) -> Axes:
     """Draw the kernel matrix of the rows of X as a heat map."""
@@ -27,7 +31,7 @@ def heat_map(network: Network, X: Any, kind: str = "ntk", ax: Axes | None = None
     axes = plt.subplots(layout="constrained")[1] if ax is None else ax
     image = axes.imshow(np.asarray(network.ntk(X) if kind == "ntk" else network.nngp(X)))
     axes.figure.colorbar(image, ax=axes)
-    axes.set(title=f"{kind.upper()} of {network}", xlabel="point", ylabel="point")
+    axes.set(title=fill(f"{kind.upper()} of {network}", _TITLE), xlabel="point", ylabel="point")
     return axes
 
 

@@ -25,12 +25,27 @@ def text_of(network: Network) -> str:
         f", {name}={value!r}"
         for name, value, default in (
             ("bias", network.bias, 0.0),
-            ("weight_variance", network.weight_variance, None),
+            (*_weights(network.weight_variance), None),
             ("residual", network.residual, False),
         )
         if value != default
     )
     return f"Network({shown}, depth={network.depth}{extras})"
+
+
+def _weights(variance: object) -> tuple[str, object]:
+    """The keyword of the weights and its value: the deviation if it is a short number and its square is the variance.
+
+    Examples
+    --------
+    >>> _weights(1.4 * 1.4), _weights(2.0)
+    (('W_std', 1.4), ('weight_variance', 2.0))
+    """
+    if isinstance(variance, float):
+        deviation = float(f"{variance**0.5:.6g}")
+        if deviation * deviation == variance and len(repr(deviation)) < len(repr(variance)):
+            return "W_std", deviation
+    return "weight_variance", variance
 
 
 def table_of(network: Network) -> str:
