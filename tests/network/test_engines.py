@@ -192,7 +192,7 @@ def test_nothing_but_zero_vectors(engine):
 
 
 def test_an_activation_too_rough_for_tables_goes_pair_by_pair(monkeypatch):
-    from holokern.numeric.mesh import Mesh
+    from holokern.dual.sampling.mesh import Mesh
 
     def refuse(*_):
         raise PrecisionLost("too rough")

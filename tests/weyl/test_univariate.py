@@ -11,7 +11,7 @@ from holokern.errors import BadOperator
 from holokern.weyl import check_groebner_basis, lex, weight_order, weyl_algebra
 from holokern.weyl.algebra.orders import leading_monomial
 from holokern.weyl.univariate.bernstein import bernstein_basis
-from holokern.weyl.univariate.operators import UnivariateIdeal, nullspace, weyl_closure
+from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 D1 = weyl_algebra("u", "D")
 U, D = D1.gens
@@ -154,13 +154,6 @@ def test_closure_forgets_polynomial_factors(p, factor):
     assert closed.closure() == closed
     assert p in closed
     assert closed.rank == p.order
-
-
-def test_nullspace():
-    assert nullspace([[1, 2], [2, 4], [0, 1]]) == [[-2, 1, 0]]
-    assert nullspace([[0, 0]]) == [[1]]
-    assert nullspace([[], []]) == [[1, 0], [0, 1]]
-    assert nullspace([]) == []
 
 
 @settings(deadline=None, max_examples=30)

@@ -24,7 +24,7 @@ from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refin
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
 from holokern.dual.unbounded import infinite_slope_sign
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index
 
 __all__ = ["is_degenerate", "limits"]
 

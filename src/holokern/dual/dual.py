@@ -17,7 +17,7 @@ from holokern.dual.quadrature.method import Estimate, norms
 from holokern.dual.registry import method_named, methods
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["dual"]
 

@@ -32,8 +32,7 @@ from holokern.dual.tables.rows import PointRow, moments_on_mesh
 from holokern.dual.tables.store import stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

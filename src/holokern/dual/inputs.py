@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Covariances", "Given", "angle_of", "covariances"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from holokern.activation import Activation
 from holokern.errors import UnknownName, Unsupported
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Method", "method_named", "methods", "register"]
 

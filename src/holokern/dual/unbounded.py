@@ -21,7 +21,7 @@ from holokern.activation.tree.nodes import Call, Node, Number, Power, is_constan
 from holokern.activation.values.cancellation import stabilise
 from holokern.activation.values.evaluate import evaluate
 from holokern.errors import HolokernError
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 # on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
 _APPROACH = 2.0 ** -np.arange(8.0, 22.0, 2.0)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["DualValue"]
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.hgm.steps.series import Array
-from holokern.numeric.blas import one_thread
+from holokern.numeric import one_thread
 from holokern.weyl import Operator
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["different_shapes", "duals", "either", "matrix", "normalisation", "number"]
 

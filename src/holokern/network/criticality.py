@@ -17,7 +17,7 @@ from numpy.polynomial import chebyshev
 
 from holokern.dual import DualActivation, dual_activation
 from holokern.errors import HolokernError, Unsupported
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["CriticalPoint", "EdgePart", "critical", "edge_of_chaos"]
 

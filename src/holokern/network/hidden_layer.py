@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual import DualActivation
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range
 
 __all__ = ["HiddenLayer", "LayerSide", "deviations_through", "scale_free", "scope_of"]
 

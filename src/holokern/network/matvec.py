@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from holokern.errors import BadInput
-from holokern.numeric.blas import one_thread
-from holokern.numeric.panels import Array
-from holokern.numeric.unit_vectors import unit_vectors
+from holokern.numeric import Array, one_thread, unit_vectors
 from holokern.progress import report
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
 from holokern.network.tangent import require_tangent
 from holokern.network.text import table_of, text_of
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 from holokern.progress import display, note
 
 if TYPE_CHECKING:

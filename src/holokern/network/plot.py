@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
-from holokern.numeric.panels import Array
-from holokern.numeric.unit_vectors import unit_vectors
+from holokern.numeric import Array, unit_vectors
 
 __all__ = ["MULTIPLE", "DataRange", "Points", "Strip", "angles_of_tile"]
 
@@ -85,7 +84,7 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
 
     Both slices start at a multiple of `MULTIPLE`; there may be a few more rows and columns than asked for.
     """
-    from holokern.numeric.machine.angles import angles_between
+    from holokern.numeric import machine
 
     first, second = (
         one.padded[part.start : part.start - (part.start - part.stop) // MULTIPLE * MULTIPLE]
@@ -93,7 +92,7 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
     )
     cosines = first @ second.T
     angles = cosines.copy()
-    angles_between(angles, first, second)
+    machine.angles_between(angles, first, second)
     return cosines, angles
 
 

@@ -1,1 +1,39 @@
-"""The ground floor, which knows no activation: Gauss rules, panels, Chebyshev tables, angles, machine code."""
+"""The ground floor, which knows no activation: Gauss rules, panels, Chebyshev tables, angles, machine code.
+
+The folder ``machine`` is imported when it is asked for, ``from holokern.numeric import machine``.
+"""
+
+from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.blas import one_thread
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
+from holokern.numeric.exact import natural_roots, nullspace
+from holokern.numeric.gauss import hermite_rule, legendre_rule
+from holokern.numeric.panels import Array, Index, Panels, between
+from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
+from holokern.numeric.unit_vectors import unit_vectors
+
+__all__ = [
+    "ARCSINE",
+    "Array",
+    "Index",
+    "Panels",
+    "Range",
+    "Series",
+    "Table",
+    "Tensor",
+    "between",
+    "chebyshev_basis",
+    "chebyshev_matrix",
+    "chebyshev_nodes",
+    "compressed_together",
+    "fit_angles",
+    "graded_edges",
+    "hermite_rule",
+    "left_singular",
+    "legendre_rule",
+    "machine",
+    "natural_roots",
+    "nullspace",
+    "one_thread",
+    "unit_vectors",
+]

@@ -9,7 +9,7 @@ from holokern.pfaffian.scalar.rational_solutions import rational_solutions
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.pfaffian.typeset import latex_polynomial
-from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl import RationalFunction
 
 __all__ = [
     "CurveSystem",

@@ -18,8 +18,7 @@ from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import read_regular, write_atomically
 from holokern.pfaffian.gauge import Matrix
-from holokern.weyl import rational_weyl_algebra, weyl_algebra
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
 
 if TYPE_CHECKING:
     from flint import fmpz_mpoly

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, RationalFunction, function_field
 
 __all__ = ["COORDINATES", "Coordinates", "Element", "coordinates_named", "pull_back", "read_basis", "transported"]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
 from holokern.pfaffian.gauge import Matrix
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, RationalFunction
 
 __all__ = ["CompiledMatrices", "ball", "factored_denominator", "scaled_balls", "split_off"]
 
@@ -134,9 +134,9 @@ def ball(value: object) -> arb:
     """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):
         return value
-    from holokern.weyl.algebra.weyl_algebra import rational
+    from holokern.weyl import exact_rational
 
     try:
-        return arb(rational(value))
+        return arb(exact_rational(value))
     except BadInput:
         raise BadInput(f"expected a ball (arb) or an exact rational number, got {value!r}; convert it first") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holokern.errors import BadInput
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, RationalFunction
 
 __all__ = ["gauge_transform", "inverse", "multiply", "read_matrix"]
 
@@ -43,7 +43,7 @@ def inverse(matrix: Matrix) -> Matrix:
 
     Examples
     --------
-    >>> from holokern.weyl.rational.fractions import function_field
+    >>> from holokern.weyl import function_field
     >>> K = function_field("x")
     >>> inverse(((K("x"), K(1)), (K(0), K("x"))))
     ((1/x, (-1)/x^2), (0, 1/x))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holokern.weyl.algebra.printing import latex_name
-from holokern.weyl.rational.fractions import RationalFunction, polynomial_latex
+from holokern.weyl import RationalFunction, latex_name
 
 if TYPE_CHECKING:
     from flint import fmpz, fmpz_mpoly
@@ -154,16 +153,15 @@ def _factored(polynomial: fmpz_mpoly) -> tuple[fmpz, list[tuple[fmpz_mpoly, int]
 
 
 def _latex_entry(entry: RationalFunction) -> str:
-    names = entry.field.variables
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
-    top = _greek(polynomial_latex(-numerator if sign else numerator, names))
+    top = _greek(entry.field.latex_of(-numerator if sign else numerator))
     content, factors = _factored(entry.denominator)
     if content == 1 and not factors:
         return sign + top
     pieces = [] if content == 1 else [str(content)]
     for factor, power in factors:
-        body = _greek(polynomial_latex(factor, names))
+        body = _greek(entry.field.latex_of(factor))
         base = rf"\left({body}\right)" if len(factor) > 1 and (len(factors) > 1 or power > 1 or pieces) else body
         pieces.append(base if power == 1 else f"{base}^{{{power}}}")
     return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}"
@@ -221,5 +219,5 @@ def _greek(source: str) -> str:
 
 def latex_polynomial(factor: RationalFunction) -> str:
     """One factor of the singular locus, in parentheses when it is a sum."""
-    body = _greek(polynomial_latex(factor.numerator, factor.field.variables))
+    body = _greek(factor.field.latex_of(factor.numerator))
     return rf"\left({body}\right)" if len(factor.numerator) > 1 else body

@@ -19,7 +19,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual import dual
 from holokern.errors import HolokernError
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 from holokern.paper import Cell, Table
 from holokern.progress import report
 

@@ -9,7 +9,7 @@ import numpy as np
 from holokern.activation import Activation, curves
 from holokern.dual import dual
 from holokern.network import EdgePart, edge_of_chaos
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 from holokern.paper import Json
 from holokern.progress import report
 from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_tables

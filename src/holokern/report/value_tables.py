@@ -18,8 +18,7 @@ from numpy.polynomial.chebyshev import chebval
 from holokern.activation import Activation
 from holokern.dual import dual, dual_activation, series_values, spectrum
 from holokern.errors import BadInput, HolokernError, PrecisionLost
-from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
 from holokern.paper import Json
 from holokern.progress import report
 

@@ -2,8 +2,9 @@
 
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
+from holokern.weyl.algebra.printing import latex_name
 from holokern.weyl.algebra.symbols import SymbolIdeal
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, weyl_algebra
 from holokern.weyl.constructions.annihilators import (
     annihilator_of_exponential,
     annihilator_of_polynomial,
@@ -38,6 +39,7 @@ from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.systems.gkz import gkz, toric_ideal
 from holokern.weyl.systems.hyperexponential import hyperexponential
 from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
+from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 __all__ = [
@@ -66,12 +68,14 @@ __all__ = [
     "annihilator_of_symbolic_power",
     "appell",
     "b_function",
+    "bernstein_basis",
     "bernstein_operator",
     "bernstein_sato",
     "check_groebner_basis",
     "check_membership",
     "compose",
     "elimination",
+    "exact_rational",
     "fourier_transform",
     "function_field",
     "gauss",
@@ -87,6 +91,7 @@ __all__ = [
     "inverse_fourier_transform",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
+    "latex_name",
     "lauricella",
     "lclm",
     "lex",

@@ -17,9 +17,8 @@ from holokern.activation.ring.quotient import Quotient, fraction, ratio
 from holokern.activation.ring.relation import D1, first_relation
 from holokern.activation.tree.constructors import Node
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
-from holokern.weyl import Operator
-from holokern.weyl.univariate.bernstein import bernstein_basis
-from holokern.weyl.univariate.operators import UnivariateIdeal, nullspace, row_of
+from holokern.numeric import nullspace
+from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 __all__ = [
     "D1",
@@ -191,7 +190,7 @@ class _Jumps:
 
 def right_coefficients(operator: Operator) -> list[Any]:
     """The a_i of Σ a_i'(u) D^i = Σ D^i a_i(u), by a D^i = Σ_k (-1)^k C(i,k) D^(i-k) a^(k)."""
-    rows = row_of(operator)
+    rows = operator.polynomials()
     result = [fmpq_poly()] * len(rows)
     for i, a in enumerate(rows):
         binomial, derivative = 1, a

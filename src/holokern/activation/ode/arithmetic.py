@@ -25,7 +25,6 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, plus, scaled, times
 from holokern.errors import Unsupported
 from holokern.weyl import Operator
-from holokern.weyl.univariate.operators import row_of
 
 __all__ = ["add", "multiply", "ode_of_tree"]
 
@@ -65,7 +64,7 @@ def ode_of_tree(tree: Node) -> OdeActivation:
     pieces = pieces_of(tree)
     if pieces.scale != 1:
         raise Unsupported(f"the activation needs the scale {pieces.scale}; give it with rational arguments instead")
-    ode = LinearOde(row_of(minimal_operator(pieces.elements)))
+    ode = LinearOde(minimal_operator(pieces.elements).polynomials())
     ends: list[Fraction | None] = [None, *pieces.breaks, None]
     branches = []
     for (low, high), element in zip(pairwise(ends), pieces.elements, strict=True):
@@ -102,7 +101,7 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     """The activation whose derivatives at a point are ``combine`` of those of both operands."""
     breaks = sorted({*left.breaks, *right.breaks})
     ends: list[Fraction | None] = [None, *breaks, None]
-    ode = LinearOde(row_of(equation))
+    ode = LinearOde(equation.polynomials())
     branches = []
     for low, high in pairwise(ends):
         parts = [(function, _index(function, low, high)) for function in (left, right)]

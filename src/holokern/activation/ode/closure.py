@@ -14,7 +14,6 @@ from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.relation import D1, first_relation, operator_from
 from holokern.errors import BadOperator
 from holokern.weyl import Operator
-from holokern.weyl.univariate.operators import row_of
 
 __all__ = ["affine_operator", "derivative_operator", "product_operator", "sum_operator"]
 
@@ -109,10 +108,10 @@ class _Solutions:
     def __init__(self, operator: Operator) -> None:
         if not operator:
             raise BadOperator("the operator 0 annihilates every function; give one that is not zero")
-        rows = row_of(D1(operator_from(row_of(D1(operator)))))
+        rows = D1(operator_from(D1(operator).polynomials())).polynomials()
         self.order = len(rows) - 1
         lead = Quotient(rows[-1])
-        self.top = {i: -Quotient(a) / lead for i, a in enumerate(rows[:-1]) if a != 0}
+        self.top = {i: -Quotient(a) / lead for i, a in enumerate(rows[:-1]) if a}
 
     def generic(self) -> Vector:
         """The solution f itself."""

@@ -17,7 +17,7 @@ from flint import acb, arb, ctx, fmpq_poly
 
 from holokern.activation.ring.quotient import ratio
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.weyl.univariate.operators import natural_roots
+from holokern.numeric import natural_roots
 
 __all__ = ["Chart", "LinearOde", "march"]
 

@@ -24,9 +24,7 @@ from holokern.activation.ring.relation import operator_from
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.weyl import Operator
-from holokern.weyl.univariate.bernstein import bernstein_basis
-from holokern.weyl.univariate.operators import UnivariateIdeal, row_of
+from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 __all__ = ["OdeActivation", "assembled", "ode_activation"]
 
@@ -195,7 +193,7 @@ class OdeActivation:
         """The classical derivative on each interval."""
         branches = []
         equation = derivative_operator(self.equation)
-        ode = LinearOde(row_of(equation))
+        ode = LinearOde(equation.polynomials())
         for index, branch in enumerate(self.branches):
             count = max(ode.determining_terms(branch.point), len(branch.values))
             coefficients = self.solution(index).taylor(count + 1)
@@ -353,7 +351,7 @@ def _delta(operator: Operator, point: Fraction, jumps: list[Value], j: int) -> V
 
 @lru_cache(maxsize=256)
 def _equation(operators: tuple[Operator, ...]) -> Operator:
-    return operator_from(row_of(UnivariateIdeal(D1, operators).basis[0]))
+    return operator_from(UnivariateIdeal(D1, operators).basis[0].polynomials())
 
 
 def assembled(equation: Operator, branches: tuple[Branch, ...]) -> OdeActivation:

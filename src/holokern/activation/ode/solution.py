@@ -17,8 +17,7 @@ from holokern.activation.ring.quotient import fraction, ratio
 from holokern.activation.values.constants import ExactReal
 from holokern.activation.values.enclosure import Value, as_ball, dyadic
 from holokern.errors import BadInput, Unsupported
-from holokern.weyl import Operator
-from holokern.weyl.univariate.operators import UnivariateIdeal, row_of
+from holokern.weyl import Operator, UnivariateIdeal
 
 __all__ = ["Solution", "solution"]
 
@@ -30,7 +29,7 @@ class Solution:
     """The solution of one equation on one interval, with charts that grow as they are asked for."""
 
     def __init__(self, operator: Operator, branch: Branch, precision: int = _BITS) -> None:
-        self.ode = LinearOde(row_of(operator))
+        self.ode = LinearOde(operator.polynomials())
         self.flow = _desingularised(operator, self.ode, branch)
         self.branch = branch
         self.precision = precision
@@ -156,7 +155,7 @@ def _desingularised(operator: Operator, ode: LinearOde, branch: Branch) -> Linea
     if not branch.values or not _real_singularities(ode, branch):
         return ode
     closed = UnivariateIdeal(operator.algebra, [operator]).closure().basis
-    return LinearOde(row_of(closed[-1]))
+    return LinearOde(closed[-1].polynomials())
 
 
 @lru_cache(maxsize=128)

@@ -10,8 +10,7 @@ import numpy as np
 
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.terms import Term
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, between
+from holokern.numeric import Array, between, legendre_rule
 
 __all__ = ["arc_integral", "pair_erf"]
 

@@ -13,7 +13,7 @@ from holokern.errors import Unsupported
 if TYPE_CHECKING:
     from sympy import Expr
 
-    from holokern.activation.values.constants import ExactReal
+    from holokern.activation import ExactReal
 
 __all__ = ["ClosedForm", "closed_form"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.closed.hinges import pieces_of
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["hinged"]
 

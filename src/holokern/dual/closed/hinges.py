@@ -17,8 +17,7 @@ from holokern.activation import Activation
 from holokern.dual.enclosure.bounds import polynomial_in_u
 from holokern.dual.enclosure.moments import piece_line, to_ball
 from holokern.errors import Unsupported
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, legendre_rule
 
 __all__ = ["Hinge", "Line", "Pieces", "pieces_of", "tail_moments"]
 

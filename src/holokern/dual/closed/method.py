@@ -13,7 +13,7 @@ from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
 from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
 from holokern.errors import Unsupported
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["closed", "has_no_closed_form"]
 

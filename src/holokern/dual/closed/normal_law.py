@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Law"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.dual.closed.terms import Term
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["half_line_means", "pair_halves", "pair_smooth"]
 

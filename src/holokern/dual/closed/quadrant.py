@@ -9,8 +9,7 @@ from math import comb, gamma, pi, sqrt
 
 import numpy as np
 
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, between
+from holokern.numeric import Array, between, legendre_rule
 
 __all__ = ["exponential_moment", "half_moment", "power_moment"]
 

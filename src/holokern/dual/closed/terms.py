@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from holokern.activation import Activation
+from holokern.activation import Activation, ExactReal, exact
 from holokern.activation.ring.element import Element, FunctionMonomial
 from holokern.activation.ring.pieces import jumps, pieces_of
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.tree.nodes import Node
-from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 
 __all__ = ["ClosedTerms", "Term", "closed_terms", "has_quick_formulas"]

@@ -21,9 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual.closed.hinges import Line, Pieces, tail_moments
-from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes, legendre_rule
 
 __all__ = ["FARTHEST", "HingeSide", "hinge_sides", "mills_coefficients"]
 

@@ -16,8 +16,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from holokern.dual.closed.wedge import FARTHEST, HingeArrays, mills_coefficients
-from holokern.numeric.machine.arcsine import ARCSINE
-from holokern.numeric.panels import Array
+from holokern.numeric import ARCSINE, Array
 
 __all__ = ["wedge_tile"]
 

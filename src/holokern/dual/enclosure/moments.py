@@ -26,7 +26,7 @@ from holokern.dual.enclosure.bounds import Growth, growth_bound
 from holokern.dual.enclosure.complex_balls import continuation
 from holokern.dual.enclosure.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
 from holokern.errors import BadInput, PrecisionLost, Unsupported
-from holokern.weyl.algebra.weyl_algebra import rational
+from holokern.weyl import exact_rational
 
 __all__ = [
     "PieceLine",
@@ -98,7 +98,7 @@ def read_number(name: str, value: object) -> Number:
             return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
         return value
     try:
-        exact = rational(value)
+        exact = exact_rational(value)
     except BadInput as error:
         raise BadInput(f"{name}: {error}, or a ball (flint.arb)") from None
     return Fraction(int(exact.p), int(exact.q))

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from flint import arb, ctx, fmpq
 
+from holokern.activation import ExactReal
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.tree.nodes import Node
-from holokern.activation.values.constants import ExactReal
 from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost

@@ -15,9 +15,7 @@ from functools import lru_cache
 from flint import arb, fmpq, fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.algebra.weyl_algebra import rational
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field, weyl_algebra
 
 __all__ = ["Recurrence", "hermite_recurrence"]
 
@@ -97,7 +95,7 @@ def hermite_recurrence(operators: Iterable[Operator | str], c2: object = None) -
     given = tuple(P for P in (algebra(P) for P in operators) if P)
     if not given:
         raise NotHolonomic("a recurrence of Hermite coefficients needs a non-zero operator that annihilates σ")
-    return _derive(given, None if c2 is None else rational(c2))
+    return _derive(given, None if c2 is None else exact_rational(c2))
 
 
 @lru_cache(maxsize=256)

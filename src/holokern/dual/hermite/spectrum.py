@@ -18,8 +18,7 @@ from holokern.activation import activation as as_activation
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, legendre_rule
 
 __all__ = ["series_values", "spectrum"]
 

@@ -25,7 +25,7 @@ from holokern.hgm import (
     resampled,
     transport,
 )
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
 

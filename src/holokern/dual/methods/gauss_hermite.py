@@ -8,8 +8,7 @@ from holokern.activation import Activation
 from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import BadInput
-from holokern.numeric.gauss import hermite_rule
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, hermite_rule
 
 __all__ = ["gauss_hermite"]
 

@@ -14,7 +14,7 @@ from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of,
 from holokern.dual.quadrature.method import norms
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index
 
 if TYPE_CHECKING:
     from flint import arb

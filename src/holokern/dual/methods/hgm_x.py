@@ -15,7 +15,7 @@ from holokern.activation import Activation
 from holokern.dual.methods.initial import hermite_moments
 from holokern.errors import BadInput
 from holokern.hgm import LinePath, LineTable, Numbers, transport
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 from holokern.pfaffian import PfaffianSystem, pfaffian
 
 __all__ = ["coordinates_x", "hgm_in_x", "start_in_x"]

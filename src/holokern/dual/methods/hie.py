@@ -26,7 +26,7 @@ from holokern.hgm import (
     fit_system,
     gauss_nodes,
 )
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["hie"]
 

@@ -19,8 +19,7 @@ from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
 from holokern.hgm import Numbers
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, between
+from holokern.numeric import Array, between, legendre_rule
 
 __all__ = ["HermiteMoments", "hermite_moments"]
 

@@ -13,7 +13,7 @@ from holokern.dual.degenerate import limits
 from holokern.dual.methods.initial import HermiteMoments, hermite_moments
 from holokern.errors import HolokernError
 from holokern.hgm import AnglePath, Arrival, Numbers, PolarTable, polar_table
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index
 from holokern.pfaffian import pfaffian
 
 __all__ = ["COLUMNS", "Result", "Start", "Tracks", "cannot_transport", "crosses", "ends_of", "polar_system"]

@@ -15,7 +15,7 @@ from holokern.dual.methods.hgm import hgm
 from holokern.dual.methods.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
 from holokern.hgm import AnglePath, Numbers, SegmentPath, clusters, transport
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index
 
 __all__ = ["Expansion", "expand", "taylor"]
 

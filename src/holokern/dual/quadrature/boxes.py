@@ -16,8 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.dual.quadrature.profile import HALF_RANGE
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, Index, between
+from holokern.numeric import Array, Index, between, legendre_rule
 
 __all__ = ["box_count", "pair_on_boxes"]
 

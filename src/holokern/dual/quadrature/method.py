@@ -13,7 +13,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index
 
 __all__ = ["Estimate", "norms", "quadrature", "refine"]
 

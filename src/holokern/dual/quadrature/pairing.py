@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from holokern.dual.quadrature.boxes import box_count, pair_on_boxes
 from holokern.dual.quadrature.profile import HALF_RANGE, Profile, Smoothness
 from holokern.errors import PrecisionLost
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, Index, Panels, between
+from holokern.numeric import Array, Index, Panels, between, legendre_rule
 
 __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "mean", "pair"]
 

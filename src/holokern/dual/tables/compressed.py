@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.sampling.range_nodes import RangeNodes
 from holokern.errors import PrecisionLost
-from holokern.numeric.chebyshev import chebyshev_matrix, left_singular
-from holokern.numeric.panels import Array
-from holokern.numeric.range_nodes import RangeNodes
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, chebyshev_matrix, left_singular
 from holokern.progress import report
 
 __all__ = ["Compressed", "Sampler", "compressed"]

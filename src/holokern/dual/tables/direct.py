@@ -14,8 +14,7 @@ from holokern.dual.quadrature.method import quadrature
 from holokern.dual.quadrature.pairing import Side, distance
 from holokern.dual.quadrature.profile import profile_of
 from holokern.dual.tables.rows import PointRow, hermite_rows_at
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, legendre_rule
 
 __all__ = ["grid_values", "losses"]
 

@@ -17,13 +17,23 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.activation import Activation
+from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
 from holokern.dual.tables.rows import Rows, checking_rows, hermite_rows, mesh_rows
 from holokern.errors import BadInput, PrecisionLost
-from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, terms_needed
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
+from holokern.numeric import (
+    Array,
+    Range,
+    Series,
+    Table,
+    Tensor,
+    chebyshev_basis,
+    chebyshev_matrix,
+    chebyshev_nodes,
+    compressed_together,
+    fit_angles,
+    graded_edges,
+    legendre_rule,
+)
 
 __all__ = ["SMALLEST", "DualTable", "build_table"]
 

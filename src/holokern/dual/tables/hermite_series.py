@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual.tables.rows import hermite_coefficients
 from holokern.errors import PrecisionLost
-from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 
 __all__ = ["HermiteSeries", "hermite_series"]
 

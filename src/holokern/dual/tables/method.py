@@ -7,7 +7,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.closed.hinged import hinged
 from holokern.dual.dual_activation import dual_activation
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["cannot_compile", "compiled"]
 

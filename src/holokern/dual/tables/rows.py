@@ -16,14 +16,12 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.dual.sampling.correlation import Correlation
+from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, hermite_sums, terms_needed
+from holokern.dual.sampling.mesh import Mesh
+from holokern.dual.sampling.range_nodes import RangeNodes
 from holokern.dual.tables.compressed import Compressed, compressed
-from holokern.numeric.correlation import Correlation
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, hermite_sums, terms_needed
-from holokern.numeric.mesh import Mesh
-from holokern.numeric.panels import Array
-from holokern.numeric.range_nodes import RangeNodes
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, legendre_rule
 from holokern.progress import note
 
 __all__ = [

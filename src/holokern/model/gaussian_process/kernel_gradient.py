@@ -19,8 +19,7 @@ from holokern.dual import DualTable
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.model.kernel import Array, Kind
 from holokern.network import Network
-from holokern.numeric.table import Series
-from holokern.numeric.unit_vectors import unit_vectors
+from holokern.numeric import Series, unit_vectors
 
 __all__ = ["Rates", "kernel_gradient"]
 

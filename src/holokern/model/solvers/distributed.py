@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel
-from holokern.numeric.blas import one_thread
+from holokern.numeric import one_thread
 from holokern.progress import report
 
 __all__ = ["DistributedKernel"]

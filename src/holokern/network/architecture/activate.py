@@ -9,9 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.machine.angles import angle_from_gap
-from holokern.numeric.machine.look_up import CHUNK, look_up
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, machine
 
 __all__ = ["Fold", "TileSides", "activate", "activate_kink", "activate_series", "angles_of"]
 
@@ -56,7 +54,7 @@ def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
     """The angles of one tile from its half squared distances, and the deviations of its rows and columns."""
     for i in range(gap.shape[0]):
         for j in range(gap.shape[1]):
-            theta[i, j] = angle_from_gap(_gap(gap[i, j], rows[i], columns[j]))
+            theta[i, j] = machine.angle_from_gap(_gap(gap[i, j], rows[i], columns[j]))
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
@@ -76,7 +74,7 @@ def activate_kink(share: Any, rows: Any, columns: Any, gap: Any, tangent: Any) -
                 tan = tangent[tile, i]
                 for j in range(line.shape[0]):
                     here = min(max(_gap(line[j], deviation, deviations[j]), 0.0), 2.0)
-                    theta = angle_from_gap(here)
+                    theta = machine.angle_from_gap(here)
                     lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
                     other = norms[j]
                     line[j] = 0.5 * (norm - other) * (norm - other) + norm * other * lost
@@ -84,7 +82,7 @@ def activate_kink(share: Any, rows: Any, columns: Any, gap: Any, tangent: Any) -
             else:
                 for j in range(line.shape[0]):
                     here = min(max(_gap(line[j], deviation, deviations[j]), 0.0), 2.0)
-                    theta = angle_from_gap(here)
+                    theta = machine.angle_from_gap(here)
                     lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
                     other = norms[j]
                     line[j] = 0.5 * (norm - other) * (norm - other) + norm * other * lost
@@ -106,15 +104,15 @@ def activate_series(
     and 1 - rⁿ is 1 - r times a sum of powers of r, so that no digits are lost as r → 1.
     """
     top = rows.shape[2] - 2
-    work = np.empty((6, CHUNK))
+    work = np.empty((6, machine.CHUNK))
     g, x, total, sums, apart, rate = work[0], work[1], work[2], work[3], work[4], work[5]
     with_tangent = tangent.shape[0] > 0
     for tile in range(gap.shape[0]):
         for i in range(gap.shape[1]):
             c = first[tile, i]
             other, lowest = rows[tile, i, 0], rows[tile, i, 1]
-            for begin in range(0, gap.shape[2], CHUNK):
-                size = min(CHUNK, gap.shape[2] - begin)
+            for begin in range(0, gap.shape[2], machine.CHUNK):
+                size = min(machine.CHUNK, gap.shape[2] - begin)
                 line, d = gap[tile, i, begin : begin + size], second[tile, begin : begin + size]
                 b0, b = columns[tile, 0, begin : begin + size], columns[tile, 1, begin : begin + size]
                 for j in range(size):
@@ -178,7 +176,7 @@ def activate(
     ``gap`` has shape (tiles, rows, columns). The columns of each tile are given in the order of their cells; ``order``
     says where they stand in ``gap``.
     """
-    angles, found, lost = np.empty(CHUNK), np.empty((2, CHUNK)), np.empty(CHUNK)
+    angles, found, lost = np.empty(machine.CHUNK), np.empty((2, machine.CHUNK)), np.empty(machine.CHUNK)
     flat = np.empty(rows.polynomials.shape[2])
     for tile in range(gap.shape[0]):
         cells, vectors, places = columns.cells[tile], columns.polynomials[tile], order[tile]
@@ -201,14 +199,14 @@ def activate(
                     for p in range(flat.shape[0]):
                         flat[q] += cores.flats[0, own, cell, p, q] * row[p]
                 while start < stop:
-                    size = min(CHUNK, stop - start)
+                    size = min(machine.CHUNK, stop - start)
                     for j in range(size):
-                        angle = angle_from_gap(_gap(line[places[start + j]], deviation, deviations[start + j]))
+                        angle = machine.angle_from_gap(_gap(line[places[start + j]], deviation, deviations[start + j]))
                         angles[j] = angle
                     if fold.fold != 0:
                         for j in range(size):
                             angles[j] = min(angles[j], math.pi - angles[j])
-                    look_up(cores, own, row, cell, vectors, start, angles[:size], wanted, room, found)
+                    machine.look_up(cores, own, row, cell, vectors, start, angles[:size], wanted, room, found)
                     for j in range(size):
                         lost[j] = 0.0
                     for q in range(flat.shape[0]):

@@ -27,7 +27,7 @@ from holokern.network.architecture.walks import (
 from holokern.network.engine.fill import Diagonals, spread
 from holokern.network.layers.layer import Layer, Output, Shape
 from holokern.network.layers.state import State
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 from holokern.progress import report
 
 __all__ = ["Architecture", "Outs"]

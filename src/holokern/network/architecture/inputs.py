@@ -10,7 +10,7 @@ import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Graphs", "Inputs"]
 

@@ -31,7 +31,7 @@ from holokern.network.layers import (
 )
 from holokern.network.layers.layer import Context, Output, Shape
 from holokern.network.layers.weights import Weighted
-from holokern.numeric.table import Range
+from holokern.numeric import Range
 
 __all__ = ["LayerKernels", "SpanRange", "dense_layers"]
 

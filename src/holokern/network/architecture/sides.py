@@ -14,9 +14,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayerSpan, LayerStep, cells_of, functions_of
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
-from holokern.numeric.machine.cells import Cells
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, machine
 
 Counts = NDArray[np.int64]
 
@@ -54,7 +52,7 @@ class ActivationTable:
     span: Range
     series: HermiteSeries | None
     table: DualTable | None
-    cells: Cells | None
+    cells: machine.Cells | None
     functions: tuple[Function, Function, Function]
 
     @cached_property
@@ -249,7 +247,7 @@ def activated(
 
 def _by_table(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
     from holokern.network.architecture.activate import Fold, TileSides, activate
-    from holokern.numeric.machine.look_up import room_for
+    from holokern.numeric import machine
 
     assert made.table is not None and made.cells is not None
     order, cells = _order(second.cells, made.cells.count)
@@ -264,7 +262,15 @@ def _by_table(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
     wanted = np.arange(2 if tangent.size and made.table.has_slope else 1)
     cores = made.cells.cores
     activate(
-        Fold(made.table.fold, made.table.power), cores, room_for(cores), wanted, rows, columns, order, gap, tangent
+        Fold(made.table.fold, made.table.power),
+        cores,
+        machine.room_for(cores),
+        wanted,
+        rows,
+        columns,
+        order,
+        gap,
+        tangent,
     )
 
 

@@ -19,8 +19,7 @@ from holokern.network.architecture.sides import NumpySide, activated, table_for
 from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.windows import Window
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range
 
 __all__ = ["OutOfSpan", "Spans", "Tape", "find_spans", "own_pass", "pair_pass", "widened"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from holokern.network.layers.state import State
 from holokern.network.layers.windows import Window, summed
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["sums_over"]
 

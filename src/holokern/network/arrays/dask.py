@@ -13,8 +13,7 @@ from holokern.network.architecture.kernels import SpanRange
 from holokern.network.engine.fill import Diagonals
 from holokern.network.points import DataRange
 from holokern.network.tangent import require_tangent
-from holokern.numeric.blas import one_thread
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, one_thread
 
 if TYPE_CHECKING:
     from holokern.network.network import Network

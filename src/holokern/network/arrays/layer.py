@@ -14,9 +14,7 @@ import numpy as np
 
 from holokern.dual import DualTable
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.numeric.chebyshev import chebyshev_matrix
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Table
+from holokern.numeric import Array, Table, chebyshev_matrix
 
 __all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "is_given", "safe_root"]
 

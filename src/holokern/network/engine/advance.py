@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holokern.numeric.machine.angles import angle_from_gap
-from holokern.numeric.machine.compiled import entry
+from holokern.numeric import machine
 
 __all__ = ["Step", "advance"]
 
@@ -33,7 +32,7 @@ class Step(NamedTuple):
     fold: int
 
 
-@entry
+@machine.entry
 def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: Any, sigma: Any, tangent: Any) -> None:
     """One layer of a tile, in place, from 1 - |k|/(n₁n₂) and k′.
 
@@ -68,5 +67,5 @@ def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: An
             # Points whose parts are all zero count as orthogonal.
             lost[i, j], sign[j] = gap / root if root > 0.0 else 1.0, 1.0
         for j in range(width):
-            angle = angle_from_gap(lost[i, j])
+            angle = machine.angle_from_gap(lost[i, j])
             theta[i, j] = math.pi - angle if sign[j] < 0.0 else angle

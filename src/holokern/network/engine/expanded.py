@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from holokern.network.engine.expansion import Expansion
 from holokern.network.points import Points, Strip
-from holokern.numeric.machine.cells import Cells, CellSide
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, machine
 
 __all__ = ["ExpandedRows"]
 
@@ -23,8 +22,8 @@ class ExpandedRows:
     columns: Points
     kernels: tuple[int, ...]
     expansion: Expansion
-    cells: Cells
-    sides: tuple[CellSide, CellSide]
+    cells: machine.Cells
+    sides: tuple[machine.CellSide, machine.CellSide]
     scales: tuple[Array, Array]
     bounds: NDArray[np.int64]
 
@@ -50,14 +49,16 @@ class ExpandedRows:
 
         With ``only_missing`` those that are NaN. Returns how many entries have no expansion; they are NaN.
         """
-        from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
+        from holokern.numeric import machine
 
         (own, other), (scale, scales), cores, some = self.sides, self.scales, self.cells.cores, strip.some
-        rows = TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
-        columns = TileSide(other.cells, other.vectors, scales)
-        task = Task(np.array(self.kernels), np.full(2, float(self.expansion.fold)), only_missing)
-        angles, flat = TileAngles(strip.theta, strip.first), np.empty((0, 0, 0))
-        return int(look_up_tile(cores, room_for(cores), task, rows, columns, starts, angles, flat, panels))
+        rows = machine.TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
+        columns = machine.TileSide(other.cells, other.vectors, scales)
+        task = machine.Task(np.array(self.kernels), np.full(2, float(self.expansion.fold)), only_missing)
+        angles, flat = machine.TileAngles(strip.theta, strip.first), np.empty((0, 0, 0))
+        return int(
+            machine.look_up_tile(cores, machine.room_for(cores), task, rows, columns, starts, angles, flat, panels)
+        )
 
     def fill_diagonal(self, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
         """The kernels of each of these rows with itself, in the columns ``starts``."""

@@ -18,10 +18,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayeredRows
 from holokern.network.engine.node_samples import NodeSamples
 from holokern.network.hidden_layer import HiddenLayer, scale_free
-from holokern.numeric.chebyshev import chebyshev_matrix
-from holokern.numeric.machine.cells import Cells
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+from holokern.numeric import Array, Range, Series, Table, Tensor, chebyshev_matrix, fit_angles, graded_edges, machine
 from holokern.progress import report
 
 __all__ = ["Expansion", "expansion_of", "fold_of"]
@@ -80,15 +77,17 @@ class Expansion:
         ]
         return np.ascontiguousarray(np.where(length > 0, rows, 0.0))
 
-    def cells(self) -> Cells:
+    def cells(self) -> machine.Cells:
         """The table cut into cells."""
         return _cells(self)
 
 
 @lru_cache(maxsize=16)
-def _cells(expansion: Expansion) -> Cells:
+def _cells(expansion: Expansion) -> machine.Cells:
     span = expansion.table.range
-    return Cells.of(expansion.table, span, min(_MOST_CELLS, max(1, int(np.ceil((span.high - span.low) / _CELL)))))
+    return machine.Cells.of(
+        expansion.table, span, min(_MOST_CELLS, max(1, int(np.ceil((span.high - span.low) / _CELL))))
+    )
 
 
 def fold_of(layers: tuple[HiddenLayer, ...]) -> int:

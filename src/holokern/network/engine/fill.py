@@ -23,8 +23,7 @@ from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.plan import Engine, plan_for
 from holokern.network.points import DataRange, Points, Strip
-from holokern.numeric.blas import one_thread
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, one_thread
 from holokern.progress import report
 
 __all__ = ["Diagonals", "diagonals", "fill", "layer_matrices", "spread"]

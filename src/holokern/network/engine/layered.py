@@ -18,9 +18,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
 from holokern.network.points import Points, Strip, angles_of_tile
-from holokern.numeric.machine.cells import Cells, CellSide
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, machine
 
 __all__ = ["LayerSpan", "LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer_table", "spans_of"]
 
@@ -63,8 +61,8 @@ class _TableCells:
     """A table, cut into cells unless it is too rough for them."""
 
     table: DualTable
-    cells: Cells | None
-    sides: tuple[CellSide | None, CellSide | None]
+    cells: machine.Cells | None
+    sides: tuple[machine.CellSide | None, machine.CellSide | None]
 
 
 @dataclass(eq=False)
@@ -150,7 +148,9 @@ class LayerStep:
                 else:
                     part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if self.few else _CELL
-                    cells = Cells.undivided(table.table) if table.table.is_rough else cells_of(table, part, width)
+                    cells = (
+                        machine.Cells.undivided(table.table) if table.table.is_rough else cells_of(table, part, width)
+                    )
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
                     self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
             return self._tables[smallest]
@@ -221,15 +221,15 @@ class LayerStep:
             np.copyto(old, new, where=zero_rows | zero_columns)
 
 
-def cells_of(table: DualTable, part: Range, width: float) -> Cells:
+def cells_of(table: DualTable, part: Range, width: float) -> machine.Cells:
     """A table cut into cells for deviations in a part of its range; the last ones are kept."""
     count = 1 if part.is_point else min(_MOST_CELLS, max(1, int(np.ceil((part.high - part.low) / width))))
     return _cells(table, part, count)
 
 
 @lru_cache(maxsize=32)
-def _cells(table: DualTable, part: Range, count: int) -> Cells:
-    return Cells.of(table.table, part, count)
+def _cells(table: DualTable, part: Range, count: int) -> machine.Cells:
+    return machine.Cells.of(table.table, part, count)
 
 
 @dataclass(frozen=True, eq=False)

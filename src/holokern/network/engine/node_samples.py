@@ -16,9 +16,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayerSpan, functions_of, layer_table, spans_of
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
-from holokern.numeric.machine.cells import CellSide, Cores, cores_at_points
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, machine
 
 __all__ = ["NodeSamples"]
 
@@ -33,7 +31,7 @@ class _NodeLayer:
     layer: HiddenLayer
     side: LayerSide
     span: LayerSpan
-    _cores: dict[float, tuple[Cores, DualTable]] = field(default_factory=dict)
+    _cores: dict[float, tuple[machine.Cores, DualTable]] = field(default_factory=dict)
 
     def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ of the first deviations with one of them, one row each, at columns of angles."""
@@ -64,14 +62,14 @@ class _NodeLayer:
             if table.table.is_rough:
                 raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
             logs = self.side.numbers[0] * (table.homogeneity is None)
-            self._cores[smallest] = cores_at_points(table.table, logs), table
+            self._cores[smallest] = machine.cores_at_points(table.table, logs), table
         whole, table = self._cores[smallest]
         count, angles = theta.shape
         cores = whole._replace(cores=whole.cores[node], lengths=whole.lengths[node], flats=whole.flats[node])
         ones = np.ones((max(count, angles), 1))
         sides = (
-            CellSide(np.arange(count), ones[:count], ones[:count].T),
-            CellSide(np.zeros(angles, dtype=np.int64), ones[:angles], ones[:angles].T),
+            machine.CellSide(np.arange(count), ones[:count], ones[:count].T),
+            machine.CellSide(np.zeros(angles, dtype=np.int64), ones[:angles], ones[:angles].T),
         )
         numbers = self.side.numbers[:, :count], np.repeat(self.side.numbers[:, node : node + 1], angles, axis=1)
         *found, left = table_losses(table, cores, sides, numbers, theta, with_tangent)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.dual import DualTable
-from holokern.numeric.machine.cells import CellSide, Cores
-from holokern.numeric.panels import Array
+from holokern.numeric import Array, machine
 
 __all__ = ["table_losses"]
 
 
 def table_losses(
     table: DualTable,
-    cores: Cores,
-    sides: tuple[CellSide, CellSide],
+    cores: machine.Cores,
+    sides: tuple[machine.CellSide, machine.CellSide],
     numbers: tuple[Array, Array],
     theta: Array,
     with_tangent: bool,
@@ -23,19 +22,21 @@ def table_losses(
 
     ``numbers`` are those of `LayerSide` for rows and columns.
     """
-    from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
+    from holokern.numeric import machine
 
     (rows, columns), (own, other) = sides, numbers
     flat, found = np.empty((1, *theta.shape)), np.zeros((2, *theta.shape))
     scales = [np.stack([np.ones(one.shape[1]), one[2]]) for one in numbers]
-    left = look_up_tile(
+    left = machine.look_up_tile(
         cores,
-        room_for(cores),
-        Task(np.arange(2 if with_tangent and table.has_slope else 1), np.full(2, float(table.fold != 0)), False),
-        TileSide(rows.cells, rows.by_point, scales[0]),
-        TileSide(columns.cells, columns.vectors, scales[1]),
+        machine.room_for(cores),
+        machine.Task(
+            np.arange(2 if with_tangent and table.has_slope else 1), np.full(2, float(table.fold != 0)), False
+        ),
+        machine.TileSide(rows.cells, rows.by_point, scales[0]),
+        machine.TileSide(columns.cells, columns.vectors, scales[1]),
         np.zeros(len(theta), dtype=np.int64),
-        TileAngles(theta, 0),
+        machine.TileAngles(theta, 0),
         flat,
         found,
     )

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from holokern.numeric.machine.compiled import entry
+from holokern.numeric import machine
 
 __all__ = ["mirror", "write_rows"]
 
 _BLOCK = 32
 
 
-@entry
+@machine.entry
 def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: Any) -> None:
     """Write rows of the sorted matrix to their places in ``out``.
 
@@ -34,7 +34,7 @@ def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: A
                 line[column] = source[rank[column]]
 
 
-@entry
+@machine.entry
 def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
     """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image.
 

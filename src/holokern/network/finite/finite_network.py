@@ -18,7 +18,7 @@ from holokern.network.finite.forward import Place, forward
 from holokern.network.finite.record import Pull, Record, Weight
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Shape
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["FiniteNetwork"]
 

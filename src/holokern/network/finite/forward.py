@@ -12,7 +12,7 @@ from holokern.errors import BadInput, Unsupported
 from holokern.network import layers
 from holokern.network.finite.record import Pull, Record
 from holokern.network.finite.taps import Taps, convolution, gathered, scattered, transposed
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Place", "forward"]
 

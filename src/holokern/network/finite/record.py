@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Pull", "Record", "Weight"]
 

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.panels import Array
+from holokern.numeric import Array
 
 __all__ = ["Taps", "convolution", "gathered", "scattered", "transposed"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 
-from holokern.numeric.machine.arcsine import ARCSINE
+from holokern.numeric.arcsine import ARCSINE
 from holokern.numeric.machine.compiled import entry
 
 __all__ = ["angle_from_gap", "angles_between"]

@@ -18,7 +18,7 @@ from holokern.errors import BadInput
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
-    from holokern.weyl.rational.fractions import RationalFunction
+    from holokern.weyl import RationalFunction
 
 __all__ = ["FlatnessReport", "flatness", "is_flat"]
 
@@ -83,7 +83,7 @@ def flatness(
 
     Examples
     --------
-    >>> from holokern.weyl.rational.fractions import function_field
+    >>> from holokern.weyl import function_field
     >>> K = function_field("x y")
     >>> flatness([[[K("1/x")]], [[K("y")]]], K.variables).flat
     True

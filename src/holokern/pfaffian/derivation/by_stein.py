@@ -14,9 +14,7 @@ from holokern.pfaffian.derivation.relations import Pair, Presentation, integer_t
 from holokern.pfaffian.gauge import Matrix
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
-from holokern.weyl import Operator, inverse_fourier_transform, weyl_algebra
-from holokern.weyl.rational.fractions import RationalFunction
-from holokern.weyl.univariate.bernstein import bernstein_basis
+from holokern.weyl import Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
 
 __all__ = ["derive", "height", "present", "read_operators"]
 

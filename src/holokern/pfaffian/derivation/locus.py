@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 
 from holokern.pfaffian.derivation.relations import Presentation, integer_terms
-from holokern.weyl import Operator
-from holokern.weyl.rational.fractions import FunctionField
+from holokern.weyl import FunctionField, Operator
 
 __all__ = ["expected_locus", "slopes"]
 
@@ -46,7 +45,7 @@ def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmp
     Examples
     --------
     >>> from holokern.weyl import weyl_algebra
-    >>> from holokern.weyl.rational.fractions import function_field
+    >>> from holokern.weyl import function_field
     >>> P = weyl_algebra("u", "D")("u*D - 1")
     >>> expected_locus(Presentation((P,), (P,)), function_field("S11 S12 S22"))
     [S11, S22, S12^2 - S11*S22]

@@ -32,7 +32,7 @@ from holokern.pfaffian.derivation.interpolate import (
 )
 from holokern.pfaffian.derivation.lifting import Lifting
 from holokern.progress import report
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, RationalFunction
 
 __all__ = ["reconstruct"]
 

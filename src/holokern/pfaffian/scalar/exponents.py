@@ -9,8 +9,7 @@ from math import lcm
 from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
 
 from holokern.errors import BadInput
-from holokern.weyl import Operator
-from holokern.weyl.algebra.weyl_algebra import rational
+from holokern.weyl import Operator, exact_rational
 
 __all__ = ["LocalExponents", "coefficient_polynomials", "local_exponents", "singular_points"]
 
@@ -114,7 +113,7 @@ def local_exponents(operator: Operator, point: object) -> LocalExponents:
     if isinstance(point, fmpz_poly):
         place = _irreducible(point)
     else:
-        value = rational(point)
+        value = exact_rational(point)
         place = fmpz_poly([-value.p, value.q])
     return _at_finite(coefficients, place)
 

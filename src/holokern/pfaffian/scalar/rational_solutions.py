@@ -6,8 +6,7 @@ from flint import fmpz_mat, fmpz_mpoly, fmpz_poly
 
 from holokern.errors import TooLarge
 from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents
-from holokern.weyl import Operator
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, Operator, RationalFunction, function_field
 
 __all__ = ["rational_solutions"]
 

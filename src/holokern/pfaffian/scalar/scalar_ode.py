@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, SingularPath, UnknownName
 from holokern.syntax import names_in, parse
-from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, Operator, RationalFunction, function_field, weyl_algebra
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
@@ -116,7 +115,7 @@ def scalar_ode(system: CurveSystem, component: int | Sequence[object] = 0) -> Op
 
     Examples
     --------
-    >>> from holokern.weyl.rational.fractions import function_field
+    >>> from holokern.weyl import function_field
     >>> K = function_field("t")
     >>> rotation = ((K(0), K(1)), (K(-1), K(0)))
     >>> scalar_ode(CurveSystem("t", (), rotation, (), ()))

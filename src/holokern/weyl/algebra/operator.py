@@ -7,7 +7,7 @@ from itertools import product as cartesian
 from math import comb, perm
 from typing import Any
 
-from flint import fmpq
+from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra.terms import TermSum
@@ -121,6 +121,20 @@ class Operator(TermSum[WeylAlgebra, Any]):
             return None
         ((key, c),) = self._terms.items()
         return c if not any(key) else None
+
+    def polynomials(self) -> list[fmpq_poly]:
+        """The coefficients of an operator in one variable, by order.
+
+        Examples
+        --------
+        >>> from holokern.weyl import weyl_algebra
+        >>> weyl_algebra("u", "D")("u^2*D + 3").polynomials()
+        [3, x^2]
+        """
+        columns: list[dict[int, Any]] = [{} for _ in range(self.order + 1)]
+        for (i, k), c in self:
+            columns[k][i] = c
+        return [fmpq_poly([column.get(i, 0) for i in range(max(column, default=-1) + 1)]) for column in columns]
 
     def commutator(self, other: Operator) -> Operator:
         """[self, other] = self·other - other·self."""

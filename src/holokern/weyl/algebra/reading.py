@@ -7,7 +7,7 @@ from math import comb
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, rational
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
 
 __all__ = ["read_operator"]
 
@@ -76,7 +76,7 @@ def _product(algebra: WeylAlgebra, node: Syntax, text: str) -> Operator:
 
 
 def _guarded_power(base: Operator, exponent: Operator, text: str) -> Operator:
-    value = rational(0) if not exponent else exponent.constant_value()
+    value = exact_rational(0) if not exponent else exponent.constant_value()
     if value is None or value.q != 1 or value < 0:
         raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
     power = int(value.p)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holokern.weyl.algebra.operator import Operator
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["WeylAlgebra", "fresh_name", "rational", "split_names", "weyl_algebra"]
+__all__ = ["WeylAlgebra", "exact_rational", "fresh_name", "split_names", "weyl_algebra"]
 
 Monomial = tuple[int, ...]
 
@@ -25,12 +25,12 @@ Monomial = tuple[int, ...]
 _NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
 
 
-def rational(value: object) -> Any:
+def exact_rational(value: object) -> Any:
     """Return ``value`` as an exact ``fmpq``; floats and everything inexact are refused.
 
     Examples
     --------
-    >>> rational("3/4") + 1
+    >>> exact_rational("3/4") + 1
     7/4
     """
     if isinstance(value, fmpq):
@@ -117,7 +117,7 @@ class WeylAlgebra:
             if len(key) != 2 * self.dimension or min(key, default=0) < 0:
                 raise BadOperator(f"expected {2 * self.dimension} non-negative exponents, got {key}")
             exponents = tuple(map(index, key))  # flint's integers become Python's
-            found[exponents] = found.get(exponents, 0) + rational(value)
+            found[exponents] = found.get(exponents, 0) + exact_rational(value)
         return Operator(self, {key: c for key, c in found.items() if c != 0})
 
     def __call__(self, value: object) -> Operator:
@@ -137,7 +137,7 @@ class WeylAlgebra:
             return value
         if isinstance(value, str):
             return read_operator(self, value)
-        return self.from_terms({(0,) * (2 * self.dimension): rational(value)})
+        return self.from_terms({(0,) * (2 * self.dimension): exact_rational(value)})
 
     def ideal(self, *generators: object, certified: bool = False) -> LeftIdeal:
         """The left ideal of the given operators or texts; one list of them will do as well.

@@ -10,7 +10,7 @@ from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -96,7 +96,7 @@ def annihilator_of_polynomial(polynomial: Operator | str) -> LeftIdeal:
     f = polynomial_of(polynomial, constant=True)
     algebra, n = f.algebra, f.algebra.dimension
     top = max(f.terms, key=lambda key: (sum(key), key))
-    derivative = Operator(algebra, {((0,) * n + top[:n]): rational(1)})
+    derivative = Operator(algebra, {((0,) * n + top[:n]): exact_rational(1)})
     value = derivative.apply(f).constant_value()
     assert value is not None
     P = derivative / value
@@ -161,7 +161,7 @@ def sorted_by_degree(polynomial: Operator) -> tuple[Operator, list[int]]:
 
 def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIdeal:
     """Put a number for s, the last variable, in an ideal of D[s]."""
-    n, number = algebra.dimension, rational(value)
+    n, number = algebra.dimension, exact_rational(value)
     found = []
     for g in ideal.generators:
         terms: dict[tuple[int, ...], Any] = {}
@@ -197,7 +197,7 @@ def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certif
     from holokern.weyl.constructions.bernstein import bernstein_sato
 
     f = polynomial_of(polynomial)
-    number = rational(exponent)
+    number = exact_rational(exponent)
     a = Fraction(int(number.p), int(number.q))
     if a.denominator == 1 and a >= 0:
         return annihilator_of_polynomial(f ** int(a))

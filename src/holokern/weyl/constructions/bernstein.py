@@ -11,7 +11,7 @@ from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name, rational
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name
 from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of, sorted_by_degree
 from holokern.weyl.constructions.operations import intersection
 from holokern.weyl.groebner.basis import groebner_basis
@@ -132,7 +132,7 @@ def bernstein_operator(polynomial: Operator | str, *, certified: bool = False) -
     first = tuple(int(i == m) for i in range(2 * m + 4))
     order = Order("position of e first", 2 * m + 4, (first, (1,) * (2 * m + 4)), True)
     divider = Divider(groebner_basis(relations, order, certified=certified), order)
-    target = sum((rational(c) * module.gens[n] ** k for k, c in enumerate(b.coefficients)), module.zero)
+    target = sum((exact_rational(c) * module.gens[n] ** k for k, c in enumerate(b.coefficients)), module.zero)
     rest = divider.remainder(target * e)
     terms = {(*key[:m], *key[m + 2 : 2 * m + 2]): c for key, c in rest}
     if any(key[m] or key[m + 1] != 1 for key, _ in rest):
@@ -170,7 +170,7 @@ def local_bernstein_sato(
     small, n = f.algebra, f.algebra.dimension
     if point is not None and not isinstance(point, Mapping):
         raise BadInput(f"expected a point as a mapping from variables to numbers, such as {{'x': 1}}, got {point!r}")
-    values = {name: rational((point or {}).get(name, 0)) for name in small.variables}
+    values = {name: exact_rational((point or {}).get(name, 0)) for name in small.variables}
     unknown = [name for name in point or {} if name not in small.variables]
     if unknown:
         raise BadInput(f"{unknown[0]!r} is no variable of {f}; it has {' '.join(small.variables)}")
@@ -192,7 +192,7 @@ def local_bernstein_sato(
 def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -> Operator:
     result = algebra.one
     for root, power in roots.items():
-        result = result * (s - rational(root)) ** power
+        result = result * (s - exact_rational(root)) ** power
     return result
 
 

@@ -7,6 +7,7 @@ from math import comb
 from typing import Any, cast
 
 from holokern.errors import CheckFailed, NotHolonomic, TooLarge
+from holokern.numeric import nullspace
 from holokern.weyl.algebra.maps import substituted, widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
@@ -14,7 +15,6 @@ from holokern.weyl.modules.bfunction import b_function, minimal_polynomial
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import rational_weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
-from holokern.weyl.univariate.operators import nullspace
 
 __all__ = ["polynomial_solutions", "rational_solutions"]
 

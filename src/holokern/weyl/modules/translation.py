@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.weyl_algebra import Monomial, rational
+from holokern.weyl.algebra.weyl_algebra import Monomial, exact_rational
 from holokern.weyl.modules.fourier import chosen_variables
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Opera
         raise BadInput(f"expected a mapping from names to numbers, such as {{'x': 1}}, got {shifts!r}")
     algebra = what.algebra
     places = chosen_variables(algebra, list(shifts))
-    numbers = [rational(shifts[algebra.variables[i]]) for i in places]
+    numbers = [exact_rational(shifts[algebra.variables[i]]) for i in places]
     if isinstance(what, Operator):
         return _translated(what, places, numbers)
     from holokern.weyl.modules.ideal import LeftIdeal
@@ -63,7 +63,7 @@ def _translated(operator: Operator, places: tuple[int, ...], numbers: list[Any])
                 image[i] = e
             factor = prod(
                 (comb(key[i], e) * a ** (key[i] - e) for i, e, a in zip(places, kept, numbers, strict=True)),
-                start=rational(1),
+                start=exact_rational(1),
             )
             result[tuple(image)] = result.get(tuple(image), 0) + c * factor
     return operator.algebra.from_terms(result)

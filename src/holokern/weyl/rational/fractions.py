@@ -12,10 +12,10 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
-from holokern.weyl.algebra.weyl_algebra import rational
+from holokern.weyl.algebra.weyl_algebra import exact_rational
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
-__all__ = ["FunctionField", "RationalFunction", "function_field", "polynomial_latex", "read_function"]
+__all__ = ["FunctionField", "RationalFunction", "function_field", "read_function"]
 
 _MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
@@ -78,8 +78,19 @@ class FunctionField:
             return RationalFunction(self, value, self.ctx.constant(1))
         if is_sympy(value):
             return from_sympy(self, value)
-        number = rational(value)
+        number = exact_rational(value)
         return RationalFunction(self, self.ctx.constant(number.p), self.ctx.constant(number.q))
+
+    def latex_of(self, polynomial: fmpz_mpoly) -> str:
+        """LaTeX source of a polynomial in these variables."""
+        from holokern.weyl.algebra.printing import join_terms, latex_name
+
+        names = [latex_name(name) for name in self.variables]
+
+        def monomial(key: tuple[int, ...]) -> str:
+            return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
+
+        return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
 
 
 @lru_cache(maxsize=64)
@@ -308,23 +319,11 @@ class RationalFunction:
         -\frac{x_{11}}{2 y}
         """
         negative = len(self.numerator) == 1 and self.numerator.leading_coefficient() < 0
-        top = polynomial_latex(-self.numerator if negative else self.numerator, self.field.variables)
+        top = self.field.latex_of(-self.numerator if negative else self.numerator)
         sign = "-" if negative else ""
         if self.denominator.is_one():
             return sign + top
-        return rf"{sign}\frac{{{top}}}{{{polynomial_latex(self.denominator, self.field.variables)}}}"
-
-
-def polynomial_latex(polynomial: Any, variables: tuple[str, ...]) -> str:
-    """LaTeX source of an ``fmpz_mpoly``."""
-    from holokern.weyl.algebra.printing import join_terms, latex_name
-
-    names = [latex_name(name) for name in variables]
-
-    def monomial(key: tuple[int, ...]) -> str:
-        return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
-
-    return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
+        return rf"{sign}\frac{{{top}}}{{{self.field.latex_of(self.denominator)}}}"
 
 
 def _divided(top: Any, bottom: Any) -> Any:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from holokern.errors import BadInput
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, rational, split_names, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, split_names, weyl_algebra
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 
 __all__ = ["algebra_with", "variable_names"]
@@ -39,7 +39,7 @@ def algebra_with(
         if isinstance(value, str):
             names.update(dict.fromkeys(sorted(names_in(parse(value, "parameter")))))
         elif not isinstance(value, (int, Fraction)) or isinstance(value, bool):
-            rational(value)
+            exact_rational(value)
     inner = weyl_algebra(variables)
     if not names:
         return inner, [inner(value) for value in values]

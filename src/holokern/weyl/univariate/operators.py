@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from flint import fmpq, fmpq_mat, fmpq_poly, fmpz_poly
+from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadOperator
+from holokern.numeric import natural_roots, nullspace
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = ["UnivariateIdeal", "factors", "natural_roots", "nullspace", "row_of", "weyl_closure"]
+__all__ = ["UnivariateIdeal", "factors", "weyl_closure"]
 
 Row = list[Any]
 """Coefficients a_0, …, a_k in Q[u] (``fmpq_poly``) of the operator Σ a_i ∂^i; the last one is not zero."""
@@ -51,11 +52,11 @@ class UnivariateIdeal:
             raise BadOperator(f"expected a Weyl algebra in one variable, got {' '.join(algebra.variables)}")
         self.algebra = algebra
         self._rows: dict[int, Row] = {}
-        self._insert([row_of(algebra(operator)) for operator in operators])
+        self._insert([algebra(operator).polynomials() for operator in operators])
 
     def extended(self, operators: Iterable[Operator]) -> UnivariateIdeal:
         """The ideal with more generators."""
-        return self._extended([row_of(self.algebra(operator)) for operator in operators])
+        return self._extended([self.algebra(operator).polynomials() for operator in operators])
 
     def _extended(self, rows: list[Row]) -> UnivariateIdeal:
         larger = UnivariateIdeal(self.algebra)
@@ -107,7 +108,7 @@ class UnivariateIdeal:
             yield list(row)
 
     def __contains__(self, operator: object) -> bool:
-        return not self._reduce(row_of(self.algebra(operator)))
+        return not self._reduce(self.algebra(operator).polynomials())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UnivariateIdeal):
@@ -122,7 +123,7 @@ class UnivariateIdeal:
 
     def reduce(self, operator: Operator) -> Operator:
         """The normal form modulo the ideal."""
-        return self._operator(self._reduce(row_of(self.algebra(operator))))
+        return self._operator(self._reduce(self.algebra(operator).polynomials()))
 
     def _operator(self, row: Row) -> Operator:
         terms: dict[Monomial, Any] = {(i, k): c for k, a in enumerate(row) for i, c in enumerate(a.coeffs()) if c != 0}
@@ -311,14 +312,6 @@ def weyl_closure(operators: Iterable[Operator]) -> tuple[Operator, ...]:
 # -- rows of polynomials ---------------------------------------------------------------------------------------------
 
 
-def row_of(operator: Operator) -> Row:
-    """The coefficients of an operator in one variable, by order."""
-    columns: list[dict[int, Any]] = [{} for _ in range(operator.order + 1)]
-    for (i, k), c in operator:
-        columns[k][i] = c
-    return [fmpq_poly([column.get(i, 0) for i in range(max(column, default=-1) + 1)]) for column in columns]
-
-
 def _trimmed(row: Row) -> Row:
     while row and row[-1] == 0:
         row.pop()
@@ -356,30 +349,3 @@ def _multiplicity(a: Any, q: Any) -> int:
 def factors(a: Any) -> list[Any]:
     """The irreducible factors of a polynomial over Q, monic, each once."""
     return [fmpq_poly(p) / p.leading_coefficient() for p, _ in a.numer().factor()[1]]
-
-
-def natural_roots(polynomials: list[Any]) -> list[int]:
-    """The common roots in {0, 1, 2, …}; not all polynomials are zero."""
-    common = fmpq_poly()
-    for p in polynomials:
-        common = common.gcd(p)
-    numerator: fmpz_poly = common.numer()
-    roots = [(-int(p[0]), int(p[1])) for p, _ in numerator.factor()[1] if p.degree() == 1]
-    return [a // b for a, b in roots if b and a % b == 0 and a // b >= 0]
-
-
-def nullspace(rows: list[list[Any]]) -> list[list[Any]]:
-    """A basis of the left kernel {v : v·rows = 0} of a rational matrix, in reduced echelon form."""
-    if not rows or not rows[0]:
-        return [[fmpq(int(i == j)) for j in range(len(rows))] for i in range(len(rows))]
-    reduced, rank = fmpq_mat(rows).transpose().rref()
-    table = reduced.tolist()[:rank]
-    pivots = [next(j for j, c in enumerate(row) if c != 0) for row in table]
-    kernel: list[list[Any]] = []
-    for free in sorted(set(range(len(rows))) - set(pivots)):
-        vector = [fmpq(0)] * len(rows)
-        vector[free] = fmpq(1)
-        for row, pivot in zip(table, pivots, strict=True):
-            vector[pivot] = -row[free]
-        kernel.append(vector)
-    return kernel

@@ -12,9 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
-from holokern.numeric.panels import Array
-from holokern.numeric.table import Range
+from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 
 __all__ = ["RangeNodes"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from holokern.dual.sampling.mesh import NODES, Mesh
 from holokern.errors import PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
-from holokern.numeric.mesh import NODES, Mesh
 
 
 def test_chebyshev_matrix_inverts_evaluation():

@@ -5,7 +5,7 @@ is a matrix times the values of g, the same for all functions. Where y hardly di
 is a Gauss–Hermite rule, and points next to a break at zero take panels that end there; at larger angles it is the
 density of y on panels as narrow as that density. All of this stays accurate as θ → 0.
 
-Away from θ = 0 and π sums over Hermite coefficients are cheaper: see :mod:`holokern.numeric.mehler`.
+Away from θ = 0 and π sums over Hermite coefficients are cheaper: see :mod:`holokern.dual.sampling.mehler`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from holokern.numeric.gauss import hermite_rule, legendre_rule
-from holokern.numeric.mesh import NODES, Mesh, lagrange
-from holokern.numeric.panels import Array, Index, between
+from holokern.dual.sampling.mesh import NODES, Mesh, lagrange
+from holokern.numeric import Array, Index, between, hermite_rule, legendre_rule
 
 __all__ = ["Correlation"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holokern.numeric.mesh import Mesh
-from holokern.numeric.panels import Array
+from holokern.dual.sampling.mesh import Mesh
+from holokern.numeric import Array
 
 __all__ = ["HermiteRows", "coefficients_on_mesh", "hermite_sums", "terms_needed"]
 

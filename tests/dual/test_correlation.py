@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from holokern.numeric.correlation import Correlation
-from holokern.numeric.mehler import HermiteRows, coefficients_on_mesh, terms_needed
-from holokern.numeric.mesh import Mesh
+from holokern.dual.sampling.correlation import Correlation
+from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
+from holokern.dual.sampling.mesh import Mesh
 
 MESH = Mesh(np.linspace(0.0, 9.0, 19))
 ANGLES = [1e-6, 1e-3, 0.02, 0.1, 0.19, 0.21, 0.5, 1.0, np.pi / 2]

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from holokern.errors import PrecisionLost
-from holokern.numeric.gauss import legendre_rule
-from holokern.numeric.panels import Array, Index
+from holokern.numeric import Array, Index, legendre_rule
 
 __all__ = ["NODES", "Mesh", "lagrange"]
 
