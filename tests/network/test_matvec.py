@@ -6,7 +6,7 @@ import pytest
 from holokern import progress
 from holokern.errors import BadInput
 from holokern.network import Network
-from holokern.network.matvec import matvec
+from holokern.network.tiled_product import matvec
 
 X = np.random.default_rng(0).standard_normal((150, 5)) * np.geomspace(0.7, 1.4, 150)[::-1, None]
 V = np.random.default_rng(1).standard_normal((150, 3))

@@ -20,12 +20,12 @@ from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matri
 from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layers import Layer
-from holokern.network.matvec import matvec
 from holokern.network.plan import ENGINES, Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
 from holokern.network.tangent import require_tangent
 from holokern.network.text import table_of, text_of
+from holokern.network.tiled_product import matvec
 from holokern.numeric import Array
 from holokern.progress import display, note
 

@@ -1,5 +1,6 @@
 """Pfaffian systems of dual activations: derivation, checks, coordinates, restriction, archive."""
 
+from holokern.pfaffian.cache import open_cache
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
 from holokern.pfaffian.evaluation import split_off
@@ -19,6 +20,7 @@ __all__ = [
     "ideal_of",
     "latex_polynomial",
     "local_exponents",
+    "open_cache",
     "pfaffian",
     "pfaffian_by_restriction",
     "rational_solutions",

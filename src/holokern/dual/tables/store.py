@@ -22,7 +22,7 @@ from holokern.dual.tables.dual_table import DualTable
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 from holokern.numeric import Array, Range, Series, Table
-from holokern.pfaffian.cache import open_cache
+from holokern.pfaffian import open_cache
 
 __all__ = ["identity", "stored_arrays", "stored_table"]
 

@@ -15,8 +15,7 @@ from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge, RidgePath
 from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
-from holokern.network import Network
-from holokern.network.layers import Layer
+from holokern.network import Network, layers
 
 __all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel", "takes_positions"]
 
@@ -32,7 +31,7 @@ def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = N
     """The kernel of the network that an estimator's parameters describe; the activation may be a network or layers."""
     if isinstance(estimator.activation, Network):
         return NetworkKernel(estimator.activation, kind)
-    if isinstance(estimator.activation, Layer):
+    if isinstance(estimator.activation, layers.Layer):
         return NetworkKernel(Network(estimator.activation), kind)
     network = Network(
         estimator.activation,
@@ -46,7 +45,7 @@ def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = N
 def takes_positions(estimator: Any) -> bool:
     """Whether the data may have positions, as images do: (n_samples, positions, n_channels)."""
     given = estimator.activation
-    return isinstance(given, Layer) or (isinstance(given, Network) and not given.hidden_layers)
+    return isinstance(given, layers.Layer) or (isinstance(given, Network) and not given.hidden_layers)
 
 
 class NetworkRidge(BaseEstimator):  # type: ignore[misc]

@@ -16,11 +16,7 @@ import numpy as np
 from holokern.dual import DualActivation
 from holokern.errors import BadInput
 from holokern.model.kernel import Kind
-from holokern.network import Network
-from holokern.network.arrays.kernel import pair_matrices, point_diagonals
-from holokern.network.arrays.layer import ArrayLayer
-from holokern.network.hidden_layer import HiddenLayer
-from holokern.network.tangent import require_tangent
+from holokern.network import ArrayLayer, HiddenLayer, Network, pair_matrices, point_diagonals, require_tangent
 
 __all__ = ["LearnableKernel"]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from holokern.files import write_atomically
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.network.matvec import TILE, matvec
+from holokern.network import TILE, matvec
 from holokern.progress import report
 
 __all__ = ["CgResult", "NystromPreconditioner", "TiledKernel", "conjugate_gradients"]
