@@ -157,7 +157,7 @@ def test_negligible_sums_are_zero(engine):
     u, v = (scale * points for scale in (1.5, 12.0))
     norms = [np.sum(x * x, axis=1) for x in (u, v)]
     exact = 2.0 * np.exp(-(norms[0][:, None] + norms[1]) / 2) * np.sinh(u @ v.T)
-    # Near θ = 0 the table has 1 - k/(n1 n2) divided by the square of log(c1/c2), which is up to c² there: 150 roundings.
+    # Near θ = 0 the table has 1 - k/(n1 n2) divided by the square of log(c1/c2), up to c² there: 150 roundings.
     assert np.max(np.abs(found - exact)) < 3e-13
 
 
