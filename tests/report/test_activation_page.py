@@ -34,6 +34,8 @@ def test_the_page_is_one_file_with_every_part(pages) -> None:
         page = (pages / f"{name}.html").read_text(encoding="utf-8")
         assert "://" not in page
         assert len(page) < 400_000
+        # the line of Python can be run: the step has no NTK
+        assert f".{'nngp' if name == 'step' else 'ntk'}(X)" in page
         for anchor in ("algebra", "dual", "spectrum", "network"):
             assert f'<section id="{anchor}">' in page
         assert not re.search(r"\b(NaN|Infinity)\b", page.split('id="data">')[1].split("</script>")[0])

@@ -190,7 +190,9 @@ def _python(subjects: list[Subject]) -> str:
         text = repr(subject.activation)
         lines.append(f"{letter} = hk.{text}")
         lines.append(f"hk.dual({letter}, c1=1.0, c2=2.0, r=0.5)  # k and k′ with their errors")
-        lines.append(f"hk.Network({letter}, depth=3).ntk(X)  # the NTK of the rows of X")
+        # where σ jumps there is no NTK
+        kind = "nngp" if subject.activation.jump_order == 0 else "ntk"
+        lines.append(f"hk.Network({letter}, depth=3).{kind}(X)  # the {kind.upper()} of the rows of X")
     return f'<pre class="python" data-python>{escape(chr(10).join(lines))}</pre>'
 
 
