@@ -13,7 +13,7 @@ from holokern.activation import activation as as_activation
 from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
-from holokern.dual.quadrature.method import Estimate, norms
+from holokern.dual.quadrature.method import Estimate, scales
 from holokern.dual.registry import method_named, methods
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
@@ -100,7 +100,8 @@ def dual(
             failure = failure or error
             continue
         used.append(name)
-        _check_range(sigma, points, np.where(singular, 0.0, result.k))
+        # NaN is a formula that left the range on its way, and another method may serve
+        _check_range(sigma, points, np.where(np.isinf(result.k) & ~singular, result.k, 0.0))
         if method == "auto":
             todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
     if failure is not None and np.any(np.isnan(result.k[~singular])):
@@ -155,7 +156,7 @@ def _too_rough(
         doubtful = np.nonzero(~missing & ~(error <= tolerance * np.abs(value)))[0]
         if len(doubtful):
             at = todo[doubtful]
-            scale = norms(function, points.c1[at]) * norms(function, points.c2[at])
+            scale = scales(function, points.c1[at], points.c2[at])
             # no method does better than the smallest float
             rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, np.finfo(float).tiny))
     return rough

@@ -24,6 +24,7 @@ from holokern.activation.tree.nodes import (
     Or,
     Relation,
 )
+from holokern.activation.values.airy import airy
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate
 from holokern.activation.values.double_floats import Array, ExtendedArithmetic, two_product
@@ -186,8 +187,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Min": lambda *args: reduce(np.minimum, args),
     "erf": lambda x: _special().erf(x),
     "besselj": lambda order, x: _special().jv(order, x),
-    "airyai": lambda x: _special().airy(x)[0],
-    "airyaiprime": lambda x: _special().airy(x)[1],
+    "airyai": lambda x: airy(x)[0],
+    "airyaiprime": lambda x: airy(x)[1],
 }
 
 _COMPARE: dict[str, Callable[[Array, Array], Mask]] = {

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
+from holokern.activation.values.airy import FAR
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.double_floats import Array
 from holokern.activation.values.floats import FLOATS
@@ -174,11 +175,24 @@ _SLOPES: dict[str, Callable[[Array, Array], Array]] = {
     "airyaiprime": lambda x, f: x * FLOATS.call(Call("airyai", (Variable(),)), x),
 }
 
+
+def _airy_phase(power: float) -> Callable[[Array, Array], Array]:
+    """Of Ai or Ai′, whose amplitude on the left is |x|^power: far out the phase is exact, nearer it is scipy's."""
+
+    def units(x: Array, f: Array) -> Array:
+        size = np.abs(x)
+        with np.errstate(divide="ignore"):
+            amplitude = np.where(x < 0, size**power, f)
+        return np.where(size > FAR, 8 * amplitude, np.where(x < 0, 2 * size ** (power + 1.5), 4 * size**1.5 * f))
+
+    return units
+
+
 # functions that oscillate or fall fast: what the rounding of their phase or exponent does to them, in units
 _PHASES: dict[str, Callable[[Array, Array], Array]] = {
     "besselj": lambda x, f: 2 * np.sqrt(np.abs(x)),
-    "airyai": lambda x, f: 2 * np.maximum(-x, 0.0) ** 1.25 + 4 * np.maximum(x, 0.0) ** 1.5 * f,
-    "airyaiprime": lambda x, f: 2 * np.maximum(-x, 0.0) ** 1.75 + 4 * np.maximum(x, 0.0) ** 1.5 * f,
+    "airyai": _airy_phase(-0.25),
+    "airyaiprime": _airy_phase(0.25),
 }
 
 _NOISE = _NoiseArithmetic()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from holokern.dual.closed.normal_law import Law
-from holokern.dual.closed.terms import Term
+from holokern.dual.closed.terms import Term, factor_of
 from holokern.numeric import Array, between, legendre_rule
 
 __all__ = ["arc_integral", "pair_erf"]
@@ -54,7 +54,7 @@ class _Factor:
 
 def pair_erf(s: Term, t: Term, law: Law) -> Sized:
     """E[s(u) t(v)] and the size of its parts, by [Stein1981] down to arcsines and bivariate normal probabilities."""
-    scale = float(s.coefficient * t.coefficient)
+    scale = factor_of(s, t)
     value, size = _Moments(law).of(_Factor.of(s), _Factor.of(t))
     return scale * value, abs(scale) * size
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
-from holokern.dual.closed.terms import Term
+from holokern.dual.closed.terms import Term, factor_of
 from holokern.numeric import Array
 
 __all__ = ["half_line_means", "pair_halves", "pair_smooth"]
@@ -31,7 +31,7 @@ def pair_halves(s: Term, t: Term, law: Law) -> Sized:
     # The moment is of order δ^(m+n+1), so a narrow quadrant feels the rounding of θ.
     condition = condition + (s.power + t.power + 1) / 2 * law.angle / np.maximum(delta, 1e-300)
     sign = s.side**s.power * t.side**t.power
-    value = sign * float(s.coefficient * t.coefficient) * law.weight * law.c1**s.power * law.c2**t.power * moment
+    value = sign * factor_of(s, t) * law.weight * law.c1**s.power * law.c2**t.power * moment
     return value, np.abs(value) * condition
 
 
@@ -39,7 +39,7 @@ def pair_smooth(s: Term, t: Term, law: Law) -> Sized:
     """Polynomials times exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
-    scale = float(s.coefficient * t.coefficient) * law.weight
+    scale = factor_of(s, t) * law.weight
     for factor_s, a in _waves(s):
         for factor_t, b in _waves(t):
             form, form_size = law.quadratic_form(a, b)

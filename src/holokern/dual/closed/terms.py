@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from sys import float_info
 
 from holokern.activation import Activation, ExactReal, exact
 from holokern.activation.ring.element import Element, FunctionMonomial
@@ -13,12 +14,14 @@ from holokern.activation.ring.quotient import Quotient
 from holokern.activation.tree.nodes import Node
 from holokern.errors import HolokernError, Unsupported
 
-__all__ = ["ClosedTerms", "Term", "closed_terms", "has_quick_formulas"]
+__all__ = ["ClosedTerms", "Term", "closed_terms", "factor_of", "has_quick_formulas"]
 
 # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
 _MOST_DEGREE = 60
 # what serves every activation
 _INSTEAD = "use method='quadrature'"
+# the smallest float with all digits
+_TINY = float_info.min
 # a constant does not change, so one serves all
 _ZERO = exact(0)
 
@@ -64,6 +67,20 @@ class ClosedTerms:
 
 class _NoClosedForm(Exception):
     """Carries the reason."""
+
+
+def factor_of(s: Term, t: Term) -> float:
+    """The product of the coefficients of two terms, NaN where it leaves the range of floats with all digits.
+
+    Examples
+    --------
+    >>> factor_of(Term(0, exact(2), 1), Term(0, exact(3), 0))
+    6.0
+    >>> factor_of(Term(0, exact(Fraction(1, 10**400)), 1), Term(0, exact(3), 0))
+    nan
+    """
+    value = float(s.coefficient * t.coefficient)
+    return value if _TINY <= abs(value) < float("inf") else float("nan")
 
 
 def closed_terms(activation: Activation) -> ClosedTerms | str:

@@ -25,8 +25,8 @@ from holokern.dual.enclosure.moments import (
     PieceLine,
     gaussian_expectation,
     gaussian_tail,
-    most_evaluations,
     piece_line,
+    rigorous_integral,
     second_moment,
     to_ball,
 )
@@ -236,7 +236,7 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
         def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:
             return f(first * z, analytic) * mean(second * r * z) * (-(z * z) / 2).exp()
 
-        total += acb.integral(integrand, start, stop, eval_limit=most_evaluations()).real / (2 * arb.pi()).sqrt()
+        total += rigorous_integral(integrand, start, stop, 2).real / (2 * arb.pi()).sqrt()
     return total
 
 

@@ -16,6 +16,7 @@ from holokern.activation.ring.pieces import jump_order
 from holokern.activation.tree.derivative import differentiate
 from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
+from holokern.dual.enclosure.exponential import exponential_terms
 from holokern.dual.enclosure.limits import aligned, with_zero_deviation
 from holokern.dual.enclosure.moments import (
     Number,
@@ -40,6 +41,7 @@ from holokern.errors import (
     Unsupported,
 )
 from holokern.hgm import HalfAngleTable, transport_balls
+from holokern.numeric.work import limited_work
 from holokern.pfaffian import pfaffian
 
 __all__ = ["Enclosure", "enclose"]
@@ -58,17 +60,29 @@ _MOST_TERMS = 200_000
 # without a recurrence each coefficient is a rigorous integral of its own: 100 of tanh take ten to twenty seconds
 _MOST_INTEGRALS = 400
 # beyond the digits themselves: recurrences may lose many cheap bits, Taylor steps and integrals dear ones
-_MOST_BITS = {"hermite": 60_000, "taylor": 2_000, "integral": 6_000, "independent": 60_000, "limit": 60_000}
+_MOST_BITS = {
+    "hermite": 60_000,
+    "coefficients": 6_000,
+    "taylor": 2_000,
+    "integral": 6_000,
+    "independent": 60_000,
+    "limit": 60_000,
+}
 # a limit of time: relu takes a second for 3000 digits, others much longer
 _MOST_DIGITS = 10_000
 # bits that steps and integrals usually lose; to begin with them is cheaper than a second attempt
 _EXPECTED_LOSS = {"taylor": 72, "integral": 48}
+# deviations below which recurrences lose 14 bits or more in every step
+_SMALL = 1e-2
 # each adds the bits that the last one lacked; after so many there is no progress
 _ATTEMPTS = 8
 # where no proof reaches the digits, values below 2^-this are enclosed by |k| ≤ √(E[σ(u)²] E[σ(v)²]) alone
 _VANISHING = 4096
 # a scale needs few digits
 _ROUGH_BITS = 64
+# units of work of one proof for the usual number of digits or fewer, about five seconds; more digits may take longer
+_WORK = 5e5
+_USUAL_DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +94,8 @@ class Enclosure:
     k, kdot : arb
         python-flint balls that contain the true values; k′ is infinite where two jumps of σ meet.
     method : str
-        Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0), "limit" (singular covariance)
-        or "bound" (a value below 2^-4096).
+        Which proof was used: "hermite", "coefficients", "taylor", "integral", "independent" (r = 0), "limit" (singular
+        covariance) or "bound" (a value below 2^-4096).
     digits : int
         How many digits were asked for.
     """
@@ -143,6 +157,7 @@ def enclose(
 
     - "hermite": the partial sum of the Hermite series in balls, its tail by Cauchy–Schwarz from a ball of E[σ²].  The
       coefficients come from a recurrence that follows from the exact annihilator of σ, and initial integrals.
+    - "coefficients": the same series, each coefficient a rigorous integral of its own, where no recurrence serves.
     - "taylor": each Taylor step of the Pfaffian system along w = tan(θ/2), by its residual and Gronwall's inequality;
       the initial values at r = 0 are products of balls.  That the system is the right one rests on its exact
       derivation, which is checked by its integrability and against numbers, not proved anew.
@@ -178,7 +193,8 @@ def enclose(
     failures: list[HolokernError] = []
     for name, compute in routes:
         try:
-            k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
+            with limited_work(_WORK * max(1.0, digits / _USUAL_DIGITS) ** 2):
+                k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
         except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
             failures.append(error)
         else:
@@ -291,13 +307,20 @@ def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tup
         "taylor": lambda _: _by_taylor(sigma, c1, c2, r),
         "integral": lambda _: _by_integral(tree, c1, c2, r),
     }
+    # recurrences lose digits where a deviation is small, and some σ have none; integrals lose nothing, but take long
+    integrals = ("coefficients", lambda goal: _by_series(tree, c1, c2, r, goal, integrate=True))
+    count = terms_needed(to_ball(r), bits)
+    # pieces in closed form have good recurrences
+    dear = any(exponential_terms(piece) is None for piece in piece_line(tree).pieces)
+    last = [integrals] if dear and count <= _MOST_INTEGRALS and method in ("auto", "hermite") else []
     if method != "auto":
-        return [(method, proofs[method])]
+        return [(method, proofs[method]), *last]
     centred = all(b == 0 for b in piece_line(tree).breaks)
     order = ["taylor", "integral"] if centred else ["integral", "taylor"]
-    few = terms_needed(to_ball(r), bits) <= _FEW_TERMS
-    order = ["hermite", *order] if few else [*order, "hermite"]
-    return [(name, proofs[name]) for name in order]
+    order = ["hermite", *order] if count <= _FEW_TERMS else [*order, "hermite"]
+    routes = [(name, proofs[name]) for name in order]
+    # the first coefficients would be integrals with as many bits as the recurrence loses
+    return [*last, *routes] if min(to_ball(c1), to_ball(c2)) < _SMALL else [*routes, *last]
 
 
 def _independent(tree: Node, c1: Number, c2: Number) -> Pair:
@@ -307,17 +330,13 @@ def _independent(tree: Node, c1: Number, c2: Number) -> Pair:
     return left[0] * right[0], left[1] * right[1] / (to_ball(c1) * to_ball(c2))
 
 
-def _by_series(tree: Node, c1: Number, c2: Number, r: Number, goal: int) -> Pair:
+def _by_series(tree: Node, c1: Number, c2: Number, r: Number, goal: int, *, integrate: bool = False) -> Pair:
+    """The Hermite series, its coefficients by a recurrence or each by an integral of its own."""
     count = terms_needed(to_ball(r), goal)
-    try:
-        sequence = hermite_sequence(tree)
-        most = _MOST_TERMS
-    except NotHolonomic:
-        # without a recurrence every coefficient is an integral of its own
-        sequence, most = integral_sequence(tree), _MOST_INTEGRALS
+    sequence, most = (integral_sequence, _MOST_INTEGRALS) if integrate else (hermite_sequence, _MOST_TERMS)
     if count > most:
         raise Unsupported(f"the Hermite series would need {count:g} terms here, more than {most}")
-    return hermite_series(sequence, c1, c2, to_ball(r), int(count))
+    return hermite_series(sequence(tree), c1, c2, to_ball(r), int(count))
 
 
 def _by_taylor(sigma: Activation, c1: Number, c2: Number, r: Number) -> Pair:

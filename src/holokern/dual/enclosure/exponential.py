@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 from holokern.dual.enclosure.bounds import polynomial_in_u
+from holokern.numeric.work import charge
 
 __all__ = ["Term", "exponential_terms", "gaussian_integral", "multiply_terms", "scale_terms"]
 
 # terms of an expanded product; beyond, a numerical integral is cheaper
 _MOST_TERMS = 400
+# units of `holokern.numeric.work` of one step of a recursion of moments
+_STEP_WORK = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def gaussian_integral(terms: Sequence[Term], low: arb | None, high: arb | None) 
     0.500000000000000
     """
     total = acb(0)
+    charge(_STEP_WORK * sum(1 + term.degree for term in terms), int(ctx.prec))
     for term in terms:
         total += term.coefficient * _incomplete_moment(term, low, high)
     return total.real

@@ -7,14 +7,14 @@ proved bound of the growth of the factors covers the rest.  Everything happens a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import TypeVar
 
-from flint import acb, arb, ctx, fmpq, fmpq_poly
+from flint import acb, acb_poly, arb, ctx, fmpq, fmpq_poly
 
 from holokern.activation.ring.breaks import Break, samples
 from holokern.activation.ring.pieces import find_breaks
@@ -26,6 +26,7 @@ from holokern.dual.enclosure.bounds import Growth, growth_bound
 from holokern.dual.enclosure.complex_balls import continuation
 from holokern.dual.enclosure.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
 from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.numeric import charge, cost, units_left
 from holokern.weyl import exact_rational
 
 __all__ = [
@@ -34,10 +35,10 @@ __all__ = [
     "gaussian_expectation",
     "gaussian_tail",
     "hermite_moment",
-    "most_evaluations",
     "piece_line",
     "product_moment",
     "read_number",
+    "rigorous_integral",
     "second_moment",
     "to_ball",
 ]
@@ -236,6 +237,7 @@ def _numerical_integral(
     left, left_tail = (low, arb(0)) if low is not None else gaussian_tail(pieces, scales, -1, high, polynomial)
     right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
     normalisation = 1 / (2 * arb.pi()).sqrt()
+    hermite = None if tuple(polynomial) == (1,) else acb_poly(list(polynomial))
 
     # constants get more bits than the working precision, which flint's integration raises a little by itself
     functions = {piece: continuation(piece, ctx.prec + _GUARD_BITS) for piece in set(pieces)}
@@ -249,16 +251,30 @@ def _numerical_integral(
             return value * one * one
         for function, s in factors:
             value = value * function(s * z, analytic)
-        return value if len(polynomial) == 1 and polynomial[0] == 1 else value * _evaluate(polynomial, z)
+        return value if hermite is None else value * hermite(z)
 
-    result = acb.integral(integrand, left, right, eval_limit=most_evaluations()).real * normalisation
+    result = rigorous_integral(integrand, left, right, len(factors)).real * normalisation
     tail = left_tail + right_tail
     return result if tail.is_zero() else result + arb(0, tail.upper())
 
 
-def most_evaluations() -> int:
-    """How often a rigorous integral may ask for its integrand: some seconds; beyond, its ball stays wide."""
-    return 20_000 + 40 * int(ctx.prec)
+def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb, factors: int) -> acb:
+    """∫ of a product of so many values of activations, within the limits of one integral and of all work.
+
+    Beyond its own limit, some seconds, its ball stays wide.
+    """
+    count = 0
+
+    def counted(z: acb, analytic: bool) -> acb:
+        nonlocal count
+        count += 1
+        return integrand(z, analytic)
+
+    each = factors * cost(int(ctx.prec))
+    most = int(min(20_000 + 40 * int(ctx.prec), units_left() / each + 1))
+    result = acb.integral(counted, low, high, eval_limit=most)
+    charge(count * factors, int(ctx.prec))
+    return result
 
 
 def gaussian_tail(

@@ -14,7 +14,11 @@ from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
+from holokern.numeric.work import charge
 from holokern.weyl import Operator
+
+# units of work of one term of a step: it takes a twentieth of the time of a value of an activation
+_STEP = 0.05
 
 __all__ = ["HermiteSequence", "hermite_sequence", "integral_sequence"]
 
@@ -66,6 +70,7 @@ class HermiteSequence:
         rows = [(k, row) for k, row in rows if not all(a.is_zero() for a in row)]
         values = _integrals(self.line, c, min(count, recurrence.start + order))
         for n in range(recurrence.start, count - order):
+            charge(len(rows) * _STEP, int(ctx.prec))
             divisor = _at(leading, n)
             if divisor.contains(0):
                 values.append(hermite_moment(self.line, c, n + order))

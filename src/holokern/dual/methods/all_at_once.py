@@ -12,7 +12,7 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.methods.polar import COLUMNS, Result, Start, crosses, polar_system
-from holokern.dual.quadrature.method import norms
+from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, PrecisionLost, UnknownName
 from holokern.hgm import (
     TAYLOR_TERMS,
@@ -90,7 +90,7 @@ def all_at_once(
         moved = np.abs(result.k - other.k) + np.abs(result.slope - other.slope)
         result.k_error[:] += 2 * moved
         result.slope_error[:] += 2 * moved
-        lost = ~(result.k_error <= _HOPELESS * norms(activation, c1) * norms(activation, c2))
+        lost = ~(result.k_error <= _HOPELESS * scales(activation, c1, c2))
     if np.any(lost):
         raise PrecisionLost(
             f"all_at_once: the errors of {activation} grow too much along one path through these points; use "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.method import norms
+from holokern.dual.quadrature.method import scales
 from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import BadInput
 from holokern.numeric import Array, hermite_rule
@@ -81,7 +81,7 @@ def _errors(
         unseen = steps * gap / (2 * np.pi) + kinks * c1 * c2 * gap**3 / (6 * np.pi)
         # the change may be small by chance
         typical = 0.02 * steps * space + 0.01 * kinks * c1 * c2 * space**2
-        rounding = 8 * _EPS * norms(function, c1) * norms(function, c2)
+        rounding = 8 * _EPS * scales(function, c1, c2)
         result.append(np.abs(b - a) + rounding + np.where(gap < space, unseen, typical))
     return result[0], result[1] + (np.inf if np.any(profile_of(activation).jumps) else 0.0)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
-from holokern.dual.quadrature.method import norms
+from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
 from holokern.numeric import Array, Index
@@ -187,8 +187,7 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
     if not len(where):
         return
     c1, c2, theta = (values[where] for values in points)
-    scale = norms(activation, c1) * norms(activation, c2)
-    slope = norms(activation.derivative, c1) * norms(activation.derivative, c2)
+    scale, slope = (scales(function, c1, c2) for function in (activation, activation.derivative))
     slope = np.maximum(slope, np.nan_to_num(np.abs(kdot[where]), nan=0.0, posinf=0.0))
     rough = ~((k_error[where] <= tolerance * scale) & (kdot_error[where] <= tolerance * slope))
     for i in np.nonzero(rough)[0]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
+from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, energy, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
 from holokern.numeric import Array, Index
 
-__all__ = ["Estimate", "norms", "quadrature", "refine"]
+__all__ = ["Estimate", "norms", "quadrature", "refine", "scales"]
 
 ORDERS = (26, 30)
 """Nodes a panel of the two resolutions; the finer one is returned."""
@@ -145,7 +145,13 @@ def norms(activation: Activation, c: Array) -> Array:
     """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
     different, back = np.unique(c, return_inverse=True)
     side = Side.of(profile_of(activation), different)
-    return np.sqrt(diagonal(side, side, 1).k)[back]
+    return np.sqrt(energy(side))[back]
+
+
+def scales(activation: Activation, c1: Array, c2: Array) -> Array:
+    """(E[σ(c1x)²] E[σ(c2x)²])^(1/2), the scale of k(c1, c2, ·)."""
+    both = norms(activation, np.concatenate([c1, c2]))
+    return np.asarray(both[: len(c1)] * both[len(c1) :])
 
 
 def _condition(side: Side) -> Array:

@@ -19,7 +19,7 @@ from holokern.dual.quadrature.profile import HALF_RANGE, Profile, Smoothness
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Index, Panels, between, legendre_rule
 
-__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "mean", "pair"]
+__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "energy", "mean", "pair"]
 
 # of the inner integrand at a time: arrays of half a megabyte stay in the cache
 _EVALUATIONS = 1 << 16
@@ -231,7 +231,8 @@ def _on_boxes(f: Side, g: Side, theta: float, resolution: Resolution) -> Array:
         return lambda x: np.concatenate([side.value(x[None], owner), side.slope(x[None], owner)])
 
     values = pair_on_boxes(sampled(f), sampled(g), theta, (ends[0], ends[1]), resolution.nodes)
-    squares = [diagonal(side, side, 1, resolution) for side in (f, g)]
+    own = diagonal(f, f, 1, resolution)
+    squares = own, own if f.c[0] == g.c[0] else diagonal(g, g, 1, resolution)
     sizes = [np.sqrt(squares[0].k[0]) * np.sqrt(squares[1].k[0]), np.sqrt(squares[0].kdot[0] * squares[1].kdot[0])]
     return np.concatenate([values, sizes])
 
@@ -249,11 +250,17 @@ def diagonal(f: Side, g: Side, sign: int, resolution: Resolution | None = None) 
     """
 
     def products(x: Array, owner: Index) -> tuple[Array, ...]:
-        k = f.value(x, owner) * g.value(sign * x, owner)
-        kdot = f.slope(x, owner) * g.slope(sign * x, owner)
+        here = f.value(x, owner), f.slope(x, owner)
+        there = here if g is f and sign == 1 else (g.value(sign * x, owner), g.slope(sign * x, owner))
+        k, kdot = here[0] * there[0], here[1] * there[1]
         return k, kdot, np.abs(k), np.abs(kdot)
 
     return Moments(*_on_line(f, g, sign, resolution, products))
+
+
+def energy(f: Side) -> Array:
+    """E[f(x)²]."""
+    return _on_line(f, f, 1, None, lambda x, owner: (f.value(x, owner) ** 2,))[0]
 
 
 def mean(f: Side) -> Array:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
+from holokern.numeric.work import charge
 
 __all__ = ["BallRow", "BallSystem", "carry_balls", "smallest_on_unit", "transport_balls"]
 
@@ -46,6 +47,8 @@ _MAGNIFIED = 0.25
 _LOOSE = 256
 # twice the precision that `enclose` works with at most: nothing could be left of such balls
 _HOPELESS_BITS = 4000
+# units of `holokern.numeric.work` of one term of one entry, and of its strips in one step
+_TERM_WORK, _STRIP_WORK = 0.03, 4.0
 
 
 @dataclass(frozen=True)
@@ -141,10 +144,14 @@ def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[S
     """Go from corner to corner."""
     states = [[path.kind.number(entry) for entry in column] for column in columns]
     start = here
+    # about as many Taylor terms as bits; the strips of the bounds are the rest
+    terms = sum(len(entry.coeffs()) for row in path.system.rows for entry in row.entries.values())
+    work = len(states) * terms * (_TERM_WORK * int(ctx.prec) + _STRIP_WORK)
     for corner in corners:
         for _ in range(_MOST_STEPS):
             if here is corner:
                 break
+            charge(work, int(ctx.prec))
             here, states = _advance(path, here, corner, states)
             if any(entry.rad() > arb(2) ** _HOPELESS_BITS for state in states for entry in state):
                 raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
