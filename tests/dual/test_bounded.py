@@ -1,5 +1,7 @@
 """Poles are refused, many panels go to boxes, budgets end what takes too long."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import holokern as hk
 from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
 from holokern.dual.unbounded import not_square_integrable
-from holokern.errors import BadInput, PrecisionLost
+from holokern.errors import BadInput, HolokernError, PrecisionLost
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,25 @@ def test_rows_whose_squares_are_no_floats():
         net.both(1e200 * x)
     for small in (1e-200, 1e-310):
         assert not np.any(np.abs(net.both(small * x)) > 1e-300)
+
+
+@pytest.mark.parametrize(("c1", "c2", "r"), [(1.0, 1.0, 0.0), (30.0, 1.0, -0.75)])
+def test_a_formula_that_leaves_the_range_on_its_way_hands_over(c1, c2, r):
+    """The constant of the closed form is exp(-49000), its moment exp(49000)."""
+    value = hk.dual("exp(-100000*(u-7/10)^2)", c1, c2, r)
+    true = hk.enclose("exp(-100000*(u-7/10)^2)", int(c1), int(c2), Fraction(r), digits=20)
+    assert abs(value.k - float(true.k)) <= 5 * value.error < 1e-9 * value.k
+    with pytest.raises(PrecisionLost, match="range of floating-point"):
+        hk.dual("exp(u)", 1e3, 1e3, 0.5)
+
+
+def test_proofs_end(monkeypatch):
+    monkeypatch.setenv("HOLOKERN_PATIENCE", "1e-4")
+    with pytest.raises(HolokernError, match="limit of work is used up"):
+        hk.enclose("u-tanh(u)", "1/4", "1/4", "3/5", digits=20)
+    monkeypatch.setenv("HOLOKERN_PATIENCE", "much")
+    with pytest.raises(BadInput, match="HOLOKERN_PATIENCE"):
+        hk.enclose("tanh", 1, 1, "1/2", digits=20)
 
 
 def test_tails_are_honest():

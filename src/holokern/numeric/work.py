@@ -22,7 +22,7 @@ _left: ContextVar[list[float] | None] = ContextVar("units of work that are left"
 
 
 def patience() -> float:
-    """The factor ``HOLOKERN_PATIENCE`` by which limits of work and memory differ from the usual ones.
+    """The factor ``HOLOKERN_PATIENCE`` by which limits of work differ from the usual ones.
 
     Examples
     --------

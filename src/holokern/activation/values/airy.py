@@ -39,7 +39,7 @@ def airy(x: Array) -> tuple[Array, Array]:
 
     x = np.asarray(x, dtype=float)
     size = np.abs(x)
-    far = (size > FAR) & (size < _FARTHEST)
+    far = (size > FAR) & (size <= _FARTHEST)
     value, slope = np.empty_like(x), np.empty_like(x)
     value[~far], slope[~far] = special.airy(x[~far])[:2]
     for here, series in ((far & (x > 0), _decaying), (far & (x < 0), _oscillating)):

@@ -82,6 +82,7 @@ _VANISHING = 4096
 _ROUGH_BITS = 64
 # units of work of one proof for the usual number of digits or fewer, about five seconds; more digits may take longer
 _WORK = 5e5
+# the default of `enclose`
 _USUAL_DIGITS = 50
 
 
@@ -94,8 +95,8 @@ class Enclosure:
     k, kdot : arb
         python-flint balls that contain the true values; k′ is infinite where two jumps of σ meet.
     method : str
-        Which proof was used: "hermite", "coefficients", "taylor", "integral", "independent" (r = 0), "limit" (singular
-        covariance) or "bound" (a value below 2^-4096).
+        Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0), "limit" (singular covariance)
+        or "bound" (a value below 2^-4096).
     digits : int
         How many digits were asked for.
     """
@@ -157,7 +158,7 @@ def enclose(
 
     - "hermite": the partial sum of the Hermite series in balls, its tail by Cauchy–Schwarz from a ball of E[σ²].  The
       coefficients come from a recurrence that follows from the exact annihilator of σ, and initial integrals.
-    - "coefficients": the same series, each coefficient a rigorous integral of its own, where no recurrence serves.
+      Where no recurrence serves each coefficient is a rigorous integral of its own.
     - "taylor": each Taylor step of the Pfaffian system along w = tan(θ/2), by its residual and Gronwall's inequality;
       the initial values at r = 0 are products of balls.  That the system is the right one rests on its exact
       derivation, which is checked by its integrability and against numbers, not proved anew.
@@ -198,7 +199,7 @@ def enclose(
         except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
             failures.append(error)
         else:
-            return Enclosure(k, kdot, name, digits)
+            return Enclosure(k, kdot, "hermite" if name == "coefficients" else name, digits)
     if scale < arb(2) ** -_VANISHING:
         return Enclosure(arb(0, scale), _slope_bound(sigma.tree, first, second), "bound", digits)
     if len(failures) == 1:

@@ -26,6 +26,8 @@ FINE = Resolution(ORDERS[1])
 _MOST_HALVINGS = 2
 # of the norms: the normal law beyond nine deviations in one of two variables
 _BEYOND = 1e-18
+# ends of panels of all points at a time: some ten arrays of 32 megabytes
+_MOST_ENDS = 1 << 22
 # the smallest float with all digits
 _TINY = float(np.finfo(float).tiny)
 # the distance from 1 to the next float
@@ -84,7 +86,20 @@ def quadrature(
             moments = Moments(moments.k, moments.kdot + delta, moments.size, moments.size_dot + size)
         return moments
 
-    return refine(resolve, f, g, theta, tolerance).arrays
+    result = Estimate.empty(len(theta))
+    # every point has rows of ends of panels, of which there may be many
+    step = max(1, _MOST_ENDS // max(1, f.panel_count))
+    for start in range(0, len(theta), step):
+        some = np.arange(start, min(start + step, len(theta)))
+        part = refine(
+            lambda index, resolution, some=some: resolve(some[index], resolution),  # type: ignore[misc]
+            f.some(some),
+            g.some(some),
+            theta[some],
+            tolerance,
+        )
+        result.put(some, part)
+    return result.arrays
 
 
 def refine(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holokern.dual.quadrature.boxes import box_count, pair_on_boxes
 from holokern.dual.quadrature.profile import HALF_RANGE, Profile, Smoothness
 from holokern.errors import PrecisionLost
-from holokern.numeric import Array, Index, Panels, between, legendre_rule
+from holokern.numeric import Array, Index, Panels, between, legendre_rule, patience
 
 __all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "energy", "mean", "pair"]
 
@@ -86,8 +86,17 @@ class Side:
     @property
     def smoothness(self) -> Smoothness:
         """Where the side is smooth, one row for each c."""
+        return self._panels.scaled(self.c)
+
+    @property
+    def panel_count(self) -> int:
+        """How many ends of panels each c has."""
+        return len(self._panels.ends)
+
+    @property
+    def _panels(self) -> Smoothness:
         reach = self.c * (HALF_RANGE + np.maximum(self.left, self.right))
-        return self.profile.panels(float(np.max(reach))).scaled(self.c)
+        return self.profile.panels(float(np.max(reach)))
 
     def value(self, x: Array, owner: Index) -> Array:
         """σ(cx) at a row of nodes for each panel."""
@@ -209,7 +218,7 @@ def _better_on_boxes(f: Side, g: Side, theta: Array, outer: Index, resolution: R
     boxes = _BOX * resolution.nodes * ((inside[0] + inside[1]) * parts + 2 * box_count(theta, reach))
     better = (nested > _LONG) & (boxes < nested / 2)
     work = np.where(better, boxes, nested)
-    if np.any(work > _LONGEST):
+    if np.any(work > _LONGEST * patience()):
         at = int(np.argmax(work))
         raise PrecisionLost(
             f"{f.profile.label} at c1 = {f.c[at]:.6g}, c2 = {g.c[at]:.6g}, θ = {theta[at]:.6g} turns too often: "

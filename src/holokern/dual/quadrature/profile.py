@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.errors import PrecisionLost
+from holokern.numeric.work import patience
 
 __all__ = ["HALF_RANGE", "Profile", "Smoothness", "limit_at_zero", "profile_of"]
 
@@ -212,7 +213,7 @@ class Profile:
             rough = todo[~smooth]
             if not len(rough):
                 break
-            if sum(map(len, done)) + 2 * len(rough) > _MOST_PANELS:
+            if sum(map(len, done)) + 2 * len(rough) > _MOST_PANELS * patience():
                 raise PrecisionLost(
                     f"{self.label} turns too often up to |u| = {limit:.6g}: it needs more than {_MOST_PANELS} panels; "
                     "use smaller deviations, or another method"
