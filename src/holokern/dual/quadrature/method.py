@@ -86,18 +86,15 @@ def quadrature(
             moments = Moments(moments.k, moments.kdot + delta, moments.size, moments.size_dot + size)
         return moments
 
+    def within(some: Index) -> Callable[[Index, Resolution], Moments]:
+        return lambda index, resolution: resolve(some[index], resolution)
+
     result = Estimate.empty(len(theta))
     # every point has rows of ends of panels, of which there may be many
     step = max(1, _MOST_ENDS // max(1, f.panel_count))
     for start in range(0, len(theta), step):
         some = np.arange(start, min(start + step, len(theta)))
-        part = refine(
-            lambda index, resolution, some=some: resolve(some[index], resolution),  # type: ignore[misc]
-            f.some(some),
-            g.some(some),
-            theta[some],
-            tolerance,
-        )
+        part = refine(within(some), f.some(some), g.some(some), theta[some], tolerance)
         result.put(some, part)
     return result.arrays
 
