@@ -11,6 +11,7 @@ from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.panels import Array, Index, Panels, between
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
+from holokern.numeric.work import charge, cost, limited_work, patience, units_left
 
 __all__ = [
     "ARCSINE",
@@ -22,18 +23,23 @@ __all__ = [
     "Table",
     "Tensor",
     "between",
+    "charge",
     "chebyshev_basis",
     "chebyshev_matrix",
     "chebyshev_nodes",
     "compressed_together",
+    "cost",
     "fit_angles",
     "graded_edges",
     "hermite_rule",
     "left_singular",
     "legendre_rule",
+    "limited_work",
     "machine",
     "natural_roots",
     "nullspace",
     "one_thread",
+    "patience",
     "unit_vectors",
+    "units_left",
 ]

@@ -41,7 +41,7 @@ from holokern.errors import (
     Unsupported,
 )
 from holokern.hgm import HalfAngleTable, transport_balls
-from holokern.numeric.work import limited_work
+from holokern.numeric import limited_work
 from holokern.pfaffian import pfaffian
 
 __all__ = ["Enclosure", "enclose"]

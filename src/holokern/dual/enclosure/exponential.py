@@ -13,7 +13,7 @@ from flint import acb, arb, ctx
 
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 from holokern.dual.enclosure.bounds import polynomial_in_u
-from holokern.numeric.work import charge
+from holokern.numeric import charge
 
 __all__ = ["Term", "exponential_terms", "gaussian_integral", "multiply_terms", "scale_terms"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.errors import PrecisionLost
-from holokern.numeric.work import patience
+from holokern.numeric import patience
 
 __all__ = ["HALF_RANGE", "Profile", "Smoothness", "limit_at_zero", "profile_of"]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
-from holokern.numeric.work import charge
+from holokern.numeric import charge
 
 __all__ = ["BallRow", "BallSystem", "carry_balls", "smallest_on_unit", "transport_balls"]
 
