@@ -296,7 +296,7 @@ def large(folder: Path) -> str:
     rows = [row for run in runs if "method" in run for row in _beside(run, solved)]
     if not rows:
         return text
-    heads = ("points", "features", "method", "CPU s", "test error", "of conjugate gradients", "difference, %")
+    heads = ("points", "features", "method", "CPU s", "test error", "error of conjugate gradients", "difference, %")
     return f"{text}\n\n{table(heads, sorted(rows, key=lambda row: row[:2]))}"
 
 
@@ -311,7 +311,7 @@ def _beside(run: dict[str, Any], solved: Sequence[dict[str, Any]]) -> list[list[
             f"{100 * (run['test_error'] / exact['test_error'] - 1):+.2f}",
         ]
         for exact in solved
-        if all(run[key] == exact.get(key) for key in same)
+        if exact.get("converged", True) and all(run[key] == exact.get(key) for key in same)
     ]
 
 

@@ -41,7 +41,7 @@ def search(rounds: int, first: int = 6, seed: int = 0) -> torch.Tensor:
         fit_gpytorch_mll(
             ExactMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs={"options": {"maxiter": 40}}
         )
-        improvement = LogExpectedImprovement(model, best_f=model.outcome_transform(values)[0].max())
+        improvement = LogExpectedImprovement(model, best_f=values.max())
         new, _ = optimize_acqf(improvement, bounds, q=1, num_restarts=2, raw_samples=32, options={"maxiter": 40})
         points = torch.cat([points, new])
         found.append(objective(points).max())

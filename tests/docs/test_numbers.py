@@ -102,9 +102,8 @@ def test_runs_beyond_a_dense_matrix(numbers: ModuleType, tmp_path: Path) -> None
         tmp_path
     )
     problem = {"dimension": 10, "alpha": 1.0}
-    (tmp_path / "large_100000.json").write_text(
-        json.dumps({**solved, **problem, "test_error": 0.25, "converged": False})
-    )
+    (tmp_path / "large_100000.json").write_text(json.dumps({**solved, **problem, "test_error": 0.25}))
+    (tmp_path / "large_begun.json").write_text(json.dumps({**solved, **problem, "converged": False}))
     fitted = {**problem, "points": 100000, "kernel": "ntk", "network": "Network('relu', depth=1)", "test_error": 0.255}
     fitted |= {"features": 4000, "method": "landmarks", "cpu_seconds": 90.0}
     (tmp_path / "large_features.json").write_text(json.dumps(fitted))
