@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial import chebyshev
 
 from holokern.numeric.machine.cells import Cells
-from holokern.numeric.machine.look_up import TileSide, look_up_tile, room_for
+from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
 from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
 
 SPAN = Range(-0.4, 0.9)
@@ -216,10 +216,9 @@ def looked_up(cells, rows, columns, theta, functions=2):
     ]
     flat, found = np.empty((1, *theta.shape)), np.empty((functions, *theta.shape))
     starts = np.zeros(len(theta), dtype=np.int64)
-    signs = np.zeros(2)
+    task = Task(np.arange(functions), np.zeros(2), False)
     cores = cells.cores
-    wanted = np.arange(functions)
-    left = look_up_tile(cores, room_for(cores), wanted, signs, *sides, starts, theta, 0, flat, found)
+    left = look_up_tile(cores, room_for(cores), task, *sides, starts, TileAngles(theta, 0), flat, found)
     return np.concatenate([flat, found]), left
 
 
@@ -266,8 +265,8 @@ def test_signs_scales_and_columns_that_are_left_out(table):
     columns = TileSide(side.cells, side.vectors, scales)
     starts, signs, out = np.array([40, 57]), np.array([1.0, -1.0]), np.full((2, 2, 200), 7.0)
     room, flat = room_for(cells.cores), np.empty((0, 0, 0))
-    after = np.ascontiguousarray(theta[:, 32:])
-    look_up_tile(cells.cores, room, np.arange(2), signs, rows, columns, starts, after, 32, flat, out)
+    task, after = Task(np.arange(2), signs, False), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
+    look_up_tile(cells.cores, room, task, rows, columns, starts, after, flat, out)
     factor = scales[:, :2, None] * scales[:, None]
     factor[1] *= np.where(theta > np.pi / 2, -1.0, 1.0)
     for i, start in enumerate(starts):
