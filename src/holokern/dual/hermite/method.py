@@ -27,6 +27,7 @@ from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
+from holokern.numeric import limited_work
 
 __all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
 
@@ -51,6 +52,8 @@ _LONG = 8192
 _START_BITS = 112
 # bits that a recurrence may lose, at large deviations; a limit of some seconds
 _MOST_BITS = 40_000
+# units of work for one pair of deviations, about twenty seconds: balls of thousands of bits take minutes
+_WORK = 2e6
 # the bound of the tail is a product of two roots of such widths, so that it can fall to 2^-90
 _TIGHT = 2.0**-90
 # the two parts of σ cancel each other; doubled until the balls are narrow
@@ -153,7 +156,8 @@ def hermite(
     for index, (first, second) in enumerate(pairs):
         where = np.flatnonzero(owner.ravel() == index)
         pair = Fraction(float(first)), Fraction(float(second))
-        values = _pair(sequence, pair, theta[where], tolerance, most)
+        with limited_work(_WORK):
+            values = _pair(sequence, pair, theta[where], tolerance, most)
         for mine, new in zip(result, values, strict=True):
             mine[where] = new
     return result[0], result[1], result[2], result[3]
