@@ -1,12 +1,28 @@
-"""Every test and every example begins with flint's usual precision."""
+"""Every test and every example leaves the process as it found it."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
 import pytest
 from flint import ctx
 
 
+def _state() -> dict[str, object]:
+    return {
+        "flint's precision": ctx.prec,
+        "the length of flint's series": ctx.cap,
+        "numpy's error state": np.geterr(),
+        "the warning filters": list(warnings.filters),
+    }
+
+
 @pytest.fixture(autouse=True)
-def _usual_precision() -> None:
-    """Flint has one precision for all threads, and threads that change it at the same time may leave it high."""
-    ctx.prec = 53
+def _as_before() -> Iterator[None]:
+    """Fail where flint's or numpy's settings, which the whole process shares, are not put back."""
+    before = _state()
+    yield
+    after = _state()
+    assert after == before

@@ -9,6 +9,7 @@ from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebys
 from holokern.numeric.exact import natural_roots, nullspace
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.panels import Array, Index, Panels, between
+from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
 from holokern.numeric.work import charge, cost, limited_work, patience, units_left
@@ -40,6 +41,8 @@ __all__ = [
     "nullspace",
     "one_thread",
     "patience",
+    "series_length",
     "unit_vectors",
     "units_left",
+    "working_precision",
 ]

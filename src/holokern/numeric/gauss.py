@@ -8,6 +8,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.numeric.precision import working_precision
+
 __all__ = ["hermite_rule", "legendre_rule"]
 
 Array = NDArray[np.float64]
@@ -27,7 +29,7 @@ def legendre_rule(count: int) -> tuple[Array, Array]:
     True
     """
     # Roots as balls: numpy's own rule is off by several units in the last place of the small weights.
-    with flint.ctx.workprec(_BITS):
+    with working_precision(_BITS):
         pairs = [flint.arb.legendre_p_root(count, k, weight=True) for k in range(count)]
         nodes = np.array([float((1 - x) / 2) for x, _ in pairs])
         weights = np.array([float(w / 2) for _, w in pairs])

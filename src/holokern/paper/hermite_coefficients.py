@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from holokern.activation import activation
 from holokern.dual import hermite_coefficients, hermite_recurrence
+from holokern.numeric import working_precision
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings, finished
 from holokern.paper.numbers import HERMITE
@@ -41,7 +42,7 @@ def hermite(_: Problem) -> Findings:
     resin = activation("resin")
     recurrence = hermite_recurrence(resin.annihilator, 1)
     values, first, seconds = best_of(lambda: hermite_coefficients(resin, _COUNT, bits=_BITS), least=2)
-    with ctx.workprec(2 * _BITS):
+    with working_precision(2 * _BITS):
         mine = [(2 * arb.pi()).sqrt() * value for value in values]
         exact = [_ball(value) for value in exact_values(_COUNT)]
     names = [text for text, _ in initial_values()]

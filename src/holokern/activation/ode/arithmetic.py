@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import comb, factorial
 from typing import Any, TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of, minimal_operator
@@ -24,6 +24,7 @@ from holokern.activation.tree.constructors import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, plus, scaled, times
 from holokern.errors import Unsupported
+from holokern.numeric import working_precision
 from holokern.weyl import Operator
 
 __all__ = ["add", "multiply", "ode_of_tree"]
@@ -165,7 +166,7 @@ def _derivatives(function: OdeActivation, index: int, point: Fraction, count: in
         coefficients: list[Any] = list(part.taylor(max(count, len(part.branch.values))))[:count]
     else:
         sharp = function.solution(index, _BITS)
-        with ctx.workprec(_BITS):
+        with working_precision(_BITS):
             state = sharp.state(point, sharp.flow.order)
             first = [y / factorial(n) for n, y in enumerate(state)]
             known = sharp.flow.series(point, first, max(count, len(first)), lambda y, c: y * arb(c))

@@ -13,11 +13,11 @@ from functools import cached_property
 from math import factorial, inf, log2, perm
 from typing import Any
 
-from flint import acb, arb, ctx, fmpq_poly
+from flint import acb, arb, fmpq_poly
 
 from holokern.activation.ring.quotient import ratio
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.numeric import natural_roots
+from holokern.numeric import natural_roots, working_precision
 
 __all__ = ["Chart", "LinearOde", "march"]
 
@@ -64,7 +64,7 @@ class Chart:
     @cached_property
     def floats(self) -> list[float]:
         """The coefficients in powers of t/reach as floats, without those that cannot matter."""
-        with ctx.workprec(_FLOAT_BITS):
+        with working_precision(_FLOAT_BITS):
             power, scaled = arb(1), []
             for c in self.coefficients():
                 scaled.append(float((c * power).mid()))
@@ -228,7 +228,7 @@ def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int) -> lis
         When a singular point of the equation is closer than 2^-100 to the target or lies on the way.
     """
     charts = [chart]
-    with ctx.workprec(precision):
+    with working_precision(precision):
         while abs(target - charts[-1].centre) > charts[-1].reach:
             last = charts[-1]
             step = last.reach if target > last.centre else -last.reach

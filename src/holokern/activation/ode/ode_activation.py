@@ -10,7 +10,7 @@ from math import comb, factorial, inf
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import D1, right_coefficients, saturated_annihilator
@@ -24,6 +24,7 @@ from holokern.activation.ring.relation import operator_from
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
+from holokern.numeric import working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 __all__ = ["OdeActivation", "assembled", "ode_activation"]
@@ -102,7 +103,7 @@ class OdeActivation:
         >>> sine.ball(2).overlaps(arb(2).sin()) and sine.ball(2).rel_accuracy_bits() > 100
         True
         """
-        with ctx.workprec(precision + 32):
+        with working_precision(precision + 32):
             point = Fraction(x) if isinstance(x, int | Fraction) else x
             place = arb(ratio(point)) if isinstance(point, Fraction) else arb(point)
             found = None
@@ -375,7 +376,7 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
             f"the equation is singular at u = {point}, so the values there are unknown; give the data at u = {point} "
             "if the solution is analytic there, or write the activation as an expression"
         )
-    with ctx.workprec(_CHECK_BITS):
+    with working_precision(_CHECK_BITS):
         state = part.state(point, part.flow.order)
         first = [y / factorial(i) for i, y in enumerate(state)]
         known = part.flow.series(point, first, max(terms, len(first)), lambda y, c: y * arb(c))

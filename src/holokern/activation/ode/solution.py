@@ -9,7 +9,7 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from holokern.activation.ode.branches import Branch
 from holokern.activation.ode.continuation import Chart, LinearOde, march
@@ -17,6 +17,7 @@ from holokern.activation.ring.quotient import fraction, ratio
 from holokern.activation.values.constants import ExactReal
 from holokern.activation.values.enclosure import Value, as_ball, dyadic
 from holokern.errors import BadInput, Unsupported
+from holokern.numeric import working_precision
 from holokern.weyl import Operator, UnivariateIdeal
 
 __all__ = ["Solution", "solution"]
@@ -48,7 +49,7 @@ class Solution:
         # more terms than the data, so that a contradiction between them and the equation shows
         known = self.taylor(len(values) + self.flow.order + (0 if ordinary else self.precision // 2))
         self.is_zero = all(isinstance(y, ExactReal) and not y for y in known)
-        with ctx.workprec(self.precision):
+        with working_precision(self.precision):
             if ordinary:
                 state = [as_ball(known[i]) * factorial(i) for i in range(self.flow.order)]
                 first = self.flow.chart(point, state, self.precision)
@@ -77,7 +78,7 @@ class Solution:
             first: list[Any] = [y * Fraction(1, factorial(i)) for i, y in enumerate(values)]  # type: ignore[operator]
             known = self.ode.series(self.branch.point, first, terms, lambda y, c: y * fraction(c))
         else:
-            with ctx.workprec(self.precision):
+            with working_precision(self.precision):
                 balls = [as_ball(y) / factorial(i) for i, y in enumerate(values)]
                 known = self.ode.series(self.branch.point, balls, terms, lambda y, c: y * arb(c))
         if known is None:
@@ -93,7 +94,7 @@ class Solution:
             return [arb(0)] * order
         exact_point = isinstance(x, Fraction)
         middle = x if exact_point else dyadic(x.mid())
-        with ctx.workprec(self.precision):
+        with working_precision(self.precision):
             chart = self._chart(middle)
             t = arb(ratio(x - chart.centre)) if exact_point else x - arb(ratio(chart.centre))
             if not abs(t) <= arb(ratio(chart.reach)):

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 from flint import fmpq_series
 
 from holokern.activation.ring.element import Atom, Element, FunctionMonomial
-from holokern.activation.ring.quotient import Quotient, fraction, ratio, series_length
+from holokern.activation.ring.quotient import Quotient, fraction, ratio
 from holokern.activation.values.constant_values import function_value
 from holokern.activation.values.constants import ExactReal, exact, named_constant
 from holokern.errors import BadInput, Unsupported
+from holokern.numeric import series_length
 
 __all__ = ["LocalSeries", "expand"]
 

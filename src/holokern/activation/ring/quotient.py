@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
-from flint import ctx, fmpq, fmpq_poly, fmpq_series
+from flint import fmpq, fmpq_poly, fmpq_series
 
-__all__ = ["Quotient", "fraction", "ratio", "series_length"]
+from holokern.numeric import series_length
+
+__all__ = ["Quotient", "fraction", "ratio"]
 
 _ONE = fmpq_poly([1])
 
@@ -152,24 +152,6 @@ class Quotient:
         if self.is_polynomial:
             return Quotient(self.num.derivative(), reduced=True)
         return Quotient(self.num.derivative() * self.den - self.num * self.den.derivative(), self.den * self.den)
-
-
-@contextmanager
-def series_length(terms: int) -> Iterator[None]:
-    """Let flint's power series keep ``terms`` terms inside the block; its default silently cuts at ten.
-
-    Examples
-    --------
-    >>> with series_length(12):
-    ...     fmpq_series([0, 1], prec=12).exp().prec
-    12
-    """
-    before = ctx.cap
-    ctx.cap = terms
-    try:
-        yield
-    finally:
-        ctx.cap = before
 
 
 def ratio(value: Fraction | int) -> Any:

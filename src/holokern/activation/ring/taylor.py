@@ -7,9 +7,9 @@ from typing import Any
 
 from flint import arb, arb_series, ctx, fmpq
 
-from holokern.activation.ring.quotient import series_length
 from holokern.activation.tree.constructors import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.errors import Unsupported
+from holokern.numeric import series_length, working_precision
 
 __all__ = ["ball_at", "taylor"]
 
@@ -28,7 +28,7 @@ def taylor(node: Node, point: Any, terms: int, precision: int = 53) -> list[Any]
     >>> [float(c) for c in taylor(call("exp", U), Fraction(0), 3)]
     [1.0, 1.0, 0.5]
     """
-    with ctx.workprec(precision), series_length(terms):
+    with working_precision(precision), series_length(terms):
         series = _series(node, arb_series([_ball(point), 1], prec=terms))
         return [series[i] for i in range(terms)]
 

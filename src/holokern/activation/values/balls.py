@@ -8,12 +8,13 @@ from functools import reduce
 from operator import add, mul
 from typing import TypeAlias
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from holokern.activation.tree.nodes import Always, And, Call, Cases, Condition, Node, Not, Number, Or, Relation
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate, stabilise
 from holokern.errors import BadInput
+from holokern.numeric import working_precision
 
 __all__ = ["ball", "constant_ball"]
 
@@ -42,7 +43,7 @@ def ball(tree: Node, x: arb | fmpq | Fraction | int, precision: int = 128) -> ar
     >>> bool(ball(read_expression("Max(u, 0)"), Fraction(1, 4)) == 0.25)
     True
     """
-    with ctx.workprec(precision):
+    with working_precision(precision):
         return _BALLS.value(stabilise(tree), _read(x))
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flint import arb, ctx, fmpq, fmpz, fmpz_poly
+from flint import arb, fmpq, fmpz, fmpz_poly
 
 from holokern.activation.tree.constructors import Constant, Node, Number, add, call, multiply, power
 from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.numeric import working_precision
 
 __all__ = ["ConstantMonomial", "ExactReal", "Opaque", "exact", "factored", "multiply_monomials", "named_constant"]
 
@@ -124,7 +125,7 @@ class ExactReal:
     def ball(self, precision: int | None = None) -> Any:
         """An ``arb`` that contains the number, computed with ``precision`` bits (flint's current precision if None)."""
         if precision is not None:
-            with ctx.workprec(precision):
+            with working_precision(precision):
                 return self.ball()
         total = arb(0)
         for monomial, c in self.terms.items():

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flint import arb, ctx
+from flint import arb
 
 from holokern.activation.ring.quotient import ratio
 from holokern.activation.values.constants import ExactReal, exact
+from holokern.numeric import working_precision
 
 __all__ = ["Enclosure", "Value", "as_ball", "as_value", "dyadic", "may_vanish", "plus", "scaled", "times"]
 
@@ -46,7 +47,7 @@ def plus(a: Value, b: Value) -> Value:
     """
     if isinstance(a, ExactReal) and isinstance(b, ExactReal):
         return a + b
-    with ctx.workprec(_BITS):
+    with working_precision(_BITS):
         return Enclosure.of(a.ball() + b.ball())
 
 
@@ -54,7 +55,7 @@ def times(a: Value, b: Value) -> Value:
     """The product, exact if both are."""
     if isinstance(a, ExactReal) and isinstance(b, ExactReal):
         return a * b
-    with ctx.workprec(_BITS):
+    with working_precision(_BITS):
         return Enclosure.of(a.ball() * b.ball())
 
 

@@ -11,13 +11,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, arb_poly, ctx, fmpq
+from flint import arb, arb_poly, fmpq
 from numpy.typing import NDArray
 
 from holokern.activation.tree.nodes import Node, Number, Product, Sum, Variable, walk
 from holokern.activation.values.balls import ball
 from holokern.activation.values.double_floats import Array
 from holokern.activation.values.noise import noisy
+from holokern.numeric import working_precision
 
 __all__ = ["NearPoint", "near_points"]
 
@@ -146,7 +147,7 @@ def _interpolated(stable: Node, point: Fraction, side: int, reach: Fraction) -> 
     values = [ball(stable, point + side * reach * t, _BITS).mid() for t in nodes]
     if not all(value.is_finite() for value in values):
         return None
-    with ctx.workprec(_BITS):
+    with working_precision(_BITS):
         exact = arb_poly.interpolate([arb(fmpq(t.numerator, t.denominator)) for t in nodes], values)
         largest = max(map(abs, exact.coeffs()), key=float, default=arb(0))
         if not largest > 0:

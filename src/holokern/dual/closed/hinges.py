@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, arb_poly, ctx
+from flint import arb, arb_poly
 
 from holokern.activation import Activation
 from holokern.dual.enclosure.bounds import polynomial_in_u
 from holokern.dual.enclosure.moments import piece_line, to_ball
 from holokern.errors import Unsupported
-from holokern.numeric import Array, legendre_rule
+from holokern.numeric import Array, legendre_rule, working_precision
 
 __all__ = ["Hinge", "Line", "Pieces", "pieces_of", "tail_moments"]
 
@@ -157,9 +157,7 @@ def pieces_of(activation: Activation) -> Pieces:
     >>> pieces_of(activation("relu6")).hinges
     (Hinge(sign=1, at=0.0, coefficients=(0.0, 1.0)), Hinge(sign=1, at=6.0, coefficients=(0.0, -1.0)))
     """
-    before = ctx.prec
-    ctx.prec = _BITS
-    try:
+    with working_precision(_BITS):
         line = piece_line(activation.tree)
         found = [polynomial_in_u(piece) for piece in line.pieces]
         if any(piece is None for piece in found):
@@ -175,8 +173,6 @@ def pieces_of(activation: Activation) -> Pieces:
                 hinges.append(Hinge(sign, abs(float(b)), coefficients))
         base = polynomials[sum(1 for b in breaks if b < 0)]
         return Pieces(tuple(_float(base[k]) for k in range(max(1, len(base)))), tuple(hinges))
-    finally:
-        ctx.prec = before
 
 
 def _float(ball: arb) -> float:

@@ -31,6 +31,7 @@ from holokern.dual.enclosure.moments import (
     to_ball,
 )
 from holokern.errors import Unsupported
+from holokern.numeric import working_precision
 
 __all__ = ["ConditionalMean", "jump_sizes", "mixed_between", "mixed_moment", "mixed_slope"]
 
@@ -221,7 +222,7 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
     first, second = to_ball(c1), to_ball(c2)
     mean = ConditionalMean.of(inner, (second * sine) ** 2)
     steep = [] if r.contains(0) else [to_ball(b) / (second * r) for b in inner.breaks]
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         energy = second_moment(inner, c2).upper()
     total = arb(0)
     for low, high, piece in _panels(outer, first, steep):

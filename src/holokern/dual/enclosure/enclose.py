@@ -41,7 +41,7 @@ from holokern.errors import (
     Unsupported,
 )
 from holokern.hgm import HalfAngleTable, transport_balls
-from holokern.numeric import limited_work
+from holokern.numeric import limited_work, working_precision
 from holokern.pfaffian import pfaffian
 
 __all__ = ["Enclosure", "enclose"]
@@ -188,7 +188,7 @@ def enclose(
         )
     bits = ceil(digits * log2(10)) + _GUARD_BITS
     routes = _routes(sigma, (first, second, correlation), bits, method)
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         scale = _scale(sigma.tree, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
@@ -226,7 +226,7 @@ def _to_precision(name: str, compute: Compute, goal: _Goal) -> Pair:
     precision = bits + _EXPECTED_LOSS.get(name, 0)
     missing = precision
     for attempt in range(1, _ATTEMPTS + 1):
-        with ctx.workprec(precision):
+        with working_precision(precision):
             # more bits first, then more terms as well
             k, kdot = compute(bits * ((attempt + 1) // 2))
             before, missing = missing, max(_missing(value, scale, digits) for value in (k, kdot))

@@ -16,6 +16,7 @@ from holokern.dual.enclosure.conditional import jump_sizes
 from holokern.dual.enclosure.limits import aligned
 from holokern.dual.enclosure.moments import Number, to_ball
 from holokern.dual.hermite.coefficients import HermiteSequence
+from holokern.numeric import working_precision
 
 __all__ = ["AngleSeries", "angle_series"]
 
@@ -51,7 +52,7 @@ class AngleSeries:
 
     def __call__(self, theta: float) -> tuple[float, float]:
         """Both expectations at the angle θ."""
-        with ctx.workprec(self.precision):
+        with working_precision(self.precision):
             phi = arb.pi() / 2 - arb(theta)
             slope = self.slope(phi)
             return float(self.value(phi)), float(slope / phi.cos() if self.with_cosine else slope)
@@ -60,13 +61,13 @@ class AngleSeries:
 def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple[float, float]) -> AngleSeries:
     """Lengthen the series until both errors at the ends meet their goals, or the longest is reached."""
     jumps = [height for _, height in jump_sizes(sequence.line.tree) if not height.is_zero()]
-    with ctx.workprec(_CHECK_BITS):
+    with working_precision(_CHECK_BITS):
         ends = [_ends(sequence, c1, c2, sign, jumps) for sign in (1, -1)]
     best: AngleSeries | None = None
     for length in _LENGTHS:
         precision = 96 + 2 * length
         for _ in range(4):
-            with ctx.workprec(precision):
+            with working_precision(precision):
                 found, noise = _measured(_composed(sequence, (c1, c2), length, bool(jumps)), ends, bool(jumps))
             if noise <= 0.1 * min(goals):
                 break

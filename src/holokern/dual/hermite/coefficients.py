@@ -14,7 +14,7 @@ from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
-from holokern.numeric import charge
+from holokern.numeric import charge, working_precision
 from holokern.weyl import Operator
 
 # units of work of one term of a step: it takes a twentieth of the time of a value of an activation
@@ -123,7 +123,7 @@ def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:
 
 @lru_cache(maxsize=1024)
 def _integral_at(tree: Node, c: Fraction, n: int, precision: int) -> arb:
-    with ctx.workprec(precision):
+    with working_precision(precision):
         return hermite_moment(piece_line(tree), c, n)
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from holokern.activation import Activation
@@ -27,7 +27,7 @@ from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
-from holokern.numeric import limited_work
+from holokern.numeric import limited_work, working_precision
 
 __all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
 
@@ -96,7 +96,7 @@ def hermite_coefficients(activation: object, count: int, c: object = 1, bits: in
     deviation = read_number("c", c)
     precision = bits + 32
     while precision <= _MOST_BITS + 4 * bits:
-        with ctx.workprec(precision):
+        with working_precision(precision):
             values = sequence.coefficients(deviation, count)
             scale = second_moment(sequence.line, deviation).sqrt() * arb(2) ** -bits
             # √n! of the widest ball decides; comparing squares avoids roots
@@ -307,7 +307,7 @@ def _energies(tree: Node, c: Fraction) -> _Energies:
 @lru_cache(maxsize=512)
 def _second_moments(tree: Node, c: Fraction, precision: int) -> tuple[arb, arb]:
     """E[σ(cz)²] and c²E[σ′(cz)²], the classical derivative meant."""
-    with ctx.workprec(precision):
+    with working_precision(precision):
         slope = second_moment(piece_line(differentiate(tree)), c)
         return second_moment(piece_line(tree), c), slope * to_ball(c) ** 2
 
@@ -334,7 +334,7 @@ def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
     energies = _energies(tree, c)
     precision = _START_BITS
     while precision <= _MOST_BITS:
-        with ctx.workprec(precision):
+        with working_precision(precision):
             values = sequence.coefficients(c, length)
             gamma = np.empty(length)
             total, slope, root = arb(0), arb(0), arb(1)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from math import ceil, log2
 
-from flint import arb, ctx
+from flint import arb
 
 from holokern.dual.enclosure.moments import Number, second_moment, to_ball
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.errors import PrecisionLost
+from holokern.numeric import working_precision
 
 __all__ = ["hermite_series", "terms_needed"]
 
@@ -54,7 +55,7 @@ def hermite_series(sequence: HermiteSequence, c1: Number, c2: Number, r: arb, co
         k += product * weight
         slope += product * before
         before, weight = weight, weight * r / (n + 1)
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         energy = (second_moment(sequence.line, c1) * second_moment(sequence.line, c2)).sqrt()
         tail = (energy * size**count).upper()
         slope_tail = (energy * count * size ** (count - 1)).upper()

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from flint import acb, arb, arb_poly, ctx
+from flint import acb, arb, arb_poly
 
 from holokern.activation.tree.derivative import differentiate
 from holokern.activation.tree.nodes import Node
 from holokern.dual.enclosure.conditional import jump_sizes
 from holokern.dual.enclosure.moments import Number, piece_line, second_moment, to_ball
 from holokern.dual.hermite.coefficients import HermiteSequence
+from holokern.numeric import working_precision
 
 __all__ = ["SplitSeries", "rest_of_smooth_part", "truncated_moments"]
 
@@ -106,7 +107,7 @@ def rest_of_smooth_part(tree: Node, c: Number, order: int, count: int) -> arb | 
     derivative = _derivative(tree, order)
     if derivative is None:
         return None
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         energy = second_moment(piece_line(derivative), c)
         falling = arb(1)
         for n in range(count - order + 1, count + 1):
@@ -139,7 +140,7 @@ class SplitSeries:
         cls, sequence: HermiteSequence, c1: Number, c2: Number, order: int, count: int, precision: int
     ) -> SplitSeries:
         """Take jumps below ``order`` into s, and ``count`` terms of the series."""
-        with ctx.workprec(precision):
+        with working_precision(precision):
             jumps = [_jumps(sequence.line.tree, k) for k in range(order)]
             breaks = tuple((b, tuple(row[i][1] for row in jumps)) for i, (b, _) in enumerate(jumps[0]))
             whole = [sequence.coefficients(c, count) for c in (c1, c2)]
@@ -152,7 +153,7 @@ class SplitSeries:
 
     def __call__(self, theta: float) -> tuple[arb, arb]:
         """Both expectations at the angle θ, but for the tail of the series."""
-        with ctx.workprec(self.precision):
+        with working_precision(self.precision):
             angle = arb(theta)
             r = angle.cos()
             k, slope = self.remainder(r), self.remainder.derivative()(r) / (self.c1 * self.c2)

@@ -14,7 +14,7 @@ from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of,
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
-from holokern.numeric import Array, Index
+from holokern.numeric import Array, Index, working_precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -202,11 +202,11 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
 
 
 def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[arb, arb] | None:
-    from flint import arb, ctx, fmpq
+    from flint import arb, fmpq
 
     from holokern.dual.enclosure.enclose import enclose
 
-    with ctx.workprec(_BITS):
+    with working_precision(_BITS):
         r = arb(fmpq(*theta.as_integer_ratio())).cos()
         try:
             balls = enclose(activation, Fraction(c1), Fraction(c2), r, digits=_DIGITS, method="taylor")

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.hgm.distributions.sphere import Table, exponential, fisher_bingham, log_area
 from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.series import Array
+from holokern.numeric import working_precision
 
 __all__ = ["RotationConstant", "fisher_rotation", "quaternion_forms"]
 
@@ -89,10 +90,10 @@ def fisher_rotation(parameter: ArrayLike | Table, *, balls: bool = False, digits
         F = np.array(parameter, dtype=object)
         if F.shape != (3, 3):
             raise BadInput(f"expected one matrix of shape (3, 3) for balls, got shape {F.shape}")
-        with ctx.workprec(_EXACT_BITS + 4 * digits):
+        with working_precision(_EXACT_BITS + 4 * digits):
             quadratic = np.einsum("ij,ijab->ab", np.vectorize(as_ball, otypes=[object])(F), forms.astype(object))
         c = fisher_bingham(quadratic.tolist(), [0] * 4, balls=True, digits=digits)
-        with ctx.workprec(_EXACT_BITS + 4 * digits):
+        with working_precision(_EXACT_BITS + 4 * digits):
             log_value = c.log_value - (2 * arb.pi() ** 2).log()
         mean = np.einsum("ijab,ab->ij", forms.astype(object), c.second)
         return RotationConstant(log_value, float(log_value.rad()), mean)

@@ -29,6 +29,7 @@ from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.initial import Scalar, as_ball
 from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.series import Array
+from holokern.numeric import working_precision
 from holokern.weyl import LeftIdeal, weyl_algebra
 
 __all__ = [
@@ -91,7 +92,7 @@ def exponential(value: Array | arb) -> Array | arb:
     if isinstance(value, arb):
         # as many bits as the ball has, and some more
         exponent = int(value.rad().man_exp()[1]) if value.rad() > 0 else 0
-        with ctx.workprec(ctx.prec + max(0, -exponent)):
+        with working_precision(ctx.prec + max(0, -exponent)):
             return value.exp()
     with np.errstate(over="ignore"):
         found: Array = np.exp(value)

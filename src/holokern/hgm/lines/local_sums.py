@@ -24,6 +24,7 @@ from flint import acb, acb_poly, arb, ctx, fmpq, fmpq_poly, fmpz_poly
 from holokern.errors import PrecisionLost
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.steps.balls import smallest_on_unit
+from holokern.numeric import working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator
 
@@ -98,7 +99,7 @@ class LocalSum:
     def jets(self) -> list[list[Ball]]:
         """y, y′, … of every solution of the group."""
         bits = ctx.prec
-        with ctx.workprec(bits + _EXTRA_BITS):
+        with working_precision(bits + _EXTRA_BITS):
             self.rho = self.group.base.value()
             thetas = [self._thetas(offset, k, bits) for offset, m in self.group.members for k in range(m)]
             return [self._derivatives(theta) for theta in thetas]

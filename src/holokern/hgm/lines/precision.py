@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from flint import acb, arb, ctx
+from flint import acb, arb
 
 from holokern.errors import PrecisionLost
 from holokern.hgm.lines.ball_lines import Ball
+from holokern.numeric import working_precision
 
 __all__ = ["precisely", "radius"]
 
@@ -23,7 +24,7 @@ def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
     bits = int(digits * 3.33) + _GUARD_BITS
     before = arb("inf")
     for _ in range(_RESTARTS):
-        with ctx.workprec(bits):
+        with working_precision(bits):
             try:
                 found = compute()
             except PrecisionLost:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
-from holokern.numeric import charge
+from holokern.numeric import charge, working_precision
 
 __all__ = ["BallRow", "BallSystem", "carry_balls", "smallest_on_unit", "transport_balls"]
 
@@ -212,7 +212,7 @@ def _step(path: _Path, here: Ball, h: Ball, states: list[list[Ball]]) -> list[li
     ]
     weights = _balance(rows, kind)
     # a bound needs no digits
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         bound = _gronwall(rows, weights, kind)
     if bound.worst > arb(2) ** int(_MAGNIFIED * ctx.prec):
         raise PrecisionLost("the system is large on this step; take a shorter step")
@@ -264,7 +264,7 @@ def _defects(rows: list[BallRow], p: list[Polynomial]) -> list[arb]:
 def smallest_on_unit(polynomial: Polynomial) -> arb:
     """A lower bound of |D| on [0, 1], strip by strip."""
     best: arb | None = None
-    with ctx.workprec(_ROUGH_BITS):
+    with working_precision(_ROUGH_BITS):
         for strip in _strips(polynomial):
             size = abs(strip[0]) - sum((abs(a) for a in strip.coeffs()[1:]), arb(0))
             best = size.lower() if best is None else best.min(size.lower())
