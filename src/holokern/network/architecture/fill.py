@@ -44,8 +44,9 @@ _TAPES = 128 * 2**20
 _PAIRED = 256 * 2**20
 """Bytes of one array of inputs with themselves."""
 
-_WIDEST = 512
-"""Columns of a tile with one tile for each position: the preparation of a row is shared by its columns."""
+_WIDE, _WIDEST = 32, 512
+"""Columns of a tile: enough for vector instructions, and few enough that several rows share them; or more where one
+tile for each position is looked up in a table, and the columns share the preparation of a row."""
 
 _MOST = 4096
 """Inputs of a block, however small they are."""
@@ -130,7 +131,7 @@ class Architecture:
                 if columns is None:
                     _write_diagonal(first, outs)
             second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
-            height, width = self._tile_for(len(second))
+            height, width = self._tile_for(len(second), spans)
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)
@@ -145,10 +146,11 @@ class Architecture:
         tape = self._own(inputs, 0, 1, spans, False).tape
         return int(np.clip(min(_TAPES // max(1, tape.size), _PAIRED // (8 * self._size)), 1, _MOST))
 
-    def _tile_for(self, columns: int) -> tuple[int, int]:
+    def _tile_for(self, columns: int, spans: Spans) -> tuple[int, int]:
         """Rows and columns of a tile."""
         pairs = max(1, _TILE // (8 * self._size))
-        width = max(1, math.isqrt(pairs) if self.layer.needs_pairs(False) else min(pairs, _WIDEST, columns))
+        looked_up = not self.layer.needs_pairs(False) and any(dual.homogeneity != 1.0 for dual in spans)
+        width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
         return max(1, pairs // width), width
 
     def _write(

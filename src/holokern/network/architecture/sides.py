@@ -219,7 +219,8 @@ def activated(
 
     def cut(array: Array) -> Array:
         front = np.moveaxis(array, -1, 0) if layout.is_paired else array
-        return np.array(front, order="C").reshape(shape)
+        # The machine code of kinks writes elsewhere, the others in place.
+        return np.array(front, order="C", copy=True if made.kink is None else None).reshape(shape)
 
     def joined(array: Array) -> Array:
         return (
@@ -231,7 +232,9 @@ def activated(
         from holokern.network.architecture.activate import activate_kink
 
         numbers = [np.ascontiguousarray(side.numbers) for side in (first, second)]
-        activate_kink(made.kink, numbers[0], numbers[1], after, moved)
+        given = after, moved
+        after, moved = np.empty_like(after), np.empty_like(moved)
+        activate_kink(made.kink, numbers[0], numbers[1], *given, after, moved)
     elif made.series is not None:
         from holokern.network.architecture.activate import activate_series
 

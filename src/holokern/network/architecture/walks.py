@@ -76,6 +76,14 @@ class _NumpyWalk:
 
         return sums_over(state, dimension, window)
 
+    def weighted(
+        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
+    ) -> tuple[Any, Any]:
+        """G and Θ after a layer with weights."""
+        from holokern.network.architecture.windows import weighted
+
+        return weighted(state, sides, windows, scale, is_trained)
+
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides."""
         return self.inputs[0].pattern, self.inputs[1].pattern

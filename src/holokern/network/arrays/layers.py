@@ -21,7 +21,7 @@ from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Context, Shape
 from holokern.network.layers.state import Layout, State
-from holokern.network.layers.windows import Window, summed
+from holokern.network.layers.windows import Window, averaged, summed
 
 __all__ = ["ArrayLayers"]
 
@@ -180,6 +180,12 @@ class _ArrayWalk:
     def sums_over(self, state: State, dimension: int, window: Window) -> State:
         """Sums over a window."""
         return summed(self.xp, state, dimension, window)
+
+    def weighted(
+        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
+    ) -> tuple[Any, Any]:
+        """G and Θ after a layer with weights."""
+        return averaged(self.xp, state, sides, windows, scale, is_trained)
 
     def patterns(self) -> tuple[Any, Any]:
         """Graphs are served by numpy only."""

@@ -96,6 +96,11 @@ class Walk(Protocol):
     def sums_over(self, state: State, dimension: int, window: Window) -> State:
         """Sums over a window that moves along one axis of positions."""
 
+    def weighted(
+        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
+    ) -> tuple[Any, Any]:
+        """G and Θ after a layer with weights, in the parametrisation "ntk"; ``sides`` are the variances after it."""
+
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides, of shape (inputs, positions, positions)."""
 

@@ -8,7 +8,7 @@ parametrisation where weights have variance W²/fan-in [Jacot2018], [Arora2019].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from holokern.errors import BadInput
@@ -53,19 +53,18 @@ class Weighted(Layer):
         taps = math.prod(window.size for window in windows)
         xp, scale, bias = walk.xp, W_std**2 / taps, (b_std or 0.0) ** 2
         sides = walk.sides(lambda: scale * _side_sums(xp, state.first, windows) + bias)
+        if not walk.is_standard:
+            return state.changed(sides, *walk.weighted(state, sides, windows, scale, trainable))
         summed = state
         for dimension, window in enumerate(windows):
-            if window.size > 1 or window.places != tuple(range(window.count)):
+            if window.moves:
                 summed = walk.sums_over(summed, dimension, window)
         tangent = None
-        after = state.changed(sides, scale * summed.gap, None)
         if state.tangent is not None:
             tangent = scale * summed.tangent
-            if trainable and walk.is_standard:
+            if trainable:
                 tangent = tangent + self.fan_in(context) * summed.covariance() + (0.0 if b_std is None else 1.0)
-            elif trainable:
-                tangent = tangent + after.covariance()
-        return replace(after, tangent=tangent)
+        return state.changed(sides, scale * summed.gap, tangent)
 
     def fan_in(self, context: Context) -> float:
         """The number of channels before the layer.

@@ -12,7 +12,7 @@ import numpy as np
 
 from holokern.network.layers.state import State
 
-__all__ = ["Padding", "Window", "extended", "summed", "taken", "window_sums"]
+__all__ = ["Padding", "Window", "averaged", "extended", "summed", "taken", "window_sums"]
 
 Padding = Literal["same", "valid", "circular"]
 
@@ -63,6 +63,11 @@ class Window:
             places = places % length
         inside = (places >= 0) & (places % stride == 0) & (places // stride < count)
         return cls(tuple(np.where(inside, places // stride, -1).tolist()), size, 1, 1)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it does anything but leave every position as it is."""
+        return self.size > 1 or self.places != tuple(range(self.count))
 
     @property
     def count(self) -> int:
@@ -136,6 +141,21 @@ def summed(xp: Any, state: State, dimension: int, window: Window) -> State:
     sides = [window_sums(xp, side, (dimension,), window) for side in (wide.first, wide.second)]
     pairs = [None if a is None else window_sums(xp, a, axes, window) for a in (wide.gap, wide.tangent)]
     return State(state.layout, sides[0], sides[1], pairs[0], pairs[1])
+
+
+def averaged(
+    xp: Any, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
+) -> tuple[Any, Any]:
+    """G and Θ after a layer with weights, in the parametrisation "ntk"; ``sides`` are the variances after it."""
+    total = state
+    for dimension, window in enumerate(windows):
+        if window.moves:
+            total = summed(xp, total, dimension, window)
+    after = state.changed(sides, scale * total.gap, None)
+    if state.tangent is None:
+        return after.gap, None
+    tangent = scale * total.tangent
+    return after.gap, tangent + after.covariance() if is_trained else tangent
 
 
 def taken(xp: Any, array: Any, axis: int, places: tuple[int, ...], outside: Any) -> Any:
