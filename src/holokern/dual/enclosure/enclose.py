@@ -57,8 +57,8 @@ _GUARD_BITS = 32
 _FEW_TERMS = 15_000
 # 90 000 terms take five seconds at 30 digits; more mean that r is too close to ±1 for a series
 _MOST_TERMS = 200_000
-# without a recurrence each coefficient is a rigorous integral of its own: 100 of tanh take ten to twenty seconds
-_MOST_INTEGRALS = 400
+# without a recurrence coefficients are integrals: 480 of tanh take two seconds, and time grows like the fourth power
+_MOST_INTEGRALS = 600
 # beyond the digits themselves: recurrences may lose many cheap bits, Taylor steps and integrals dear ones
 _MOST_BITS = {
     "hermite": 60_000,

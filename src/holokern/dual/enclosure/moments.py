@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import TypeVar
 
-from flint import acb, acb_poly, arb, ctx, fmpq, fmpq_poly
+from flint import acb, acb_poly, arb, ctx, fmpq
 
 from holokern.activation.ring.breaks import Break, samples
 from holokern.activation.ring.pieces import find_breaks
@@ -35,6 +35,7 @@ __all__ = [
     "gaussian_expectation",
     "gaussian_tail",
     "hermite_moment",
+    "hermite_polynomial",
     "piece_line",
     "product_moment",
     "read_number",
@@ -135,7 +136,7 @@ def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
     >>> hermite_moment(piece_line(read_expression("Max(u, 0)")), Fraction(1), 1)
     0.500000000000000
     """
-    return gaussian_expectation([(line, c)], _hermite(n))
+    return gaussian_expectation([(line, c)], hermite_polynomial(n))
 
 
 def second_moment(line: PieceLine, c: Number) -> arb:
@@ -168,6 +169,21 @@ def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial
         scales = [balls[id(s)] for _, s in factors]
         total += _integral(pieces, scales, polynomial, low, high)
     return total
+
+
+@dataclass(frozen=True)
+class Between:
+    """An interval in z between two breaks of σ(cz), and the piece there; none where balls leave the order open."""
+
+    low: arb | None
+    high: arb | None
+    piece: Node | None
+
+
+def pieces_between(line: PieceLine, c: Number) -> Iterator[Between]:
+    """The intervals on which σ(cz) is one piece."""
+    for low, high, sample in _intervals([(line, c)]):
+        yield Between(low, high, None if sample is None else _piece_at(line, to_ball(c) * sample))
 
 
 # -- the line cut at all breaks --------------------------------------------------------------------------------------
@@ -335,10 +351,10 @@ def _evaluate(polynomial: Sequence[int], z: Ball) -> Ball:
 
 
 @lru_cache(maxsize=256)
-def _hermite(n: int) -> tuple[int, ...]:
-    """The coefficients of He_n, lowest first."""
-    before, now = fmpq_poly([0]), fmpq_poly([1])
-    x = fmpq_poly([0, 1])
-    for k in range(n):
-        before, now = now, x * now - k * before
-    return tuple(int(now[k]) for k in range(n + 1))
+def hermite_polynomial(n: int) -> tuple[int, ...]:
+    """The coefficients of He_n, lowest first: n!/(k! 2^m m!) with alternating signs, n = k + 2m."""
+    found = [0] * (n + 1)
+    found[n] = 1
+    for k in range(n - 2, -1, -2):
+        found[k] = -found[k + 2] * (k + 2) * (k + 1) // (n - k)
+    return tuple(found)

@@ -11,6 +11,7 @@ from flint import arb, ctx, fmpq
 from holokern.activation import ExactReal
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.tree.nodes import Node
+from holokern.dual.enclosure.hermite_moments import hermite_moments
 from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
@@ -117,14 +118,14 @@ def integral_sequence(tree: Node) -> HermiteSequence:
 def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:
     """E[He_n(z) σ(cz)] for n < ``count`` by integration; those at exact deviations are remembered."""
     if isinstance(c, arb):
-        return [hermite_moment(line, c, n) for n in range(count)]
-    return [_integral_at(line.tree, c, n, ctx.prec) for n in range(count)]
+        return hermite_moments(line, c, count)
+    return list(_integrals_at(line.tree, c, count, ctx.prec))
 
 
-@lru_cache(maxsize=1024)
-def _integral_at(tree: Node, c: Fraction, n: int, precision: int) -> arb:
+@lru_cache(maxsize=256)
+def _integrals_at(tree: Node, c: Fraction, count: int, precision: int) -> tuple[arb, ...]:
     with working_precision(precision):
-        return hermite_moment(piece_line(tree), c, n)
+        return tuple(hermite_moments(piece_line(tree), c, count))
 
 
 def _at(row: list[arb], n: int) -> arb:

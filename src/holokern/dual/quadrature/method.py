@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,8 @@ _MOST_HALVINGS = 2
 _BEYOND = 1e-18
 # ends of panels of all points at a time: some ten arrays of 32 megabytes
 _MOST_ENDS = 1 << 22
+# the norms of so few deviations, those of one or two points, are kept
+_FEW = 4
 # the smallest float with all digits
 _TINY = float(np.finfo(float).tiny)
 # the distance from 1 to the next float
@@ -156,8 +159,15 @@ def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments, slopes: Arra
 def norms(activation: Activation, c: Array) -> Array:
     """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
     different, back = np.unique(c, return_inverse=True)
-    side = Side.of(profile_of(activation), different)
-    return np.sqrt(energy(side))[back]
+    if len(different) <= _FEW:
+        return np.array([_norm(activation, float(one)) for one in different])[back]
+    return np.sqrt(energy(Side.of(profile_of(activation), different)))[back]
+
+
+@lru_cache(maxsize=256)
+def _norm(activation: Activation, c: float) -> float:
+    """E[σ(cx)²]^(1/2) of one deviation; the methods that are tried in turn at a point ask for it again and again."""
+    return float(np.sqrt(energy(Side.of(profile_of(activation), np.array([c]))))[0])
 
 
 def scales(activation: Activation, c1: Array, c2: Array) -> Array:
