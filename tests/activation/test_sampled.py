@@ -1,4 +1,7 @@
-"""Activations from callables: smooth or with named breaks, differentiated to rounding, else refused."""
+"""Activations from callables: breaks named or found, differentiated to rounding or with honest noise, else refused."""
+
+import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -95,23 +98,64 @@ def test_what_needs_a_formula_says_so():
             question()
 
 
-@pytest.mark.parametrize("kink", [0, 1, -2, 0.5, 0.3, 3.141, 7.25])
-def test_breaks_that_nobody_named_are_found_and_shown(kink):
-    with pytest.raises(BadInput, match=r"not smooth near u = .* breaks=\[") as caught:
-        activation(lambda u: np.maximum(u - kink, 0))
-    shown = float(str(caught.value).split("breaks=[")[1].split("]")[0])
-    assert shown == pytest.approx(kink, abs=1e-5)
+@pytest.mark.parametrize(
+    ("kink", "power"),
+    [*product([0, 1, -2, 0.5, 0.3, 1 / 3, 3.141, 1.0137, math.pi, 7.25], [0, 1]), *product([0, -2, 1 / 3, 3.141], [2])],
+)
+def test_breaks_that_nobody_named_are_found(kink, power):
+    found = activation(lambda u: np.where(u > kink, (u - kink) ** power, 0.0) + np.sin(u))
+    (place,) = found.breaks
+    assert float(place) == pytest.approx(kink, abs=4e-15)
+    assert found.jump_order == power
+
+
+NUMERICAL = {
+    "smooth": (lambda u: u * expit(u), "silu"),
+    "elu": (lambda u: np.where(u > 0, u, 0.1 * expit(u) - 0.05), "Piecewise((u, u > 0), (sigmoid(u)/10 - 1/20, True))"),
+    "three kinks": (
+        lambda u: np.interp(u, [-1, 0, 2], [0, 1, 0.5]),
+        "Piecewise((0, u < -1), (u + 1, u < 0), (1 - u/4, u < 2), (1/2, True))",
+    ),
+    "cube": (lambda u: np.abs(u) * u**2, "Abs(u)^3"),
+    "by scalars": (np.vectorize(lambda u: 0.0 if u < 0 else math.sin(u)), "Heaviside(u)*sin(u)"),
+    "sign": (lambda u: np.where(u > 0, 1.0, -1.0), "sign"),
+    "steep": (lambda u: 2 * expit(6 * u), "2*sigmoid(6*u)"),
+}
+
+
+@pytest.mark.parametrize("name", NUMERICAL)
+@pytest.mark.parametrize("point", [POINT, (3.0, 3.0, 0.9999), (0.2, 8.0, -0.5)])
+def test_without_a_derivative_the_errors_say_what_the_values_are_worth(name, point):
+    function, text = NUMERICAL[name]
+    found, expected = hk.dual(activation(function), *point), hk.dual(text, *point)
+    assert abs(found.k - expected.k) <= found.error + expected.error
+    assert abs(found.kdot - expected.kdot) <= found.kdot_error + expected.kdot_error
+    assert found.error < 1e-13 * max(1, abs(found.k))
+    assert found.kdot_error < 1e-10 * max(1, abs(found.kdot))
+
+
+def test_the_noise_of_a_numerical_derivative_covers_it_far_out_too():
+    a = activation(lambda u: u * expit(u)) * 2 + activation("relu")
+    exact = activation("2*silu(u) + relu(u)").derivative
+    for u in (np.linspace(-7.9, 8.1, 400), np.linspace(-300, 300, 301) + 0.3, np.array([-1e6, 1e6])):
+        off = np.abs(a.derivative(u) - exact(u))
+        assert np.all(off <= a.derivative.noise(u) + exact.noise(u))
+        assert np.all(a.derivative.noise(u) < 1e-8 * (1 + np.abs(u)))
+    moved = activation(lambda u: u * expit(u)).scale(2).shift("1/2")
+    assert np.allclose(moved.derivative(u), activation("silu(2*u + 1)").derivative(u), atol=1e-6)
+    near = np.linspace(-3, 3, 50)
+    assert np.all(moved.derivative.noise(near) < 1e-10)
 
 
 @pytest.mark.parametrize(
     ("function", "given", "word"),
     [
-        (lambda u: u * expit(u), {}, "derivative=..."),
         (lambda u: u * expit(u), {"derivative": np.sin}, "is not that of"),
         (lambda u: u * expit(u), {"derivative": 3}, "callable"),
-        (np.abs, {"breaks": [0]}, "derivative=..."),
         (np.sin, {"breaks": "zero"}, "sequence of numbers"),
-        (np.floor, {}, "not smooth"),
+        (np.floor, {}, r"more than 8 kinks or jumps .* breaks=\["),
+        (lambda u: np.abs(np.sin(u)), {}, "more than 8 kinks"),
+        (lambda u: np.sqrt(np.abs(u)), {"breaks": [0]}, "infinite slope"),
         (lambda u: 1 / u, {}, "not smooth near u = 0"),
         (lambda u: u / np.sum(u), {}, "mixes the entries"),
         (np.sum, {}, "elementwise"),

@@ -53,9 +53,9 @@ def activation(
     whole : bool
         With ``operator``, enlarge the operators to the whole annihilator of σ.
     breaks : iterable of numbers
-        With a callable, all points where it has a kink or a jump.
+        With a callable, points where it has a kink or a jump.  Up to eight more between -16 and 16 are found.
     derivative : callable
-        With a callable, its derivative, where PyTorch, JAX or a complex step cannot find it.
+        With a callable, its derivative.  PyTorch, JAX or a complex step find it to all digits, or a series to fewer.
     **parameters
         Parameters of a named activation.  Numbers are read exactly, a float as the decimal that it prints as.
         PyTorch's names of parameters are understood too: ``negative_slope``, ``approximate``, ``lambd``, ``min_val``.

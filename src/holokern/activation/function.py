@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Activation", "serve"]
 
-# what an ODE or a callable may be off, relative to its value: sixteen units in the last place
+# what an ODE may be off, relative to its value: sixteen units in the last place
 _UNITS = 16 * float(np.finfo(float).eps)
 
 # Questions about an activation that a later folder answers: imports only go backwards, so that folder registers itself.
@@ -80,7 +80,7 @@ class Activation:
         """How far the floats of ``self(x)`` may be from the true values, to first order; infinite where unknown.
 
         For an expression it follows all rounding errors through the formula.  For an ODE or a callable it is a few
-        units in the last place.
+        units in the last place, and more for the derivative of a callable that only a series can differentiate.
 
         Examples
         --------
@@ -88,8 +88,8 @@ class Activation:
         >>> bool(activation("gelu").noise(np.array([0.7]))[0] < 1e-15)
         True
         """
-        if isinstance(self.function, Expression):
-            return self.function.noise(x)
+        if isinstance(self.function, Expression | SampledFunction):
+            return np.asarray(self.function.noise(x))
         return np.asarray(_UNITS * np.abs(self.function(x)))
 
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:

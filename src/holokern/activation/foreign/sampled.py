@@ -1,7 +1,9 @@
 """A function that is known by its values alone: any callable on arrays, as an activation.
 
 Exact algebra has nothing to work with here; the numerical methods do, as long as σ is a smooth function of one number
-between known breaks and σ′ is known to rounding.  Both are probed when the activation is made.
+between its breaks.  That is probed when the activation is made, and breaks that nobody named are looked for.  σ′ comes
+from automatic differentiation, from a complex step or, where neither works, from Chebyshev series; then its noise
+counts in the errors of k′.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
 from holokern.activation.foreign.line import Line, Rough
+from holokern.activation.foreign.slope import NumericalSlope, quotient, quotient_noise
 from holokern.activation.named import read_rational
 from holokern.errors import BadInput, Unsupported
 
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["SampledFunction", "sampled"]
 
 Values = Callable[[Any], Any]
+# of points and two functions
+PairRule = Callable[[Any, Any, Any], Any]
 
 # where smoothness is probed: a normal variable of deviation 1 stays well inside
 _REACH = 16.0137
@@ -34,10 +40,10 @@ _REACH = 16.0137
 _AGREEMENT = 1e-8
 # the step of the complex derivative: its square is below every rounding
 _STEP = 1e-30
-# the step of difference quotients: a third of the digits for the rounding, two for the value
-_DIFFERENCE = 1e-5
 # a jump of σ or σ′ smaller than this, relative to the values around, is rounding
 _JUMP = 1e-9
+# what a callable may be off, relative to its value: sixteen units in the last place
+_UNITS = 16 * float(np.finfo(float).eps)
 # points without a pattern, between which a function that mixes them would show it
 _PROBES = np.array([-3.217, 2.843, -0.5113, 0.3371, 1.229, -1.771, 5.113])
 
@@ -50,6 +56,8 @@ class SampledFunction:
     values: Values
     slope: Values | None
     given_breaks: tuple[Fraction, ...] = ()
+    values_noise: Values | None = None
+    slope_noise: Values | None = None
 
     def __call__(self, x: Any) -> Any:
         """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
@@ -62,6 +70,13 @@ class SampledFunction:
             found = found.astype(points.dtype)
         return float(found) if points.ndim == 0 else found
 
+    def noise(self, x: Any) -> Any:
+        """How far the values may be off: some units in the last place, more where they are derivatives of a series."""
+        if self.values_noise is None:
+            return _UNITS * np.abs(self(x))
+        points = np.asarray(x, dtype=float)
+        return np.asarray(self.values_noise(points.ravel())).reshape(points.shape)
+
     @cached_property
     def derivative(self) -> SampledFunction:
         """The derivative between the breaks.
@@ -69,12 +84,14 @@ class SampledFunction:
         A second derivative is a difference quotient of about ten digits: enough for the methods, which only weigh
         rounding errors by it, and too little for k′ of the derivative itself.
         """
-        slope = _quotient(self.values) if self.slope is None else self.slope
-        return SampledFunction(f"the derivative of {self.label}", slope, None, self.given_breaks)
+        slope, noise = self.slope, self.slope_noise
+        if slope is None:
+            slope, noise = quotient(self.values), quotient_noise(self.values, self.noise)
+        return SampledFunction(f"the derivative of {self.label}", slope, None, self.given_breaks, noise)
 
     @property
     def breaks(self) -> tuple[Break, ...]:
-        """The breaks that were given."""
+        """The breaks that were given or found."""
         return self.given_breaks
 
     @cached_property
@@ -84,7 +101,7 @@ class SampledFunction:
             return None
         for order, function in enumerate((self, self.derivative)):
             for b in map(float, self.given_breaks):
-                step = max(abs(b), 1.0) * 1e-13
+                step = max(abs(b), 1.0) * 1e-12
                 left, right = function(np.array([b - step, b + step]))
                 if abs(right - left) > _JUMP * (1 + abs(left) + abs(right)):
                     return order
@@ -136,19 +153,47 @@ class SampledFunction:
         def slope(u: Any) -> Any:
             return a * self.derivative(a * u + b)
 
-        return SampledFunction(label, lambda u: self(a * u + b), slope, tuple(sorted(breaks)))
+        def noise(u: Any) -> Any:
+            return self.noise(a * u + b)
+
+        def slope_noise(u: Any) -> Any:
+            return abs(a) * self.derivative.noise(a * u + b)
+
+        return SampledFunction(label, lambda u: self(a * u + b), slope, tuple(sorted(breaks)), noise, slope_noise)
 
     def __add__(self, other: Any) -> SampledFunction:
-        return self._combined(other, operator.add, "+", lambda u, f, g: f.derivative(u) + g.derivative(u))
+        return self._combined(
+            other,
+            operator.add,
+            "+",
+            lambda u, f, g: f.derivative(u) + g.derivative(u),
+            lambda u, f, g: _noise(f, u) + _noise(g, u),
+            lambda u, f, g: _noise(f.derivative, u) + _noise(g.derivative, u),
+        )
 
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> SampledFunction:
-        return self._combined(other, operator.mul, "*", lambda u, f, g: f.derivative(u) * g(u) + f(u) * g.derivative(u))
+        return self._combined(
+            other,
+            operator.mul,
+            "*",
+            lambda u, f, g: f.derivative(u) * g(u) + f(u) * g.derivative(u),
+            _noise_of_product,
+            lambda u, f, g: _noise_of_product(u, f.derivative, g) + _noise_of_product(u, f, g.derivative),
+        )
 
     __rmul__ = __mul__
 
-    def _combined(self, other: Any, join: Callable[[Any, Any], Any], sign: str, slope: Any) -> SampledFunction:
+    def _combined(
+        self,
+        other: Any,
+        join: Callable[[Any, Any], Any],
+        sign: str,
+        slope: PairRule,
+        noise: PairRule,
+        slope_noise: PairRule,
+    ) -> SampledFunction:
         if isinstance(other, Fraction):
             constant = float(other)
             other = SampledFunction(str(other), lambda u: np.full_like(u, constant), np.zeros_like)
@@ -159,6 +204,8 @@ class SampledFunction:
             lambda u: join(self(u), other(u)),
             lambda u: slope(u, self, other),
             tuple(sorted({*self.given_breaks, *other.breaks})),
+            lambda u: noise(u, self, other),
+            lambda u: slope_noise(u, self, other),
         )
 
     def latex(self) -> str:
@@ -174,23 +221,24 @@ def sampled(source: Any, breaks: object = (), derivative: object = None) -> Samp
     source : callable
         A function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
     breaks : iterable of numbers
-        Where it is not smooth, such as kinks and jumps.
+        Where it is not smooth, such as kinks and jumps.  Up to eight more are found between -16 and 16.
     derivative : callable, optional
-        Its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, and a function
-        of NumPy that takes complex numbers is differentiated by a complex step.
+        Its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, a function
+        of NumPy that takes complex numbers is differentiated by a complex step, and any other by Chebyshev series on
+        panels, which loses some digits; ``noise`` of the derivative says how many.
 
     Raises
     ------
     BadInput
         For a callable that is no function of one number, has fewer than 15 digits or is not smooth between the breaks.
-    Unsupported
-        When no derivative is known to rounding; the message shows what to write.
 
     Examples
     --------
     >>> bump = sampled(lambda u: np.exp(-(u**4)))
     >>> round(bump.derivative(1.0) * np.e, 12)
     -4.0
+    >>> sampled(lambda u: np.maximum(u, 0.3)).breaks
+    (Fraction(3, 10),)
     """
     if isinstance(source, type):
         raise BadInput(f"{source.__name__} is a class; make an object of it first: hk.activation({source.__name__}())")
@@ -198,7 +246,7 @@ def sampled(source: Any, breaks: object = (), derivative: object = None) -> Samp
     label = "the function given" if label == "<lambda>" else label
     places = _breaks(breaks)
     values, slopes = _values(source, label)
-    line = _line(values, places, label, _written(source))
+    line, places = _line(values, places, label, _written(source))
     if derivative is not None:
         if not callable(derivative):
             raise BadInput(f"the derivative of {label} must be a callable, got {type(derivative).__name__}")
@@ -208,10 +256,8 @@ def sampled(source: Any, breaks: object = (), derivative: object = None) -> Samp
             return SampledFunction(label, values, slope, places)
         if derivative is not None:
             raise BadInput(f"{name} is not that of {label}; they differ by more than {_AGREEMENT:.0e}")
-    raise Unsupported(
-        f"no derivative of {label} is known to all digits; write hk.activation({_written(source)}, derivative=...) "
-        "with a callable for its derivative, or give the activation as an expression in u"
-    )
+    numerical = NumericalSlope(line, [float(b) for b in places])
+    return SampledFunction(label, values, numerical, places, None, numerical.noise)
 
 
 def _breaks(breaks: object) -> tuple[Fraction, ...]:
@@ -243,7 +289,7 @@ def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
         return values, slopes
     raise BadInput(
         f"{label} cannot be called on an array of numbers ({problem!s:.120}); give an expression in u, or vectorise "
-        f"it and its derivative: hk.activation(np.vectorize({_written(source)}), derivative=np.vectorize(...))"
+        f"it: hk.activation(np.vectorize({_written(source)}, otypes=[float]))"
     )
 
 
@@ -292,16 +338,31 @@ def _torch(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     return values, [("automatic differentiation", slope)]
 
 
-def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str) -> Line:
+def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str) -> tuple[Line, tuple[Fraction, ...]]:
     try:
         with np.errstate(all="ignore"):
-            return Line(values, [float(b) for b in places], _REACH)
-    except Rough as rough:
-        point = round(rough.point, 6) + 0.0
+            return resolved_line(values, places, _REACH)
+    except TooManyBreaks:
         raise BadInput(
-            f"{label} is not smooth near u = {point:g}; if it has a kink or a jump there, write hk.activation("
-            f"{written}, breaks=[{point:g}]) with all such points"
+            f"{label} has more than {MOST_BREAKS} kinks or jumps between -16 and 16, so more may lie beyond; name all "
+            f"that matter: hk.activation({written}, breaks=[...])"
         ) from None
+    except Rough as rough:
+        point = round((rough.low + rough.high) / 2, 6) + 0.0
+        raise BadInput(
+            f"{label} is not smooth near u = {point:g}, and not on either side of it: it may be infinite there, have "
+            "an infinite slope, oscillate too fast or have too few correct digits; give it as an expression in u"
+        ) from None
+
+
+def _noise(function: Any, u: Any) -> Any:
+    """How far the values of a function of any kind may be off."""
+    own = getattr(function, "noise", None)
+    return _UNITS * np.abs(function(u)) if own is None else own(u)
+
+
+def _noise_of_product(u: Any, f: Any, g: Any) -> Any:
+    return _noise(f, u) * np.abs(g(u)) + np.abs(f(u)) * _noise(g, u)
 
 
 def _written(source: object) -> str:
@@ -325,13 +386,3 @@ def _agree(slope: Values, line: Line) -> bool:
     width = np.repeat(line.highs - line.lows, len(shares))
     scale = 1 + np.abs(expected) + np.abs(line.function(u)) / width
     return bool(found.shape == u.shape and np.all(np.abs(found - expected) <= _AGREEMENT * scale))
-
-
-def _quotient(values: Values) -> Values:
-    """A difference quotient, for the second derivative of σ: the methods use it only to weigh rounding errors."""
-
-    def slope(u: Any) -> Any:
-        step = _DIFFERENCE * np.maximum(1.0, np.abs(u))
-        return (values(u + step) - values(u - step)) / (2 * step)
-
-    return slope
