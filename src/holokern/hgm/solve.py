@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb
 
-from holokern.errors import BadInput, PrecisionLost, SingularPath
-from holokern.hgm.lines.ball_lines import Ball, BallLines, value_at
+from holokern.errors import BadInput, PrecisionLost, TooLarge
+from holokern.hgm.lines.ball_lines import Ball, value_at
+from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
+from holokern.hgm.lines.curves import LineTask
 from holokern.hgm.lines.frobenius import LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
@@ -24,28 +25,16 @@ from holokern.hgm.lines.initial import (
     start_vector,
 )
 from holokern.hgm.lines.power_series import regular_start
-from holokern.hgm.lines.precision import precisely, radius
-from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
-from holokern.hgm.lines.segments import SegmentTracks, SystemTable
+from holokern.hgm.lines.precision import are_balls, precisely, radius
 from holokern.hgm.steps.series import Array
-from holokern.hgm.steps.stepper import transport
-from holokern.pfaffian import PfaffianSystem, RationalFunction
+from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
-__all__ = ["SIDES", "Solution", "carry_along", "floats_along", "solve"]
-
-SIDES = {"left": 1, "right": -1}
-"""On which hand of the traveller a detour leads round a singular point."""
+__all__ = ["Solution", "solve"]
 
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 # the smallest normal float: what underflows is lost
 _TINY = float(np.finfo(float).tiny)
-# columns that carry rounding errors along; three give the size of the error within a factor of two
-_PERTURBED = 3
-# steps of one leg: ten thousand oscillations; close to a singularity steps shrink by half, so 70 serve 1e-20
-_MOST_STEPS = 20_000
-# two ways round a point that agree to this are one value
-_SAME = 1e-8
 
 
 @dataclass(frozen=True)
@@ -94,8 +83,9 @@ def solve(
 
     Parameters
     ----------
-    system : left ideal, operator, list of operators or PfaffianSystem
-        In any number of variables, with polynomial or rational coefficients.
+    system : left ideal, operator, list of operators, PfaffianSystem or UnexpandedSystem
+        In any number of variables, with polynomial or rational coefficients.  Where the matrices of an ideal are too
+        large to write down, each way is one along rational points, and the system is pulled back to it first.
     start : number, sequence or mapping
         Where the solution is known.
     values : sequence, mapping, function or LocalSeries
@@ -147,16 +137,20 @@ def solve(
     >>> print(solve(airy, start=0, values=at_zero, targets=1, balls=True, digits=20).values[0].str(20, radius=False))
     0.13529241631288141552
     """
-    read = read_system(system, basis)
     if side is not None and side not in SIDES:
         raise BadInput(f"expected side='left' or 'right' of the way, got {side!r}")
+    read = _read(system, basis)
     ends, single = _targets(read, targets)
     corners = [read_point(read, corner, "corner of the path") for corner in path]
-    rows = [read.row(P) for P in outputs] if outputs is not None else None
     names = read.basis_text if outputs is None else tuple(map(str, outputs))
     begin = read_point(read, start, "start")
-    goal = [as_complex(x) for x in (corners[0] if corners else ends[0])]
-    task = _Task(read, *regular_start(read, begin, values, goal), corners, side, rows)
+    task: _Task | LineTask
+    if isinstance(read, UnexpandedSystem):
+        task = LineTask(read, begin, values, corners, side, outputs)
+    else:
+        goal = [as_complex(x) for x in (corners[0] if corners else ends[0])]
+        rows = [read.row(P) for P in outputs] if outputs is not None else None
+        task = _Task(read, *regular_start(read, begin, values, goal), corners, side, rows)
     if balls:
         found = [precisely(lambda end=end: task.balls(end), digits) for end in ends]  # type: ignore[misc]
         table = np.array(found, dtype=object).reshape(len(ends), -1)
@@ -168,12 +162,22 @@ def solve(
             try:
                 proved = precisely(lambda end=ends[k]: task.balls(end), 15)  # type: ignore[misc]
             except PrecisionLost:
-                if task.values_are_balls and np.all(np.isfinite(error[k])):
+                if are_balls(task.values) and np.all(np.isfinite(error[k])):
                     continue
                 raise
             table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
             error[k] = [float(radius(entry)) + _EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
     return Solution(table[0], error[0], names) if single else Solution(table, error, names)
+
+
+def _read(system: Holonomic, basis: object) -> PfaffianSystem | UnexpandedSystem:
+    """The system; unexpanded where its matrices are too large to write down."""
+    if isinstance(system, UnexpandedSystem):
+        return system if basis is None else unexpanded(system.ideal, basis)
+    try:
+        return read_system(system, basis)
+    except TooLarge:
+        return unexpanded(ideal_of(system), basis)
 
 
 @dataclass(frozen=True)
@@ -184,13 +188,6 @@ class _Task:
     corners: Sequence[Sequence[Scalar]]
     side: str | None
     rows: list[tuple[RationalFunction, ...]] | None
-
-    @property
-    def values_are_balls(self) -> bool:
-        """Whether initial values are known to some digits only, whatever the precision."""
-        given = list(self.values.values()) if isinstance(self.values, Mapping) else self.values
-        many = given if isinstance(given, Sequence) else [given]
-        return any(isinstance(v, (arb, acb)) and radius(v) != 0 for v in many)
 
     def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
         goals = np.array([[as_complex(x) for x in end] for end in ends])
@@ -248,108 +245,7 @@ class _Task:
         ]
 
 
-def floats_along(
-    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None, radii: Array | float = 0.0
-) -> tuple[Array, Array]:
-    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates.
-
-    ``radii`` are the errors of the vectors themselves, where they exceed rounding.
-    """
-    table = SystemTable.of(system)
-    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
-    size = np.maximum(_EPS * np.abs(vectors), radii)
-    state = np.concatenate([vectors[..., None], size[..., None] * signs], axis=2)
-    branched = np.zeros(vectors.shape)
-    for a, b in pairwise(stops):
-        met = crossings(system, table, a, b)
-        straight = np.array([not places for places in met])
-        moved = np.zeros(state.shape, dtype=complex)
-        moved[straight] = _leg(table, a[straight], b[straight], state[straight])
-        for k in np.nonzero(~straight)[0]:
-            ways = [SIDES[side]] if side else [1, -1]
-            sides = [_polygon(table, detour(a[k], b[k], met[k], way), state[k : k + 1])[0] for way in ways]
-            moved[k] = sides[0]
-            gap = np.abs(sides[0][:, 0] - sides[-1][:, 0])
-            if np.any(gap > _SAME * np.max(np.abs(sides[0][:, 0]))):
-                raise _branches(system, a[k], b[k], met[k])
-            if not side:
-                # the values on both ways are conjugate where the data are real
-                moved[k] = (sides[0] + sides[1]) / 2
-            branched[k] += gap
-        state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
-    spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
-    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0]) + _TINY
-
-
-def _polygon(table: SystemTable, corners: Sequence[Array], state: Array) -> Array:
-    for a, b in pairwise(corners):
-        state = _leg(table, a[None], b[None], state)
-    return state
-
-
-def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
-    """Straight segments that meet no singularity."""
-    if not len(a):
-        return state
-    real = np.isrealobj(state) and not np.any(np.imag(a)) and not np.any(np.imag(b))
-    a, b, state = (a.real, b.real, state) if real else (a.astype(complex), b.astype(complex), state.astype(complex))
-    tracks = np.arange(len(a))
-    arrival = transport(
-        SegmentTracks(table, a, b), np.zeros(len(a)), state, tracks, np.ones(len(a)), most=_MOST_STEPS, every_entry=True
-    )
-    value = arrival.value
-    # what the series left out is an error as well; targets that no step reached have an infinite one
-    value[..., 1:] += (6 * arrival.tail)[..., None] * np.where(value[..., 1:].real < 0, -1.0, 1.0)
-    value[..., 0] = np.where(np.isfinite(arrival.tail), value[..., 0], np.nan)
-    return value
-
-
-def _branches(system: PfaffianSystem, a: Array, b: Array, met: Sequence[Crossing]) -> SingularPath:
-    where, factor = point_text(system, a + met[0].at * (b - a)), system.singular_locus[met[0].factor]
-    return SingularPath(
-        f"the way from {point_text(system, a)} to {point_text(system, b)} meets the singular locus {factor} = 0 at "
-        f"{where}, and the solution branches there; give side='left' or side='right', or a path round it"
-    )
-
-
-def carry_along(
-    system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
-) -> list[list[Ball]]:
-    """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
-    table, lines = SystemTable.of(system), BallLines(system)
-    for a, b in pairwise(stops):
-        floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
-        (met,) = crossings(system, table, floats[0][None], floats[1][None])
-        if not met:
-            columns = lines.carry(a, b, columns)
-            continue
-        ways = [SIDES[side]] if side else [1, -1]
-        sides = []
-        for way in ways:
-            corners = detour(floats[0], floats[1], met, way)
-            inner = [[acb(complex(x).real, complex(x).imag) for x in corner] for corner in corners[1:-1]]
-            state = columns
-            for first, second in pairwise([a, *inner, b]):
-                state = lines.carry(first, second, state)
-            sides.append(state)
-        columns = [
-            [_both(system, floats, met, *pair) for pair in zip(*ways_of, strict=True)]
-            for ways_of in zip(*sides, strict=True)
-        ]
-        if not side and all(not isinstance(x, acb) for x in (*a, *b)):
-            columns = [[entry.real if entry.imag.contains(0) else entry for entry in column] for column in columns]
-    return columns
-
-
-def _both(system: PfaffianSystem, ends: Sequence[Array], met: Sequence[Crossing], *values: Ball) -> Ball:
-    """A ball that holds the values on both ways, which must not be proved different."""
-    first, last = acb(values[0]), acb(values[-1])
-    if not first.overlaps(last):
-        raise _branches(system, ends[0], ends[1], met)
-    return acb(first.real.union(last.real), first.imag.union(last.imag))
-
-
-def _targets(system: PfaffianSystem, given: object) -> tuple[list[list[object]], bool]:
+def _targets(system: PfaffianSystem | UnexpandedSystem, given: object) -> tuple[list[list[object]], bool]:
     """A list of points, and whether it was a single one."""
     many = isinstance(given, np.ndarray) or (isinstance(given, Sequence) and not isinstance(given, str))
     if not many:

@@ -10,12 +10,14 @@ from holokern.pfaffian.scalar.rational_solutions import rational_solutions
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.pfaffian.typeset import latex_polynomial
+from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.weyl import RationalFunction
 
 __all__ = [
     "CurveSystem",
     "PfaffianSystem",
     "RationalFunction",
+    "UnexpandedSystem",
     "coefficient_polynomials",
     "ideal_of",
     "latex_polynomial",
@@ -28,4 +30,5 @@ __all__ = [
     "scalar_ode",
     "singular_points",
     "split_off",
+    "unexpanded",
 ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
 from holokern.pfaffian.ideal import from_ideal, ideal_of
 from holokern.pfaffian.system import PfaffianSystem
+from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.progress import display, report
 from holokern.weyl import Operator
 
@@ -35,6 +36,7 @@ class _Side:
     scale: ExactReal | None = None
 
 
+@overload
 def pfaffian(
     activation: object = None,
     other: object = None,
@@ -45,7 +47,26 @@ def pfaffian(
     basis: object = None,
     cache: bool | str | os.PathLike[str] | None = None,
     check: bool = True,
-) -> PfaffianSystem:
+    expand: Literal[True] = True,
+) -> PfaffianSystem: ...
+
+
+@overload
+def pfaffian(activation: object = None, *, basis: object = None, expand: Literal[False]) -> UnexpandedSystem: ...
+
+
+def pfaffian(
+    activation: object = None,
+    other: object = None,
+    *,
+    operator: object = None,
+    other_operator: object = None,
+    coordinates: str = "sigma",
+    basis: object = None,
+    cache: bool | str | os.PathLike[str] | None = None,
+    check: bool = True,
+    expand: bool = True,
+) -> PfaffianSystem | UnexpandedSystem:
     """Derive the Pfaffian system of a holonomic ideal, or of k = E[σ1(u)σ2(v)], (u, v) ~ N(0, Σ), exactly.
 
     Parameters
@@ -68,10 +89,13 @@ def pfaffian(
     check : bool
         Whether to check the system (integrability, and dF = PF against numbers when a function is given) before it is
         returned or stored.
+    expand : bool
+        False keeps the matrices of an ideal as linear relations, which give them at points and on curves; for ideals
+        whose matrices are too large to write down.
 
     Returns
     -------
-    PfaffianSystem
+    PfaffianSystem, or UnexpandedSystem for ``expand=False``
 
     Raises
     ------
@@ -81,6 +105,8 @@ def pfaffian(
         If the input cannot be read, or the basis is none.
     CheckFailed
         If the result contradicts its checks.
+    TooLarge
+        If the matrices of an ideal have very large entries; ``expand=False`` serves it.
 
     Examples
     --------
@@ -99,7 +125,9 @@ def pfaffian(
             raise BadInput(
                 "expected an ideal alone: it has its own operators and coordinates; drop the other arguments"
             )
-        return from_ideal(ideal, basis)
+        return from_ideal(ideal, basis) if expand else unexpanded(ideal, basis)
+    if not expand:
+        raise BadInput("expected an ideal for expand=False; systems of activations are expanded")
     chosen = coordinates_named(coordinates)
     elements = None if basis is None else read_basis(basis, chosen)
     if activation is None and operator is None:

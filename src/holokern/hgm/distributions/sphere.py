@@ -319,21 +319,45 @@ def _trace(matrix: arb_mat) -> arb:
     return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))
 
 
-def fisher_bingham_ideal(p: int) -> LeftIdeal:
-    """The holonomic ideal of c(diag(x), y) on the unit sphere of R^p [Koyama2014, Nakayama2011]; its rank is 2p.
+def fisher_bingham_ideal(p: int, *, diagonal: bool = True) -> LeftIdeal:
+    """The holonomic ideal of c on the unit sphere of R^p [Koyama2014, Nakayama2011]; its rank is 2p.
+
+    Parameters
+    ----------
+    p : int
+    diagonal : bool
+        c(diag(x), y) in x1, …, xp, y1, …, yp; or c(x, y) for symmetric x, in x11, x12, …, xpp and y.  From p = 3 on the
+        matrices of the latter are too large to write down: see ``expand=False`` of :func:`holokern.pfaffian`.
 
     Examples
     --------
     >>> fisher_bingham_ideal(2).rank()
     4
+    >>> fisher_bingham_ideal(2, diagonal=False).generators[3]
+    dx11 + dx22 - 1
     """
     if not 2 <= p <= _MOST_OF_IDEALS:
         raise BadInput(f"expected a dimension p between 2 and {_MOST_OF_IDEALS}, got {p}")
     index = range(1, p + 1)
-    names = [*(f"x{i}" for i in index), *(f"y{i}" for i in index)]
-    D = weyl_algebra(names)
-    generators = [" + ".join(f"dx{i}" for i in index) + " - 1", *(f"dy{i}^2 - dx{i}" for i in index)]
-    generators += [f"2*(x{j} - x{i})*dy{i}*dy{j} + y{j}*dy{i} - y{i}*dy{j}" for i in index for j in index if i < j]
+    pairs = [(i, j) for i in index for j in index if i < j]
+    linear = [f"y{i}" for i in index]
+    if diagonal:
+        D = weyl_algebra([*(f"x{i}" for i in index), *linear])
+        generators = [" + ".join(f"dx{i}" for i in index) + " - 1", *(f"dy{i}^2 - dx{i}" for i in index)]
+        generators += [f"2*(x{j} - x{i})*dy{i}*dy{j} + y{j}*dy{i} - y{i}*dy{j}" for i, j in pairs]
+        return D.ideal(*generators)
+
+    def x(i: int, j: int) -> str:
+        return f"x{min(i, j)}{max(i, j)}"
+
+    entries = [(i, j) for i in index for j in index if i <= j]
+    D = weyl_algebra([*(x(i, j) for i, j in entries), *linear])
+    generators = [f"d{x(i, j)} - {1 + (i < j)}*dy{i}*dy{j}" for i, j in entries]
+    generators += [" + ".join(f"d{x(i, i)}" for i in index) + " - 1"]
+    for i, j in pairs:
+        # the sphere is invariant under rotations in the plane of i and j
+        turned = [f"2*({x(j, k)}*dy{i} - {x(i, k)}*dy{j})*dy{k}" for k in index]
+        generators.append(" + ".join([*turned, f"y{j}*dy{i} - y{i}*dy{j}"]))
     return D.ideal(*generators)
 
 

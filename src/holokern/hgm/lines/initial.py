@@ -14,7 +14,7 @@ from flint import acb, acb_mat, arb, fmpq, fmpz
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm.lines.ball_lines import Ball, value_at
 from holokern.hgm.steps.series import Array
-from holokern.pfaffian import PfaffianSystem
+from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
 from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator
 
 __all__ = [
@@ -24,12 +24,17 @@ __all__ = [
     "Values",
     "as_ball",
     "as_complex",
+    "as_fraction",
+    "exactly",
     "read_point",
     "read_system",
+    "row_values",
     "start_vector",
 ]
 
-Holonomic: TypeAlias = LeftIdeal | RationalIdeal | PfaffianSystem | Operator | RationalOperator | Sequence[Operator]
+Holonomic: TypeAlias = (
+    LeftIdeal | RationalIdeal | PfaffianSystem | UnexpandedSystem | Operator | RationalOperator | Sequence[Operator]
+)
 """What :func:`holokern.hgm.solve` takes as a system."""
 
 Scalar: TypeAlias = complex | Fraction | str | arb | acb
@@ -46,6 +51,8 @@ def read_system(given: object, basis: object = None) -> PfaffianSystem:
     """The Pfaffian system of whatever stands for one."""
     from holokern.pfaffian import ideal_of, pfaffian
 
+    if isinstance(given, UnexpandedSystem):
+        raise BadInput(f"{given!r} is known on curves only; pull it back to one: system.pull_back(…)")
     if isinstance(given, PfaffianSystem):
         system = given if basis is None else given.change_basis(basis)
     else:
@@ -65,7 +72,7 @@ def read_system(given: object, basis: object = None) -> PfaffianSystem:
     return system
 
 
-def read_point(system: PfaffianSystem, given: object, what: str = "point") -> list[Scalar]:
+def read_point(system: PfaffianSystem | UnexpandedSystem, given: object, what: str = "point") -> list[Scalar]:
     """The coordinates of a point: a number in one variable, a sequence, or numbers by name."""
     names = system.variables
     if isinstance(given, Mapping):
@@ -120,7 +127,7 @@ def _rational(text: str) -> Fraction:
         raise BadInput(f"expected a number such as 0.5 or '1/3', got {text!r}") from None
 
 
-def start_vector(system: PfaffianSystem, point: Sequence[Scalar], values: object) -> list[Ball]:
+def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: object) -> list[Ball]:
     """F at the start as balls, at flint's working precision.
 
     Raises
@@ -144,7 +151,7 @@ def start_vector(system: PfaffianSystem, point: Sequence[Scalar], values: object
     return [as_ball(value) for value in given]
 
 
-def _derivatives(system: PfaffianSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
+def _derivatives(system: PfaffianSystem | UnexpandedSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
     """Taylor coefficients become derivatives."""
     found: dict[object, Ball] = {}
     algebra = None
@@ -161,13 +168,14 @@ def _derivatives(system: PfaffianSystem, values: Mapping[object, Scalar]) -> dic
     return found
 
 
-def _from_derivatives(system: PfaffianSystem, point: Sequence[Scalar], values: Mapping[object, Ball]) -> list[Ball]:
+def _from_derivatives(
+    system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: Mapping[object, Ball]
+) -> list[Ball]:
     """Solve for F from values of operators applied to the solution."""
     where = [as_ball(x) for x in point]
     rows, known, names = [], [], []
     for key, value in values.items():
-        row = system.row(_monomial(system, key) if isinstance(key, tuple) else key)
-        rows.append([value_at(entry, where) for entry in row])
+        rows.append(row_values(system, _monomial(system, key) if isinstance(key, tuple) else key, point))
         known.append(value)
         names.append(str(key))
     dense = np.array([[complex(acb(a)) for a in row] for row in rows]).reshape(len(rows), system.rank)
@@ -192,9 +200,40 @@ def _from_derivatives(system: PfaffianSystem, point: Sequence[Scalar], values: M
     return [entry.real for entry in vector] if real else vector
 
 
-def _monomial(system: PfaffianSystem, key: tuple[int, ...]) -> RationalOperator:
+def row_values(system: PfaffianSystem | UnexpandedSystem, operator: object, point: Sequence[Scalar]) -> list[Ball]:
+    """The row r with r·F = Pf at a point, in balls."""
+    if isinstance(system, UnexpandedSystem):
+        return [arb(c) for c in system.row_at(operator, [exactly(x) for x in point])]
+    return [value_at(entry, [as_ball(x) for x in point]) for entry in system.row(operator)]
+
+
+def as_fraction(value: object) -> Fraction | None:
+    """A coordinate as the rational number that it is; None for complex numbers and for balls."""
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, (np.floating, np.integer)):
+        value = value.item()
+    if not isinstance(value, (int, float, str, Fraction)):
+        return None
+    try:
+        return Fraction(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def exactly(value: object) -> Fraction:
+    """A coordinate as a rational number; BadInput where it is none."""
+    found = as_fraction(value)
+    if found is None:
+        raise BadInput(f"expected a rational coordinate for a system that is not expanded, got {value!r}")
+    return found
+
+
+def _monomial(system: PfaffianSystem | UnexpandedSystem, key: tuple[int, ...]) -> RationalOperator:
     from holokern.weyl import rational_weyl_algebra
 
+    if isinstance(system, UnexpandedSystem):
+        return system.algebra.from_terms({key: 1})
     sample = system.annihilators[0][0].algebra if system.annihilators else None
     names = sample.derivations if sample is not None else None
     return rational_weyl_algebra(system.variables, names).from_terms({key: 1})

@@ -19,7 +19,7 @@ from flint import acb, arb, fmpq, fmpq_mat
 from holokern.errors import BadInput, Unsupported
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
-from holokern.hgm.lines.initial import Scalar, as_ball
+from holokern.hgm.lines.initial import Scalar, as_ball, as_fraction
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
@@ -180,7 +180,7 @@ def regular_start(
     system: PfaffianSystem, point: Sequence[Scalar], values: object, goal: Sequence[complex]
 ) -> tuple[Sequence[Scalar], object]:
     """A start off the singular locus and values there, from a power series on it; other starts stay as they are."""
-    exact = [_fraction(x) for x in point]
+    exact = [as_fraction(x) for x in point]
     here = [x for x in exact if x is not None]
     if not isinstance(values, Mapping) or len(here) < len(exact) or all(f(*here) for f in system.singular_locus):
         return point, values
@@ -192,15 +192,6 @@ def regular_start(
         given[order] = value if isinstance(key, tuple) else as_ball(value) / prod(factorial(e) for e in order)
     begun = PowerSeriesStart(system, tuple(here), given, _direction(system, here, goal))
     return list(begun.begin), begun.values
-
-
-def _fraction(value: object) -> Fraction | None:
-    if not isinstance(value, (int, float, str, Fraction)):
-        return None
-    try:
-        return Fraction(value)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _derivative(system: PfaffianSystem, key: object) -> Exponents:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from flint import acb, arb
@@ -11,7 +11,7 @@ from holokern.errors import PrecisionLost
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.numeric import working_precision
 
-__all__ = ["precisely", "radius"]
+__all__ = ["are_balls", "precisely", "radius"]
 
 # bits beyond the digits that are asked for; what a dozen steps lose
 _GUARD_BITS = 64
@@ -49,3 +49,10 @@ def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
 def radius(value: Ball) -> arb:
     """The radius of a ball; the larger one of a complex ball's two."""
     return value.rad() if isinstance(value, arb) else value.real.rad().max(value.imag.rad())
+
+
+def are_balls(values: object) -> bool:
+    """Whether initial values are known to some digits only, whatever the precision."""
+    given = list(values.values()) if isinstance(values, Mapping) else values
+    many = given if isinstance(given, Sequence) else [given]
+    return any(isinstance(v, (arb, acb)) and radius(v) != 0 for v in many)

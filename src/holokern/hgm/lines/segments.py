@@ -7,8 +7,10 @@ several variables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from flint import fmpz_mpoly
@@ -20,6 +22,9 @@ from holokern.pfaffian import PfaffianSystem, split_off
 __all__ = ["SegmentTracks", "SystemTable"]
 
 Powers = tuple[int, ...]
+
+# where on a segment the sizes of terms are compared
+_PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,33 @@ class SystemTable:
             for at, c in terms:
                 dense[k, at] = c
         return cls(system.rank, exponents, dense, powers, tuple(groups))
+
+    def cancellation(self, stops: Sequence[Array]) -> float:
+        """How much larger the terms of a denominator or of the numerators are than their sums, on the way."""
+        worst = 1.0
+        for a, b in pairwise(stops):
+            for t in _PLACES:
+                point = a + t * (b - a)
+                monomials = np.prod(point[:, None] ** self.exponents, axis=2).T
+                for rows, together in [(self.factors, False), *((group.tops, True) for group in self.groups)]:
+                    terms, sums = np.abs(rows) @ np.abs(monomials), np.abs(rows @ monomials)
+                    if together:
+                        # entries that are small beside the others do no harm
+                        terms, sums = terms.max(axis=(0, 1)), sums.max(axis=(0, 1))
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        ratio = np.where(sums > 0, terms / sums, 1.0)
+                    worst = max(worst, float(np.max(ratio, initial=1.0)))
+        return worst
+
+    def perturbed(self) -> SystemTable:
+        """The same table with coefficients that differ by rounding."""
+        random = np.random.default_rng(2)
+
+        def moved(rows: Array) -> Array:
+            return np.asarray(rows * (1 + 2 * np.finfo(float).eps * random.choice([-1.0, 1.0], size=rows.shape)))
+
+        groups = tuple(replace(group, tops=moved(group.tops)) for group in self.groups)
+        return replace(self, factors=moved(self.factors), groups=groups)
 
 
 @dataclass(frozen=True)

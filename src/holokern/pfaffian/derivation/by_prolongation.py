@@ -11,7 +11,7 @@ integrable and annihilate the generators, which is checked at random points; oth
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -22,9 +22,18 @@ from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
 from holokern.pfaffian.derivation.quotient import PRIMES
 from holokern.pfaffian.gauge import Matrix, multiply
-from holokern.weyl import FunctionField, LeftIdeal, RationalFunction, function_field
+from holokern.weyl import FunctionField, LeftIdeal, Operator, RationalFunction, function_field
 
-__all__ = ["Connection", "connection_by_prolongation"]
+__all__ = [
+    "Connection",
+    "Relations",
+    "Row",
+    "Solved",
+    "connection_by_prolongation",
+    "eliminated",
+    "relation",
+    "relations_by_prolongation",
+]
 
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
@@ -36,6 +45,22 @@ _FURTHER = 3
 _MOST_TERMS = 50_000
 # columns times rows of the matrix at a point; about a second
 _LARGEST = 4_000_000
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Linear relations between derivations that express the ``pivots`` by the standard ones."""
+
+    field: FunctionField
+    standard: tuple[Exponents, ...]
+    rows: tuple[Row, ...]
+    pivots: tuple[Exponents, ...]
+
+    @property
+    def border(self) -> set[Exponents]:
+        """The derivations next to the standard ones."""
+        n = len(self.field.variables)
+        return {_raised(beta, i) for beta in self.standard for i in range(n)} - set(self.standard)
 
 
 @dataclass(frozen=True)
@@ -57,15 +82,30 @@ def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
     (((0, 0), (0, 1)), ((0, 1), ((-3)/(2*y^2), (x^2 + 6*y)/(4*y^2))))
     """
     field = function_field(ideal.algebra.variables)
-    generators = [_relation(g, field) for g in ideal.generators]
-    if not generators:
-        return None
-    lowest = max(max(map(sum, row)) for row in generators)
-    for order in range(lowest, lowest + _FURTHER + 1):
+    generators = [relation(g, field) for g in ideal.generators]
+    for order in _orders(generators):
         found = _Prolonged(generators, field, order).connection()
         if found is not None:
             return found
     return None
+
+
+def relations_by_prolongation(ideal: LeftIdeal, further: Collection[Exponents] = ()) -> Iterator[Relations]:
+    """Relations that express the border of the standard derivations and ``further`` ones.
+
+    They are not checked: where the rank is too large more derivatives are needed, which come next.
+    """
+    field = function_field(ideal.algebra.variables)
+    generators = [relation(g, field) for g in ideal.generators]
+    for order in _orders(generators, max(map(sum, further), default=0)):
+        found = _Prolonged(generators, field, order).relations(further)
+        if found is not None:
+            yield found
+
+
+def _orders(generators: Sequence[Row], least: int = 0) -> range:
+    lowest = max([least, *(max(map(sum, row)) for row in generators)])
+    return range(lowest, lowest + _FURTHER + 1) if generators else range(0)
 
 
 def grevlex(key: Exponents) -> tuple[int, Exponents]:
@@ -73,11 +113,11 @@ def grevlex(key: Exponents) -> tuple[int, Exponents]:
     return sum(key), tuple(-e for e in reversed(key))
 
 
-def _relation(operator: object, field: FunctionField) -> Row:
+def relation(operator: Operator, field: FunctionField) -> Row:
     """An operator with integer polynomials as coefficients of the derivations."""
     n = len(field.variables)
     collected: dict[Exponents, dict[Exponents, int]] = {}
-    for key, c in operator.primitive():  # type: ignore[attr-defined]
+    for key, c in operator.primitive():
         collected.setdefault(tuple(key[n:]), {})[tuple(key[:n])] = int(c.p)
     return {beta: field.ctx.from_dict(terms) for beta, terms in collected.items()}
 
@@ -86,7 +126,7 @@ def _raised(key: Exponents, i: int) -> Exponents:
     return (*key[:i], key[i] + 1, *key[i + 1 :])
 
 
-def _derivative(row: Row, i: int) -> Row:
+def derivative_of(row: Row, i: int) -> Row:
     """∂_i times a relation."""
     result = {_raised(beta, i): c for beta, c in row.items()}
     for beta, c in row.items():
@@ -120,12 +160,13 @@ class _Prolonged:
                 for choice in combinations_with_replacement(range(self.n), size):
                     key = tuple(choice.count(i) for i in range(self.n))
                     i = choice[0]
-                    known[key] = _derivative(known[(*key[:i], key[i] - 1, *key[i + 1 :])], i)
+                    known[key] = derivative_of(known[(*key[:i], key[i] - 1, *key[i + 1 :])], i)
             found += known.values()
         # simple relations first, so that they are the ones that are used
         return sorted(found, key=lambda row: (sum(len(c) for c in row.values()), len(row)))
 
-    def connection(self) -> Connection | None:
+    def relations(self, further: Iterable[Exponents] = ()) -> Relations | None:
+        """The standard derivations and the relations that express their border and ``further`` derivations."""
         if len(self.rows) * len(self.columns) > _LARGEST:
             return None
         prime = PRIMES[0]
@@ -140,20 +181,27 @@ class _Prolonged:
             standard += [step for step in steps if step not in leading and step not in standard]
         if not standard:
             return None
-        border = {_raised(beta, i) for beta in standard for i in range(self.n)} - set(standard)
+        goals = {_raised(beta, i) for beta in standard for i in range(self.n)}
+        goals = (goals | set(further)) - set(standard)
         inside = {self.place[beta] for beta in standard if beta in self.place}
-        # a border derivation must be a combination of standard ones
+        # what is wanted must be a combination of standard derivations
         targets = {self.columns[p]: row for p, row in zip(pivots, reduced, strict=False)}
-        for beta in border:
+        for beta in goals:
+            if beta not in targets:
+                return None
             tail = [k for k, c in enumerate(targets[beta]) if c and k != self.place[beta]]
             if not set(tail) <= inside:
                 return None
-        chosen = self._needed(table, [targets[beta] for beta in border])
-        symbolic = _eliminated([self.rows[k] for k in chosen], self.field, self._pivots(chosen, prime))
-        if symbolic is None or any(beta not in symbolic for beta in border):
+        chosen = self._needed(table, [targets[beta] for beta in goals])
+        rows = tuple(self.rows[k] for k in chosen)
+        return Relations(self.field, tuple(sorted(standard, key=grevlex)), rows, tuple(self._pivots(chosen, prime)))
+
+    def connection(self) -> Connection | None:
+        found = self.relations()
+        symbolic = None if found is None else eliminated(found.rows, self.field, found.pivots)
+        if found is None or symbolic is None or not found.border <= set(symbolic):
             return None
-        ordered = sorted(standard, key=grevlex)
-        return self._checked(Connection(tuple(ordered), _matrices(ordered, symbolic, self.field)))
+        return self._checked(Connection(found.standard, _matrices(found.standard, symbolic, self.field)))
 
     def _at_random_point(self, rows: Sequence[Row], prime: int) -> nmod_mat:
         point = [self.random.randrange(2, prime) for _ in range(self.n)]
@@ -220,8 +268,8 @@ def _echelon(table: nmod_mat) -> tuple[list[list[int]], list[int]]:
     return rows, [next(k for k, c in enumerate(row) if c) for row in rows]
 
 
-def _eliminated(
-    rows: Sequence[Row], field: FunctionField, pivots: Sequence[Exponents]
+def eliminated(
+    rows: Sequence[Mapping[Exponents, fmpz_mpoly | RationalFunction]], field: FunctionField, pivots: Sequence[Exponents]
 ) -> dict[Exponents, Solved] | None:
     """Each pivot as a combination of derivations that are none, by Gauss–Jordan elimination with short pivots."""
     left = [{beta: field(c) for beta, c in row.items()} for row in rows]
@@ -264,8 +312,8 @@ def _subtract(row: Solved, factor: RationalFunction, other: Solved) -> None:
         if _length(factor) * _length(c) > _MOST_TERMS:
             raise TooLarge(
                 "the Pfaffian matrices of this ideal need very large rational functions; choose simpler coordinates "
-                "(diagonal matrices, fewer parameters), restrict the ideal first, or let a Gröbner basis try without "
-                "this limit: hk.pfaffian(hk.weyl.rational_extension(ideal))"
+                "(diagonal matrices, fewer parameters), or take them at points and on curves only: "
+                "hk.pfaffian(ideal, expand=False)"
             )
         total = row[key] - factor * c if key in row else -(factor * c)
         if total:

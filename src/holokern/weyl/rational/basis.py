@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from holokern.weyl.rational.exponents import divides
+
 __all__ = ["Row", "groebner_rows", "primitive_row", "strip_content"]
 
 Exponents = tuple[int, ...]
@@ -98,10 +100,6 @@ def _differentiate(row: Row, i: int) -> Row:
     return result
 
 
-def _divides(a: Exponents, b: Exponents) -> bool:
-    return all(p <= q for p, q in zip(a, b, strict=True))
-
-
 def _lcm(a: Exponents, b: Exponents) -> Exponents:
     return tuple(max(p, q) for p, q in zip(a, b, strict=True))
 
@@ -141,7 +139,7 @@ class _Basis:
         new = _Element(row, self.key)
         self._update_pairs(new.lead)
         self.elements.append(new)
-        self.reducers = [g for g in self.reducers if not _divides(new.lead, g.lead)]
+        self.reducers = [g for g in self.reducers if not divides(new.lead, g.lead)]
         self.reducers.append(new)
 
     def _update_pairs(self, lead: Exponents) -> None:
@@ -150,14 +148,14 @@ class _Basis:
         self.pairs = [
             (lcm, i, j)
             for lcm, i, j in self.pairs
-            if not _divides(lead, lcm) or lcm in (_lcm(leads[i], lead), _lcm(leads[j], lead))
+            if not divides(lead, lcm) or lcm in (_lcm(leads[i], lead), _lcm(leads[j], lead))
         ]
         fresh: dict[Exponents, int] = {}
         for i, old in enumerate(leads):
             fresh.setdefault(_lcm(old, lead), i)
         new = len(leads)
         for lcm, i in fresh.items():
-            if not any(other != lcm and _divides(other, lcm) for other in fresh):
+            if not any(other != lcm and divides(other, lcm) for other in fresh):
                 self.pairs.append((lcm, i, new))
 
     def next_s_row(self) -> Row:
@@ -174,7 +172,7 @@ class _Basis:
             target = max((k for k in row if k not in done), key=self.key, default=None)
             if target is None:
                 return strip_content(row, self.divided)
-            divisor = next((g for g in reducers if _divides(g.lead, target)), None)
+            divisor = next((g for g in reducers if divides(g.lead, target)), None)
             if divisor is None:
                 done.add(target)
                 continue

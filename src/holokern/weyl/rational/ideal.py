@@ -15,6 +15,7 @@ from holokern.weyl.algebra.terms import listed
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import groebner_rows, primitive_row
 from holokern.weyl.rational.connection import Matrix, connection_of_standard_monomials, gauge_transformed
+from holokern.weyl.rational.exponents import divides, grevlex_key, key_of
 from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
 
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Matrix", "RationalIdeal", "rational_extension"]
 
 OrderLike = Order | str | Sequence[int] | None
-
-
-def _grevlex(key: Exponents) -> tuple[int, tuple[int, ...]]:
-    """Graded reverse lexicographic order, the first derivation largest: it keeps the coefficients small."""
-    return sum(key), tuple(-e for e in reversed(key))
 
 
 class RationalIdeal:
@@ -154,7 +150,7 @@ class RationalIdeal:
         """
         chosen = as_order(self.algebra.polynomial_algebra, order)
         if chosen not in self._bases:
-            self._bases[chosen], self._divided[chosen] = self._make_basis(_key_of(chosen))
+            self._bases[chosen], self._divided[chosen] = self._make_basis(key_of(chosen))
         return self._bases[chosen]
 
     def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[Any]]:
@@ -234,7 +230,7 @@ class RationalIdeal:
     @cached_property
     def leading_exponents(self) -> tuple[Exponents, ...]:
         """The exponents of the leading monomials of the Gröbner basis, ascending."""
-        return tuple(max(g.terms, key=_grevlex) for g in self.groebner())
+        return tuple(max(g.terms, key=grevlex_key) for g in self.groebner())
 
     def normal_form(self, operator: object, order: OrderLike = None) -> RationalOperator:
         """The remainder modulo the ideal: a combination of standard monomials that is unique for a given order.
@@ -245,11 +241,11 @@ class RationalIdeal:
         >>> rational_weyl_algebra("x").ideal("dx^2 - x").normal_form("dx^3")
         x*dx + 1
         """
-        key = _key_of(as_order(self.algebra.polynomial_algebra, order))
+        key = key_of(as_order(self.algebra.polynomial_algebra, order))
         divisors = [(max(g.terms, key=key), g) for g in self.groebner(order)]
         rest = self.algebra(operator)
         while True:
-            steps = [(k, lead, g) for k in rest.terms for lead, g in divisors if _divides(lead, k)]
+            steps = [(k, lead, g) for k in rest.terms for lead, g in divisors if divides(lead, k)]
             if not steps:
                 return rest
             top, lead, g = max(steps, key=lambda step: key(step[0]))
@@ -282,10 +278,10 @@ class RationalIdeal:
         found: list[Exponents] = []
         front: set[Exponents] = {(0,) * n}
         while front:
-            front = {key for key in front if not any(_divides(lead, key) for lead in self.leading_exponents)}
+            front = {key for key in front if not any(divides(lead, key) for lead in self.leading_exponents)}
             found.extend(front)
             front = {(*key[:i], key[i] + 1, *key[i + 1 :]) for key in front for i in range(n)}
-        return tuple(sorted(found, key=_grevlex))
+        return tuple(sorted(found, key=grevlex_key))
 
     def standard_monomials(self) -> tuple[RationalOperator, ...]:
         """The monomials in ∂ outside the initial ideal: a basis of the quotient over Q(x)."""
@@ -391,16 +387,3 @@ def rational_extension(ideal: LeftIdeal) -> RationalIdeal:
     (dx + (-1)/x,)
     """
     return RationalIdeal(rational_weyl_algebra(ideal.algebra), ideal.generators)
-
-
-def _divides(a: Exponents, b: Exponents) -> bool:
-    return all(p <= q for p, q in zip(a, b, strict=True))
-
-
-def _key_of(order: Order) -> Callable[[Exponents], Any]:
-    """The sort key of exponents of ∂ for an order of the polynomial Weyl algebra."""
-    n = order.size // 2
-    none = (0,) * n
-    if any(order.key((*none, *(int(j == i) for j in range(n)))) <= order.key(none + none) for i in range(n)):
-        raise BadInput(f"the order {order.name} puts a derivation below 1; expected weights v >= 0, or a name")
-    return lambda exponents: order.key(none + tuple(exponents))

@@ -1,0 +1,153 @@
+"""Vectors carried from stop to stop, in floats and in balls, straight or round the singular points on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from flint import acb
+
+from holokern.errors import SingularPath
+from holokern.hgm.lines.ball_lines import Ball, BallLines
+from holokern.hgm.lines.initial import as_complex
+from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
+from holokern.hgm.lines.segments import SegmentTracks, SystemTable
+from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.stepper import transport
+from holokern.pfaffian import PfaffianSystem
+
+__all__ = ["SIDES", "carry_along", "floats_along"]
+
+SIDES = {"left": 1, "right": -1}
+"""On which hand of the traveller a detour leads round a singular point."""
+
+# the distance from 1 to the next float
+_EPS = float(np.finfo(float).eps)
+# the smallest normal float: what underflows is lost
+_TINY = float(np.finfo(float).tiny)
+# columns that carry rounding errors along; three give the size of the error within a factor of two
+_PERTURBED = 3
+# steps of one leg: ten thousand oscillations; close to a singularity steps shrink by half, so 70 serve 1e-20
+_MOST_STEPS = 20_000
+# matrices that lose so much lose it on long ways too; below, the copies of the vector show errors of this size
+_CANCELS = 1e3
+# two ways round a point that agree to this are one value
+_SAME = 1e-8
+
+
+def floats_along(
+    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None, radii: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates.
+
+    ``radii`` are the errors of the vectors themselves, where they exceed rounding.
+    """
+    table = SystemTable.of(system)
+    value, error = _floats_along(system, table, stops, vectors, side, radii)
+    if table.cancellation(stops) > _CANCELS:
+        # then the rounding of the coefficients is an error of its own: see what changed coefficients do
+        other, _ = _floats_along(system, table.perturbed(), stops, vectors, side, radii)
+        error = error + 5 * np.abs(other - value)
+    return value, error
+
+
+def _floats_along(
+    system: PfaffianSystem,
+    table: SystemTable,
+    stops: Sequence[Array],
+    vectors: Array,
+    side: str | None,
+    radii: Array | float,
+) -> tuple[Array, Array]:
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
+    size = np.maximum(_EPS * np.abs(vectors), radii)
+    state = np.concatenate([vectors[..., None], size[..., None] * signs], axis=2)
+    branched = np.zeros(vectors.shape)
+    for a, b in pairwise(stops):
+        met = crossings(system, table, a, b)
+        straight = np.array([not places for places in met])
+        moved = np.zeros(state.shape, dtype=complex)
+        moved[straight] = _leg(table, a[straight], b[straight], state[straight])
+        for k in np.nonzero(~straight)[0]:
+            ways = [SIDES[side]] if side else [1, -1]
+            sides = [_polygon(table, detour(a[k], b[k], met[k], way), state[k : k + 1])[0] for way in ways]
+            moved[k] = sides[0]
+            gap = np.abs(sides[0][:, 0] - sides[-1][:, 0])
+            if np.any(gap > _SAME * np.max(np.abs(sides[0][:, 0]))):
+                raise _branches(system, a[k], b[k], met[k])
+            if not side:
+                # the values on both ways are conjugate where the data are real
+                moved[k] = (sides[0] + sides[1]) / 2
+            branched[k] += gap
+        state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
+    spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
+    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0]) + _TINY
+
+
+def _polygon(table: SystemTable, corners: Sequence[Array], state: Array) -> Array:
+    for a, b in pairwise(corners):
+        state = _leg(table, a[None], b[None], state)
+    return state
+
+
+def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
+    """Straight segments that meet no singularity."""
+    if not len(a):
+        return state
+    real = np.isrealobj(state) and not np.any(np.imag(a)) and not np.any(np.imag(b))
+    a, b, state = (a.real, b.real, state) if real else (a.astype(complex), b.astype(complex), state.astype(complex))
+    tracks = np.arange(len(a))
+    arrival = transport(
+        SegmentTracks(table, a, b), np.zeros(len(a)), state, tracks, np.ones(len(a)), most=_MOST_STEPS, every_entry=True
+    )
+    value = arrival.value
+    # what the series left out is an error as well; targets that no step reached have an infinite one
+    value[..., 1:] += (6 * arrival.tail)[..., None] * np.where(value[..., 1:].real < 0, -1.0, 1.0)
+    value[..., 0] = np.where(np.isfinite(arrival.tail), value[..., 0], np.nan)
+    return value
+
+
+def _branches(system: PfaffianSystem, a: Array, b: Array, met: Sequence[Crossing]) -> SingularPath:
+    where, factor = point_text(system, a + met[0].at * (b - a)), system.singular_locus[met[0].factor]
+    return SingularPath(
+        f"the way from {point_text(system, a)} to {point_text(system, b)} meets the singular locus {factor} = 0 at "
+        f"{where}, and the solution branches there; give side='left' or side='right', or a path round it"
+    )
+
+
+def carry_along(
+    system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
+) -> list[list[Ball]]:
+    """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
+    table, lines = SystemTable.of(system), BallLines(system)
+    for a, b in pairwise(stops):
+        floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
+        (met,) = crossings(system, table, floats[0][None], floats[1][None])
+        if not met:
+            columns = lines.carry(a, b, columns)
+            continue
+        ways = [SIDES[side]] if side else [1, -1]
+        sides = []
+        for way in ways:
+            corners = detour(floats[0], floats[1], met, way)
+            inner = [[acb(complex(x).real, complex(x).imag) for x in corner] for corner in corners[1:-1]]
+            state = columns
+            for first, second in pairwise([a, *inner, b]):
+                state = lines.carry(first, second, state)
+            sides.append(state)
+        columns = [
+            [_both(system, floats, met, *pair) for pair in zip(*ways_of, strict=True)]
+            for ways_of in zip(*sides, strict=True)
+        ]
+        if not side and all(not isinstance(x, acb) for x in (*a, *b)):
+            columns = [[entry.real if entry.imag.contains(0) else entry for entry in column] for column in columns]
+    return columns
+
+
+def _both(system: PfaffianSystem, ends: Sequence[Array], met: Sequence[Crossing], *values: Ball) -> Ball:
+    """A ball that holds the values on both ways, which must not be proved different."""
+    first, last = acb(values[0]), acb(values[-1])
+    if not first.overlaps(last):
+        raise _branches(system, ends[0], ends[1], met)
+    return acb(first.real.union(last.real), first.imag.union(last.imag))

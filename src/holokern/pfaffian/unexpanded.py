@@ -1,0 +1,324 @@
+"""Pfaffian systems whose matrices are too large to write down: at points, and on curves, they are small.
+
+Fisher–Bingham on S² in its nine coordinates has rank 6, and numerators of degree 15 in nine variables.  The relations
+that give them are a few short rows (:mod:`holokern.pfaffian.derivation.by_prolongation`).  So a point or a curve is put
+into the rows first, and elimination comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat, fmpz_mpoly
+from numpy.typing import NDArray
+
+from holokern.errors import BadInput, SingularPath, TooLarge, UnknownName
+from holokern.pfaffian.check.at_a_point import PointCheck, chain_below
+from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation
+from holokern.pfaffian.gauge import Matrix, inverse, multiply
+from holokern.pfaffian.system import PfaffianSystem
+from holokern.weyl import (
+    FunctionField,
+    LeftIdeal,
+    RationalFunction,
+    RationalOperator,
+    RationalWeylAlgebra,
+    exact_rational,
+    function_field,
+    rational_weyl_algebra,
+)
+
+__all__ = ["UnexpandedSystem", "unexpanded"]
+
+Exponents = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class UnexpandedSystem:
+    """The Pfaffian system of an ideal, known at points and on curves; made by ``hk.pfaffian(ideal, expand=False)``.
+
+    :func:`holokern.hgm.solve` takes it like any other system.
+
+    Attributes
+    ----------
+    ideal : LeftIdeal
+    basis : tuple of operators
+        What makes F of a solution.
+    relations : Relations
+        What the matrices follow from by linear algebra.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> s = unexpanded(weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3"))
+    >>> s.rank, s.basis_text
+    (2, ('1', 'dy'))
+    >>> s.matrices_at(2, "1/3")[1].tolist()
+    [[0, 1], [-27/2, 27/2]]
+    >>> s.pull_back({"x": 1, "y": "t"}, "t")["t"]
+    ((0, 1), ((-3)/(2*t^2), (6*t + 1)/(4*t^2)))
+    """
+
+    ideal: LeftIdeal
+    basis: tuple[RationalOperator, ...]
+    relations: Relations
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of F."""
+        return len(self.relations.standard)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the coordinates."""
+        return self.relations.field.variables
+
+    @property
+    def basis_text(self) -> tuple[str, ...]:
+        """The basis as text."""
+        return tuple(map(str, self.basis))
+
+    def __repr__(self) -> str:
+        return (
+            f"<unexpanded Pfaffian system of rank {self.rank} in {', '.join(self.variables)}; "
+            f"basis {', '.join(self.basis_text)}>"
+        )
+
+    @cached_property
+    def algebra(self) -> RationalWeylAlgebra:
+        """The rational Weyl algebra of the operators."""
+        return rational_weyl_algebra(self.ideal.algebra)
+
+    @cached_property
+    def _moved(self) -> list[list[RationalOperator]]:
+        """∂_i times the basis, for every i."""
+        n = len(self.variables)
+        steps = [self.algebra.from_terms({tuple(int(k == i) for k in range(n)): 1}) for i in range(n)]
+        return [[step * b for b in self.basis] for step in steps]
+
+    # -- points ------------------------------------------------------------------------------------------------------
+
+    def matrices_at(self, *point: object) -> tuple[fmpq_mat, ...]:
+        """The matrices at a rational point, exactly.
+
+        Raises
+        ------
+        SingularPath
+            When the point lies in the singular locus, or the basis is none there.
+        """
+        where = self._point(point)
+        forms = self._forms_at(where)
+        back = self._inverse(self._coordinates(self.basis, where, forms), point)
+        return tuple(self._coordinates(moved, where, forms) * back for moved in self._moved)
+
+    def evaluate(self, *point: object) -> NDArray[np.float64]:
+        """The matrices at one rational point, rounded to floats; (coordinates, rank, rank)."""
+        found = [[[float(int(e.p) / int(e.q)) for e in row] for row in m.tolist()] for m in self.matrices_at(*point)]
+        return np.array(found)
+
+    def row_at(self, operator: object, point: Sequence[object]) -> list[fmpq]:
+        """The row r with r·F = Pf at a rational point."""
+        where = self._point(point)
+        forms = self._forms_at(where)
+        read = self.algebra(operator)
+        missing = [beta for beta, _ in read if beta not in forms]
+        if missing:
+            raise BadInput(
+                f"the derivations of {operator} are not among the relations of this system; "
+                f"use {', '.join(self.basis_text)}, or derive it with basis= that has them"
+            )
+        back = self._inverse(self._coordinates(self.basis, where, forms), point)
+        (row,) = (self._coordinates([read], where, forms) * back).tolist()
+        return list(row)
+
+    def _point(self, point: Sequence[object]) -> list[fmpq]:
+        if len(point) != len(self.variables):
+            raise BadInput(f"expected {len(self.variables)} coordinates, {', '.join(self.variables)}; got {len(point)}")
+        # floats are taken as the numbers that they are
+        return [exact_rational(Fraction(x) if isinstance(x, float) else x) for x in point]
+
+    def _forms_at(self, where: Sequence[fmpq]) -> dict[Exponents, list[Any]]:
+        """Each derivation that is known at a point as a combination of the standard ones."""
+        left, right = self.tables(lambda c: self._value(self.relations.field(c), where), fmpq(0))
+        try:
+            solved = fmpq_mat(left).solve(fmpq_mat(right))
+        except ZeroDivisionError:
+            raise self._singular(where) from None
+        forms = {beta: [-c for c in row] for beta, row in zip(self.relations.pivots, solved.tolist(), strict=True)}
+        return forms | self._units()
+
+    def _value(self, function: RationalFunction, where: Sequence[fmpq]) -> fmpq:
+        try:
+            return fmpq(exact_rational(function(*where)))
+        except ZeroDivisionError:
+            raise self._singular(where) from None
+
+    def _units(self) -> dict[Exponents, list[Any]]:
+        standard = self.relations.standard
+        return {beta: [fmpq(int(other == beta)) for other in standard] for beta in standard}
+
+    def tables(self, value: Callable[[fmpz_mpoly], Any], zero: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+        """The rows with numbers for their coefficients: the columns of the pivots, and those of the standard ones."""
+        known: dict[int, Any] = {}
+        left, right = [], []
+        for row in self.relations.rows:
+            numbers = {}
+            for beta, c in row.items():
+                if id(c) not in known:
+                    known[id(c)] = value(c)
+                numbers[beta] = known[id(c)]
+            left.append([numbers.get(beta, zero) for beta in self.relations.pivots])
+            right.append([numbers.get(beta, zero) for beta in self.relations.standard])
+        return left, right
+
+    def _coordinates(
+        self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, list[Any]]
+    ) -> fmpq_mat:
+        rows = []
+        for P in operators:
+            total = [fmpq(0)] * self.rank
+            for beta, c in P:
+                number = self._value(c, where)
+                total = [t + number * f for t, f in zip(total, forms[tuple(beta)], strict=True)]
+            rows.append(total)
+        return fmpq_mat(rows)
+
+    def _inverse(self, matrix: fmpq_mat, point: Sequence[object]) -> fmpq_mat:
+        try:
+            return matrix.inv()
+        except ZeroDivisionError:
+            raise self._singular(point) from None
+
+    def _singular(self, point: Sequence[object]) -> SingularPath:
+        where = ", ".join(f"{name} = {value}" for name, value in zip(self.variables, point, strict=True))
+        return SingularPath(
+            f"the point {where} lies in the singular locus of the system, or {', '.join(self.basis_text)} are "
+            "dependent there; take another point or another basis"
+        )
+
+    # -- curves ------------------------------------------------------------------------------------------------------
+
+    def pull_back(self, images: Mapping[str, object], parameters: str | Iterable[str]) -> PfaffianSystem:
+        """The system of the same F on a curve or surface: each coordinate as a function of the given parameters.
+
+        Raises
+        ------
+        SingularPath
+            When the curve lies in the singular locus, or the basis is none on it.
+        """
+        field = function_field(parameters)
+        if set(images) != set(self.variables):
+            raise UnknownName(f"expected images of {', '.join(self.variables)}, got {', '.join(images) or 'none'}")
+        read = {name: field(images[name]) for name in self.variables}
+        forms = self._forms_on(read, field)
+        on_curve = self._rows_on(self.basis, read, forms, field)
+        moved = [self._rows_on(row, read, forms, field) for row in self._moved]
+        try:
+            back = inverse(on_curve)
+        except BadInput:
+            raise self._on_singular(read) from None
+        matrices: list[Matrix] = []
+        for parameter in field.variables:
+            speeds = [read[name].derivative(parameter) for name in self.variables]
+            total = tuple(
+                tuple(
+                    sum((m[i][j] * v for m, v in zip(moved, speeds, strict=True) if m[i][j] and v), field.zero)
+                    for j in range(self.rank)
+                )
+                for i in range(self.rank)
+            )
+            matrices.append(multiply(total, back))
+        one = self._rows_on([self.algebra.one], read, forms, field)
+        (function,) = multiply(one, back)
+        first = tuple(field.one if i == 0 else field.zero for i in range(self.rank))
+        names = tuple(f"({text})" if "+" in text or "-" in text else text for text in self.basis_text)
+        return PfaffianSystem("own", names, tuple(matrices), function=None if function == first else function)
+
+    def _forms_on(
+        self, images: Mapping[str, RationalFunction], field: FunctionField
+    ) -> dict[Exponents, tuple[RationalFunction, ...]]:
+        own = self.relations.field
+        known: dict[int, RationalFunction] = {}
+        rows = []
+        for row in self.relations.rows:
+            for c in row.values():
+                if id(c) not in known:
+                    known[id(c)] = own(c).substitute(images)
+            rows.append({beta: known[id(c)] for beta, c in row.items() if known[id(c)]})
+        solved = eliminated([row for row in rows if row], field, self.relations.pivots)
+        if solved is None or len(solved) < len(self.relations.pivots):
+            raise self._on_singular(images)
+        standard = self.relations.standard
+        forms = {beta: tuple(row.get(key, field.zero) for key in standard) for beta, row in solved.items()}
+        return forms | {b: tuple(field.one if b == key else field.zero for key in standard) for b in standard}
+
+    def _rows_on(
+        self,
+        operators: Sequence[RationalOperator],
+        images: Mapping[str, RationalFunction],
+        forms: Mapping[Exponents, tuple[RationalFunction, ...]],
+        field: FunctionField,
+    ) -> Matrix:
+        rows = []
+        for P in operators:
+            total = [field.zero] * self.rank
+            for beta, c in P:
+                try:
+                    on_curve = c.substitute(images)
+                except ZeroDivisionError:
+                    raise self._on_singular(images) from None
+                total = [t + on_curve * f if f else t for t, f in zip(total, forms[tuple(beta)], strict=True)]
+            rows.append(tuple(total))
+        return tuple(rows)
+
+    def _on_singular(self, images: Mapping[str, RationalFunction]) -> SingularPath:
+        where = ", ".join(f"{name} = {image}" for name, image in images.items())
+        return SingularPath(
+            f"the curve {where} lies in the singular locus of the system, or {', '.join(self.basis_text)} are "
+            "dependent on it; take another curve or another basis"
+        )
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def is_flat(self) -> bool:
+        """Whether the system is integrable and annihilates the generators, at a random point modulo a large prime.
+
+        An identity that fails is noticed except with a probability of about 2^-50.
+        """
+        return PointCheck(self).passed()
+
+
+def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:
+    """The system of an ideal of the polynomial Weyl algebra, in the standard monomials or another basis."""
+    if not isinstance(ideal, LeftIdeal):
+        raise BadInput("expected an ideal with polynomial coefficients for an unexpanded system; clear denominators")
+    algebra = rational_weyl_algebra(ideal.algebra)
+    if isinstance(basis, str):
+        basis = [part for part in basis.strip().strip("()[]").split(",") if part.strip()]
+    if basis is not None and not isinstance(basis, Iterable):
+        raise BadInput(f"expected a basis such as '1, dx' or a list of operators, got {basis!r}")
+    chosen = None if basis is None else tuple(algebra(b) for b in basis)
+    n = ideal.algebra.dimension
+    used = {tuple(beta) for b in chosen or () for beta, _ in b}
+    used |= {tuple(map(int, key[n:])) for g in ideal.generators for key, _ in g}
+    # operators times ∂_i for the matrices, and lower derivations for the check
+    used |= {
+        tuple(e + int(k == i) for k, e in enumerate(beta)) for b in chosen or () for beta, _ in b for i in range(n)
+    }
+    further = {lower for beta in used for lower in chain_below(beta)}
+    for relations in relations_by_prolongation(ideal, further):
+        standard = tuple(algebra.from_terms({key: 1}) for key in relations.standard)
+        if chosen is not None and len(chosen) != len(standard):
+            raise BadInput(f"expected a basis of {len(standard)} operators, got {len(chosen)}; the rank decides")
+        found = UnexpandedSystem(ideal, chosen or standard, relations)
+        if found.is_flat():
+            return found
+    raise TooLarge(
+        f"a few derivatives of its generators do not give the Pfaffian system of {ideal!r}; "
+        "give more operators of the ideal, or simpler coordinates"
+    )
