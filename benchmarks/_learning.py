@@ -102,18 +102,20 @@ def figure(path: Path, **options: Any) -> Iterator[Any]:
 
 
 def bars(axes: Any, groups: Mapping[str, Mapping[str, float]], unit: str) -> None:
-    """Grouped bars: one group for each key, one colour for each inner key, cut off below the least."""
+    """Grouped bars: one group for each key, one colour for each inner key, from zero up."""
     inner = list(dict.fromkeys(name for group in groups.values() for name in group))
     width = 0.8 / len(inner)
     for place, name in enumerate(inner):
         at = [g + (place - (len(inner) - 1) / 2) * width for g, group in enumerate(groups.values()) if name in group]
         heights = [group[name] for group in groups.values() if name in group]
         axes.bar(at, heights, width * 0.9, label=name)
+        for x, height in zip(at, heights, strict=True):
+            axes.text(x, height, f"{height:.1f}", ha="center", va="bottom", fontsize=8)
     every = [value for group in groups.values() for value in group.values()]
-    axes.set_ylim(max(0.0, min(every) - 0.3 * (max(every) - min(every)) - 0.5), min(100.0, max(every) + 0.5))
+    axes.set_ylim(0, 1.25 * max(every))  # room for the legend
     axes.set_xticks(range(len(groups)), list(groups))
     axes.set_ylabel(unit)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, ncols=len(inner), loc="upper center")
 
 
 def page(folder: Path, name: str, title: str, text: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

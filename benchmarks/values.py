@@ -31,7 +31,7 @@ from holokern.dual.methods.initial import hermite_moments  # noqa: E402
 from holokern.dual.registry import Method, register  # noqa: E402
 from holokern.errors import HolokernError  # noqa: E402
 from holokern.hgm.ordering import clusters, order_of  # noqa: E402
-from holokern.paper.learning import tangent_kernel  # noqa: E402
+from holokern.paper.experiments.learning import tangent_kernel  # noqa: E402
 from holokern.paper.numbers import LEARNING  # noqa: E402
 from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error  # noqa: E402
 from holokern.paper.table import Table  # noqa: E402

@@ -28,8 +28,9 @@ def test_the_two_commands_are_there() -> None:
 
 
 def test_what_it_links_to_exists() -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert "docs/_static/overview.svg" in targets
+    text = README.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    assert {"docs/_static/overview.svg", "docs/_static/overview_narrow.svg"} <= set(targets)
     for target in targets:
         assert (README.parent / target).exists(), f"README.md links to {target}"
 
@@ -54,5 +55,7 @@ def test_scripts_make_the_pictures(script: Path, tmp_path: Path) -> None:
     copied = folder / script.name
     copied.write_text(script.read_text(encoding="utf-8"), encoding="utf-8")
     subprocess.run([sys.executable, str(copied)], check=True, env={**os.environ, "MPLBACKEND": "Agg"})
-    (picture,) = (tmp_path / "docs" / "_static").iterdir()
-    assert (README.parent / "docs" / "_static" / picture.name).exists()
+    pictures = list((tmp_path / "docs" / "_static").iterdir())
+    assert pictures
+    for picture in pictures:
+        assert (README.parent / "docs" / "_static" / picture.name).exists()

@@ -1,4 +1,4 @@
-"""The picture of README.md and of the first page; writes docs/_static/overview.svg."""
+"""The picture of README.md and of the first page: docs/_static/overview.svg, and overview_narrow.svg for phones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import holokern as hk
 
 mpl.use("Agg")
 
-TARGET = Path(__file__).resolve().parents[1] / "_static" / "overview.svg"
+STATIC = Path(__file__).resolve().parents[1] / "_static"
+# panels side by side, or below each other where the page is narrow: rows, columns and inches
+LAYOUTS = {"overview.svg": (1, 3, (10.5, 3.1)), "overview_narrow.svg": (3, 1, (4.0, 8.4))}
 ACTIVATIONS = {"GELU": "gelu", "ELU": "elu", "tanh": "tanh", "ReSin": "Heaviside(u)*sin(u)"}
 COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6")
 STYLE = {
@@ -47,31 +49,33 @@ def errors_of(name: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Draw the three panels."""
+    """Draw the three panels in both layouts."""
     import matplotlib.pyplot as plt
 
-    with mpl.rc_context(STYLE):
-        figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.1), layout="constrained")
-        u = np.linspace(-4, 6, 401)
-        angle = np.linspace(-np.pi, np.pi, 361)
-        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        for (label, name), colour in zip(ACTIVATIONS.items(), COLOURS, strict=True):
-            left.plot(u, hk.activation(name)(u), color=colour, label=label)
-            kernel = hk.Network(name, depth=3).ntk(np.array([[1.0, 0.0]]), circle)[0]
-            middle.plot(angle, kernel / kernel.max(), color=colour, label=label)
-        left.set(title="Any activation σ …", xlabel="u", ylim=(-1.6, 4))
-        left.legend(frameon=False)
-        middle.set(title="… its neural tangent kernel …", xlabel="angle between two inputs", ylim=(-0.8, 1.08))
-        middle.set_xticks([-np.pi, 0, np.pi], ["−π", "0", "π"])
-        errors = [errors_of(name) for name in ACTIVATIONS.values()]
-        places = np.arange(len(errors))
-        right.plot(places, [e[0] for e in errors], "s", color="#777777", label="Gauss–Hermite, 50 nodes")
-        right.plot(places, [e[1] for e in errors], "o", color="#d13b54", label="holokern")
-        right.set(title="… to the last digits", yscale="log", ylim=(1e-17, 3e4), xlim=(-0.5, 3.5))
-        right.set_ylabel("relative error of k′")
-        right.set_xticks(places, list(ACTIVATIONS))
-        right.legend(frameon=False, loc="upper right", fontsize=9)
-        figure.savefig(TARGET, metadata={"Date": None}, facecolor="white")
+    u = np.linspace(-4, 6, 401)
+    angle = np.linspace(-np.pi, np.pi, 361)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    kernels = [hk.Network(name, depth=3).ntk(np.array([[1.0, 0.0]]), circle)[0] for name in ACTIVATIONS.values()]
+    errors = [errors_of(name) for name in ACTIVATIONS.values()]
+    for file, (rows, columns, size) in LAYOUTS.items():
+        with mpl.rc_context(STYLE):
+            figure, (first, second, third) = plt.subplots(rows, columns, figsize=size, layout="constrained")
+            for (label, name), kernel, colour in zip(ACTIVATIONS.items(), kernels, COLOURS, strict=True):
+                first.plot(u, hk.activation(name)(u), color=colour, label=label)
+                second.plot(angle, kernel / kernel.max(), color=colour, label=label)
+            first.set(title="Any activation σ …", xlabel="u", ylim=(-1.6, 4))
+            first.legend(frameon=False)
+            second.set(title="… its neural tangent kernel …", xlabel="angle between two inputs", ylim=(-0.8, 1.08))
+            second.set_xticks([-np.pi, 0, np.pi], ["−π", "0", "π"])
+            places = np.arange(len(errors))
+            third.plot(places, [e[0] for e in errors], "s", color="#777777", label="Gauss–Hermite, 50 nodes")
+            third.plot(places, [e[1] for e in errors], "o", color="#d13b54", label="holokern")
+            third.set(title="… to the last digits", yscale="log", ylim=(1e-17, 3e4), xlim=(-0.5, 3.5))
+            third.set_ylabel("relative error of k′")
+            third.set_xticks(places, list(ACTIVATIONS))
+            third.legend(frameon=False, loc="upper right", fontsize=9)
+            figure.savefig(STATIC / file, metadata={"Date": None}, facecolor="white")
+            plt.close(figure)
 
 
 if __name__ == "__main__":

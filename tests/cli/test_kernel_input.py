@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from holokern.cli import main
-from holokern.cli.points import read_points
+from holokern.cli.options.points import read_points
 from holokern.network import Network
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [-0.5, 1e-3]])

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from holokern.cli import main
-from holokern.paper import experiments
 from holokern.paper.chart import Chart, Series
+from holokern.paper.experiments import run as experiments
 from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import Problem
 from holokern.paper.table import Table
@@ -35,7 +35,7 @@ from pathlib import Path
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
 from holokern.cli import main
-from holokern.paper import experiments
+from holokern.paper.experiments import run as experiments
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings
 

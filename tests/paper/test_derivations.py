@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holokern.paper.derivations import derivations, same_locus
+from holokern.paper.experiments.derivations import derivations, same_locus
 from holokern.paper.numbers import DERIVATIONS
 from holokern.paper.problem import Problem
 from holokern.pfaffian import pfaffian

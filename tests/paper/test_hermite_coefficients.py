@@ -5,7 +5,7 @@ from __future__ import annotations
 from flint import ctx
 
 from holokern.dual.hermite.recurrence import hermite_recurrence
-from holokern.paper.hermite_coefficients import hermite, initial_values
+from holokern.paper.experiments.hermite_coefficients import hermite, initial_values
 from holokern.paper.problem import Problem
 from holokern.weyl.rational.fractions import function_field
 

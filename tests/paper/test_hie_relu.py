@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holokern import dual
-from holokern.paper.hie_relu import fit_in_angle, hie_relu, relu_integral
+from holokern.paper.experiments.hie_relu import fit_in_angle, hie_relu, relu_integral
 from holokern.paper.problem import Problem
 
 

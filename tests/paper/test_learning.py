@@ -7,8 +7,8 @@ import pytest
 
 from holokern import activation
 from holokern.errors import BadInput
-from holokern.paper import learning_tables
-from holokern.paper.learning import METHODS, learn, tangent_kernel, train
+from holokern.paper.experiments import learning_tables
+from holokern.paper.experiments.learning import METHODS, learn, tangent_kernel, train
 from holokern.paper.numbers import KERNEL_ERRORS
 from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error
 

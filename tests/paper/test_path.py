@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holokern.paper import path as module
+from holokern.paper.experiments import path as module
+from holokern.paper.experiments.path import exact_integral, path, path_points
 from holokern.paper.numbers import PATH
-from holokern.paper.path import exact_integral, path, path_points
 from holokern.paper.problem import Problem
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from holokern import activation
-from holokern.paper import width as module
+from holokern.paper.experiments import width as module
+from holokern.paper.experiments.width import empirical_kernel, width
 from holokern.paper.problem import Problem
-from holokern.paper.width import empirical_kernel, width
 
 
 def by_differences(sigma, x, size, problem, seed):

@@ -12,14 +12,14 @@ from typing import Any
 import click
 
 from holokern import __version__
-from holokern.cli.activations import activations
-from holokern.cli.derive import derive
-from holokern.cli.dual import dual
-from holokern.cli.hgm import hgm
-from holokern.cli.kernel import kernel
+from holokern.cli.commands.activations import activations
+from holokern.cli.commands.derive import derive
+from holokern.cli.commands.dual import dual
+from holokern.cli.commands.hgm import hgm
+from holokern.cli.commands.kernel import kernel
+from holokern.cli.commands.paper import paper
+from holokern.cli.commands.report import report
 from holokern.cli.messages import for_the_command_line
-from holokern.cli.paper import paper
-from holokern.cli.report import report
 from holokern.errors import HolokernError
 
 __all__ = ["main"]
@@ -64,6 +64,7 @@ class OneLineErrors(click.Group):
         except HolokernError as error:
             code = _fail(str(error), _FAILED)
         except (click.Abort, KeyboardInterrupt):
+            click.echo("holokern: interrupted; nothing half-written is left", err=True)
             code = _INTERRUPTED
         except MemoryError:
             code = _fail("the memory does not suffice; give fewer points, or fewer digits", _FAILED)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from holokern.cli.completion import complete_expression
-from holokern.cli.output import OutputFile, output_folder
-from holokern.cli.parameters import parameter_option, read_parameters
+from holokern.cli.options.completion import complete_expression
+from holokern.cli.options.output import OutputFile, output_folder
+from holokern.cli.options.parameters import parameter_option, read_parameters
 from holokern.progress import display
 
 __all__ = ["report"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holokern.cli.numbers import Real
-from holokern.cli.output import output_folder, terminal_width
+from holokern.cli.options.numbers import Real
+from holokern.cli.options.output import output_folder, terminal_width
 from holokern.errors import UnknownName
 from holokern.progress import display
 

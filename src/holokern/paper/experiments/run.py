@@ -22,7 +22,7 @@ def _in_module(module: str, name: str) -> Experiment:
     """An experiment whose module is imported when it runs."""
 
     def run(problem: Problem) -> Findings:
-        found: Findings = getattr(import_module(f"holokern.paper.{module}"), name)(problem)
+        found: Findings = getattr(import_module(f"holokern.paper.experiments.{module}"), name)(problem)
         return found
 
     return run

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from holokern.cli.completion import complete_expression
-from holokern.cli.numbers import DEVIATION, POSITIVE, Real
-from holokern.cli.output import OutputFile, output_folder, refuse_inputs
-from holokern.cli.parameters import parameter_option, read_parameters
+from holokern.cli.options.completion import complete_expression
+from holokern.cli.options.numbers import DEVIATION, POSITIVE, Real
+from holokern.cli.options.output import OutputFile, output_folder, refuse_inputs
+from holokern.cli.options.parameters import parameter_option, read_parameters
 from holokern.errors import BadInput, PrecisionLost
 
 __all__ = ["kernel"]
@@ -63,7 +63,7 @@ def kernel(
     refuse_inputs(output, (data, against))
 
     from holokern.activation import activation as make
-    from holokern.cli.points import read_points
+    from holokern.cli.options.points import read_points
     from holokern.network import Network
     from holokern.progress import display
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from holokern.cli.completion import complete_expression, complete_method
-from holokern.cli.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANCE, ExactNumber
-from holokern.cli.parameters import parameter_option, read_parameters
+from holokern.cli.options.completion import complete_expression, complete_method
+from holokern.cli.options.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANCE, ExactNumber
+from holokern.cli.options.parameters import parameter_option, read_parameters
 from holokern.progress import display
 
 __all__ = ["dual"]

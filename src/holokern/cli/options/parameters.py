@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from holokern.cli.completion import complete_parameter
+from holokern.cli.options.completion import complete_parameter
 
 __all__ = ["parameter_option", "read_parameters"]
 

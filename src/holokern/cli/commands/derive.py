@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holokern.cli.completion import complete_expression, complete_parameter
-from holokern.cli.parameters import parameter_option, read_parameters
+from holokern.cli.options.completion import complete_expression, complete_parameter
+from holokern.cli.options.parameters import parameter_option, read_parameters
 from holokern.progress import display
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 from holokern.activation import Activation, activation
 from holokern.dual import dual
 from holokern.network import Network
+from holokern.paper.experiments.timing import best_of
 from holokern.paper.problem import ACTIVATIONS, RIDGE, Array, Problem
-from holokern.paper.timing import best_of
 from holokern.progress import report
 
 __all__ = ["METHODS", "TRUTH", "Learned", "Trained", "learn", "predict", "tangent_kernel", "train"]

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from holokern.paper.chart import Chart, Series
+from holokern.paper.experiments.learning import METHODS, TRUTH, Learned, learn
 from holokern.paper.findings import Findings, finished
-from holokern.paper.learning import METHODS, TRUTH, Learned, learn
 from holokern.paper.numbers import KERNEL_ERRORS, LEARNING
 from holokern.paper.problem import ACTIVATIONS, RIDGE, Problem, kernel_error
 from holokern.paper.table import Cell, Table
