@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import scipy.sparse  # noqa: F401 (first imports of these add warning filters, which no test is to blame for)
-import scipy.special  # noqa: F401
+import scipy.sparse
+import scipy.special  # noqa: F401 (first imports of both add warning filters, which no test is to blame for)
 from flint import ctx
 
 
