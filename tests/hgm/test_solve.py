@@ -292,3 +292,40 @@ def test_power_series_at_an_apparent_singularity():
         hk.hgm.solve(ode, start=0, values={"x*dx": 1}, targets=1)
     with pytest.raises(BadInput, match="the point to go around"):
         hk.hgm.monodromy(GAUSS, base="1/2", around="1/2")
+
+
+@pytest.mark.parametrize("balls", [False, True])
+def test_targets_on_an_apparent_singularity(balls):
+    operator = weyl_algebra("x")("(x - 1)*dx^2 - x*dx + 1")  # exp(x) and x
+    wanted = {"1": np.e, "dx": np.e, "dx^3": np.e}
+    z = hk.hgm.solve(operator, start=0, values=[1, 1], targets=[1, 2], outputs=list(wanted), balls=balls)
+    for name, value in wanted.items():
+        assert abs(float(z[name][0]) - value) < 1e-14
+        assert abs(float(z[name][1]) / np.exp(2) - 1) < 1e-12
+    if balls:
+        assert z["dx^3"][0].overlaps(arb(1).exp())
+        assert np.max(z.error) < 1e-28
+
+
+def test_limits_at_regular_singular_points():
+    D = weyl_algebra("x")
+    assert hk.hgm.solve(D("2*x*dx - 1"), start=1, values=[1], targets=0).values[0] == 0
+    bessel = D("x*dx^2 + dx + x")
+    with pytest.raises(SingularPath, match=r"x = 0 lies on the singular locus, and .* exponent 0 with logarithms"):
+        hk.hgm.solve(bessel, start=1, values=[1, 0], targets=0)
+    with pytest.raises(SingularPath, match="exponent -1/2"):
+        hk.hgm.solve(D("2*x*dx + 1"), start=1, values=[1], targets=0)
+    with pytest.raises(SingularPath, match="x = 0 is an irregular singular point"):
+        hk.hgm.solve(D("x^2*dx - 1"), start=1, values=[1], targets=0)
+
+
+def test_targets_on_an_apparent_singularity_in_two_variables():
+    ideal = weyl_algebra("x y").ideal("dx^2 + 1", "dy^2 + 1")
+    system = hk.pfaffian(ideal, basis=["1", "dx", "(x - y)*dy", "dx*dy"])
+    assert [str(f) for f in system.apparent_singularities] == ["x - y"]
+    ready = {"start": [1, 0], "values": [1, 0.5, 0.25, 0.5], "targets": [[2, 2], [2, 3]], "outputs": ["1", "dy"]}
+    plain = {**ready, "values": {"1": 1, "dx": 0.5, "dy": 0.25, "dx*dy": 0.5}}
+    assert np.allclose(hk.hgm.solve(system, **ready).values, hk.hgm.solve(ideal, **plain).values, atol=1e-12)
+    product = weyl_algebra("x y").ideal("x*dx - 1", "y*dy - 1")
+    with pytest.raises(SingularPath, match="lies on the singular locus x = 0"):
+        hk.hgm.solve(product, start=[1, 1], values=[1], targets=[0, 2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from flint import acb, arb
@@ -12,7 +13,7 @@ from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.ball_lines import Ball, value_at
 from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
 from holokern.hgm.lines.curves import LineTask
-from holokern.hgm.lines.frobenius import LocalSeries, same_place
+from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
     Point,
@@ -26,6 +27,7 @@ from holokern.hgm.lines.initial import (
 )
 from holokern.hgm.lines.power_series import regular_start
 from holokern.hgm.lines.precision import are_balls, precisely, radius
+from holokern.hgm.lines.rays import Landing, landing
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
@@ -94,7 +96,8 @@ def solve(
         values at flint's working precision; or a series at a singular point, see :func:`holokern.hgm.frobenius`.
         On the singular locus some Taylor coefficients of an analytic solution are enough.
     targets : point or array of points
-        Where it is wanted; complex numbers are welcome.
+        Where it is wanted; complex numbers are welcome.  Rational points of the singular locus are served where
+        solutions have limits: at apparent singularities, and in one variable where no exponent is negative.
     path : iterable of points, optional
         Corners to pass on the way to every target.
     basis : optional
@@ -189,7 +192,28 @@ class _Task:
     side: str | None
     rows: list[tuple[RationalFunction, ...]] | None
 
+    @cached_property
+    def _landings(self) -> dict[tuple[str, ...], Landing | None]:
+        return {}
+
+    def _landing(self, end: list[object]) -> Landing | None:
+        """How to arrive at a target on the singular locus."""
+        key = tuple(map(repr, end))
+        if key not in self._landings:
+            last = self.corners[-1] if self.corners else self.start
+            origin = [0j if x in INFINITE else as_complex(x) for x in last]
+            self._landings[key] = landing(self.system, end, origin, self.rows)
+        return self._landings[key]
+
     def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
+        """Values and errors at the targets; errors are infinite at those on the singular locus, which need balls."""
+        singular = [self._landing(end) for end in ends]
+        ends = [end if to is None else list(to.ray.near) for end, to in zip(ends, singular, strict=True)]
+        value, error = self._floats(ends)
+        error[[to is not None for to in singular]] = np.inf
+        return value, error
+
+    def _floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
         goals = np.array([[as_complex(x) for x in end] for end in ends])
         begin, state, radii = self._float_start(goals)
         stops = [begin, *(np.tile([as_complex(x) for x in c], (len(goals), 1)) for c in self.corners), goals]
@@ -231,6 +255,8 @@ class _Task:
 
     def balls(self, end: list[object]) -> list[Ball]:
         """F, or what is asked for, at one target, at flint's working precision."""
+        to = self._landing(end)
+        end = end if to is None else list(to.ray.near)
         goal = [as_ball(x) for x in end]
         if isinstance(self.values, LocalSeries):
             begin, state = self._near(self.values, end)
@@ -238,6 +264,8 @@ class _Task:
             begin, state = [as_ball(x) for x in self.start], start_vector(self.system, self.start, self.values)
         stops = [begin, *([as_ball(x) for x in corner] for corner in self.corners), goal]
         (vector,) = carry_along(self.system, stops, [state], self.side)
+        if to is not None:
+            return to.limits(vector)
         if self.rows is None:
             return vector
         return [

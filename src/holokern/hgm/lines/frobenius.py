@@ -198,11 +198,14 @@ def frobenius(operator: Operator | LeftIdeal, point: object = 0) -> LocalBasis:
         operator = operator.generators[0]
     local = local_exponents(operator, point)
     if isinstance(local.point, fmpz_poly):
-        raise Unsupported(f"series at the roots of {local.point} are not available; start at a rational point")
+        raise Unsupported(
+            f"series at the roots of {local.point} are not available; start at a rational point, and go round "
+            "such a root with hgm.monodromy(…, around=number)"
+        )
     if local.kind == "irregular":
         raise Unsupported(
-            f"{local.point} is an irregular singular point of {operator}, where series need not converge; "
-            "start at a regular point"
+            f"{local.point} is an irregular singular point of {operator}: solutions behave like exponentials there, "
+            "and series need not converge. Start at an ordinary point, and carry values from there with hgm.solve"
         )
     groups = [*_rational_groups(local.exponents), *_irrational_groups(local.others)]
     return LocalBasis(operator, local.point, tuple(groups))

@@ -18,8 +18,8 @@ from flint import acb, arb, fmpq, fmpq_mat
 
 from holokern.errors import BadInput, Unsupported
 from holokern.hgm.lines.ball_lines import Ball
-from holokern.hgm.lines.frobenius import LocalBasis, frobenius
 from holokern.hgm.lines.initial import Scalar, as_ball, as_fraction
+from holokern.hgm.lines.rays import Ray, ray_towards
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
@@ -33,10 +33,6 @@ _CONTRADICTION = 1e-7
 _MOST_UNKNOWN = 1500
 # coefficients of higher degree than those that are wanted: equations hold with all of their terms only
 _MARGIN = 6
-# directions that are tried; generic ones are good
-_TURNS = 8
-# the ray is summed this far out, relative to the radius of convergence
-_REACH = 0.5
 
 
 @dataclass(frozen=True)
@@ -50,14 +46,14 @@ class PowerSeriesStart:
     point : tuple of Fraction
     given : mapping from exponents to numbers
         Taylor coefficients at the point.
-    direction : tuple of Fraction
-        Of the ray on which the series are summed; not in the singular locus.
+    ray : Ray
+        On which the series are summed.
     """
 
     system: PfaffianSystem
     point: tuple[Fraction, ...]
     given: Mapping[Exponents, object]
-    direction: tuple[Fraction, ...]
+    ray: Ray
 
     @cached_property
     def _orders(self) -> list[Exponents]:
@@ -73,29 +69,11 @@ class PowerSeriesStart:
         return found
 
     @cached_property
-    def _bases(self) -> list[LocalBasis]:
-        """The solutions along the ray of the ODE of every entry of F."""
-        pairs = zip(self.system.variables, self.point, self.direction, strict=True)
-        curve = self.system.restrict({name: f"({p}) + ({v})*t" for name, p, v in pairs}, "t")
-        return [frobenius(curve.scalar_ode(i), 0) for i in range(self.system.rank)]
-
-    @cached_property
-    def reach(self) -> Fraction:
-        """The parameter of the ray at which F is computed."""
-        radius = min(2.0, *(basis.radius for basis in self._bases))
-        return Fraction(_REACH * radius).limit_denominator(1 << 12)
-
-    @property
-    def begin(self) -> list[Fraction]:
-        """The regular point that is reached."""
-        return [p + self.reach * v for p, v in zip(self.point, self.direction, strict=True)]
-
-    @cached_property
     def _wanted(self) -> int:
         """The highest degree of a Taylor coefficient of f that a series begins with."""
         degrees = [
             int(rho.rational) + sum(order)
-            for order, basis in zip(self._orders, self._bases, strict=True)
+            for order, basis in zip(self._orders, self.ray.bases, strict=True)
             for rho, _ in basis.exponents
             if rho.rational is not None and rho.rational.denominator == 1
         ]
@@ -150,7 +128,7 @@ class PowerSeriesStart:
         return rows
 
     def values(self) -> list[Ball]:
-        """F at :attr:`begin`, at flint's working precision."""
+        """F at the regular end of the ray, at flint's working precision."""
         numbers = {key: as_ball(value) for key, value in self.given.items()}
         coefficients: dict[Exponents, Ball] = {}
         for key, rule in self._rules.items():
@@ -163,10 +141,10 @@ class PowerSeriesStart:
                         f"from the others follows {value.str(6, radius=False)}; correct one of them"
                     )
             coefficients[key] = value
-        speed = [arb(fmpq(v.numerator, v.denominator)) for v in self.direction]
-        t = arb(fmpq(self.reach.numerator, self.reach.denominator))
+        speed = [arb(fmpq(v.numerator, v.denominator)) for v in self.ray.direction]
+        t = arb(fmpq(self.ray.reach.numerator, self.ray.reach.denominator))
         found = []
-        for order, basis in zip(self._orders, self._bases, strict=True):
+        for order, basis in zip(self._orders, self.ray.bases, strict=True):
             total: Ball = arb(0)
             for (rho, k), jet in zip(basis.exponents, basis.jets(t), strict=True):
                 exact = rho.rational
@@ -190,8 +168,8 @@ def regular_start(
         if len(order) != len(here) or not all(isinstance(e, int) and e >= 0 for e in order):
             raise BadInput(f"expected {len(here)} exponents of a Taylor coefficient, got {key!r}")
         given[order] = value if isinstance(key, tuple) else as_ball(value) / prod(factorial(e) for e in order)
-    begun = PowerSeriesStart(system, tuple(here), given, _direction(system, here, goal))
-    return list(begun.begin), begun.values
+    begun = PowerSeriesStart(system, tuple(here), given, ray_towards(system, here, goal))
+    return list(begun.ray.near), begun.values
 
 
 def _derivative(system: PfaffianSystem, key: object) -> Exponents:
@@ -201,21 +179,6 @@ def _derivative(system: PfaffianSystem, key: object) -> Exponents:
     if len(terms) != 1 or str(terms[0][1]) != "1" or any(terms[0][0][:-n]):
         raise BadInput(f"on the singular locus expected values of derivatives such as dx, got {key}")
     return tuple(map(int, terms[0][0][-n:]))
-
-
-def _direction(system: PfaffianSystem, point: Sequence[Fraction], goal: Sequence[complex]) -> tuple[Fraction, ...]:
-    """Roughly towards the goal, in small numbers, on a line that is not in the singular locus."""
-    away = [complex(g).real - float(p) for g, p in zip(goal, point, strict=True)]
-    longest = max(map(abs, away)) or 1.0
-    rough = [Fraction(round(4 * a / longest), 4) for a in away]
-    for turn in range(_TURNS):
-        found = tuple(r + Fraction(turn * (i + 1), 4) for i, r in enumerate(rough))
-        # a polynomial that vanishes at so many points of the line vanishes on all of it
-        most = max((f.numerator.total_degree() for f in system.singular_locus), default=0)
-        places = [[p + k * v for p, v in zip(point, found, strict=True)] for k in range(1, most + 2)]
-        if any(found) and all(any(f(*place) for place in places) for f in system.singular_locus):
-            return found
-    raise BadInput(f"every ray from {', '.join(map(str, point))} lies in the singular locus; start elsewhere")
 
 
 def _of_degree(n: int, degree: int) -> list[Exponents]:
