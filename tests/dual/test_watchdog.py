@@ -19,8 +19,8 @@ WORKER = Path(__file__).with_name("watchdog_worker.py")
 MEMORY = 4 << 30
 """Bytes of address space, numpy and its libraries included."""
 
-PATIENCE = 60
-"""Seconds of CPU for a point of `dual`; a machine that is busy is slower than the few seconds that are the rule."""
+PATIENCE = 20
+"""Seconds of CPU for a point of `dual`: the rule is five, and a busy machine may be four times slower."""
 
 
 def linear(pick):

@@ -4,6 +4,7 @@ import json
 import resource
 import signal
 import sys
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -50,24 +51,26 @@ def ratio(found, error, true, scale):
 def answer(point, patience, seconds):
     expression, *numbers = point
     c1, c2, r = (Fraction(text) for text in numbers)
+    begin = time.process_time()
     try:
         value = limited(patience, lambda: hk.dual(expression, float(c1), float(c2), float(r)))
     except (PrecisionLost, BadInput, Unsupported) as refusal:
-        return {"kind": "refused", "reason": str(refusal)}
+        return {"kind": "refused", "reason": str(refusal), "seconds": time.process_time() - begin}
     except TooLong:
         return {"kind": "other", "reason": f"took more than {patience} seconds"}
     except Exception as error:
         return {"kind": "other", "reason": f"{type(error).__name__}: {error}"}
+    seconds_of_dual = time.process_time() - begin
     # the floats that dual was given, exactly
     true = truth(seconds, expression, *(Fraction(float(x)) for x in (c1, c2, r)))
     if true is None:
-        return {"kind": "unknown"}
+        return {"kind": "unknown", "seconds": seconds_of_dual}
     rows = zip((value.k, value.kdot), (value.error, value.kdot_error), true, strict=True)
     k, kdot = (
         {"found": found, "error": error, "true": one[0], "ratio": ratio(found, error, one, 4e-16 * abs(one[0]))}
         for found, error, one in rows
     )
-    return {"kind": "value", "k": k, "kdot": kdot}
+    return {"kind": "value", "k": k, "kdot": kdot, "seconds": seconds_of_dual}
 
 
 def main():
