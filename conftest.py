@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +16,6 @@ def _state() -> dict[str, object]:
         "flint's precision": ctx.prec,
         "the length of flint's series": ctx.cap,
         "numpy's error state": np.geterr(),
-        "the warning filters": list(warnings.filters),
     }
 
 

@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from holokern.files import write_atomically
+
 SMOOTH = (
     *("gelu", "gelu_paper", "gelu_tanh", "erf", "gaussian", "rbf", "sin", "cos"),
     *("snake", "sigmoid", "tanh", "silu", "softplus", "mish", "logsigmoid"),
@@ -102,10 +104,17 @@ def run(case: dict[str, object], cache: str) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def table(quick: bool, only: list[str]) -> list[dict[str, object]]:
+def table(quick: bool, only: list[str], path: Path | None) -> None:
     """All cases: first call, calls after it, first call of a second process, five points, ten layers."""
     names = only or (["gelu", "tanh", "elu"] if quick else [*SMOOTH, *KINKED, *AWAY])
     rows: list[dict[str, object]] = []
+
+    def keep(row: dict[str, object]) -> None:
+        rows.append(row)
+        print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+        if path:
+            write_atomically(path, json.dumps(rows, indent=1) + "\n")
+
     for label, span in RANGES.items():
         base = {"range": span, "size": SIZE, "depth": 3}
         reference = run({**base, "activation": "numpy"}, tempfile.mkdtemp())["first"]
@@ -119,8 +128,7 @@ def table(quick: bool, only: list[str]) -> list[dict[str, object]]:
             if "error" not in first and "error" not in second:
                 row |= {"second process": second["first"]}
                 row |= {"times numpy": first["first"] / reference, "again / numpy": first["again"] / reference}
-            rows.append(row)
-            print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+            keep(row)
     for label, case in {
         "5 points, norms 0.001 to 1000": {"range": (1e-3, 1e3), "size": 5, "depth": 3},
         "norms 2 to 20, ten layers": {"range": (2.0, 20.0), "size": SIZE, "depth": 10},
@@ -128,9 +136,7 @@ def table(quick: bool, only: list[str]) -> list[dict[str, object]]:
         for name in names:
             with tempfile.TemporaryDirectory() as cache:
                 row = {"data": label, "activation": name, **run({**case, "activation": name}, cache)}
-            rows.append(row)
-            print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-    return rows
+            keep(row)
 
 
 def main() -> None:
@@ -145,9 +151,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
         print(json.dumps(measure(json.loads(arguments.case))))
         return
-    rows = table(arguments.quick, arguments.only)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    table(arguments.quick, arguments.only, arguments.json)
 
 
 if __name__ == "__main__":

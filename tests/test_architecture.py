@@ -85,13 +85,6 @@ def test_the_flow_check_sees_every_kind_of_import(line: str) -> None:
     assert imported_rooms(line, ("weyl",)) == {"pfaffian"}
 
 
-# The one border where a later folder still reaches past the public names of an earlier one: `dual` reads the trees, the
-# rings and the balls of activations.  Take it out when it holds, and put none in.
-NOT_YET_PUBLIC = {
-    ("dual", "activation"),
-}
-
-
 def folder_imports(source: str, folders: tuple[str, ...]) -> set[tuple[str, str]]:
     """Pairs (module, name) imported from other folders of the package, ("x.y", "") for a plain ``import``."""
     package = ["holokern", *folders]
@@ -135,14 +128,13 @@ def private_imports() -> dict[tuple[str, str], list[str]]:
 
 
 def test_later_folders_import_public_names_only() -> None:
-    wrong = {border: found for border, found in private_imports().items() if found and border not in NOT_YET_PUBLIC}
+    wrong = {border: found for border, found in private_imports().items() if found}
     assert not wrong, f"import from the folder, and add the name to its __all__ if it is missing: {wrong}"
 
 
 @pytest.mark.parametrize("folder", ["network", "model"])
 def test_networks_and_models_take_only_public_names_of_dual(folder: str) -> None:
-    """``from holokern.dual import DualActivation``; this border may never be in the list."""
-    assert (folder, "dual") not in NOT_YET_PUBLIC
+    """``from holokern.dual import DualActivation``."""
     assert private_imports().get((folder, "dual"), []) == []
 
 
@@ -153,12 +145,6 @@ def test_networks_know_the_noun_of_dual() -> None:
         for pair in folder_imports(path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).parts[:-1])
     }
     assert ("dual", "DualActivation") in imports
-
-
-def test_the_list_of_borders_only_shrinks() -> None:
-    good = {border for border, found in private_imports().items() if not found} & NOT_YET_PUBLIC
-    gone = NOT_YET_PUBLIC - set(private_imports())
-    assert not good | gone, f"these borders hold now; take them out of NOT_YET_PUBLIC: {sorted(good | gone)}"
 
 
 @pytest.mark.parametrize(

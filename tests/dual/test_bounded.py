@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import holokern as hk
+from holokern.activation import REGISTRY
+from holokern.activation.pieces.unbounded import not_square_integrable
+from holokern.dual.defined import refuse_undefined
 from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
-from holokern.dual.unbounded import not_square_integrable
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 
 
@@ -92,3 +94,9 @@ def test_tails_are_honest():
         assert abs(value.kdot - float(true.kdot)) <= 5 * value.kdot_error
     apart = hk.dual("Max(u-8,0)", 1, 1, -0.5)
     assert apart.error > abs(apart.k - 1e-60)
+
+
+@pytest.mark.parametrize("name", [n for n, e in REGISTRY.items() if all(p.default is not None for p in e.parameters)])
+def test_named_activations_are_defined(name):
+    """``check_defined`` takes this for granted."""
+    refuse_undefined(hk.activation(name))

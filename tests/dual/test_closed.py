@@ -9,12 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holokern.activation import activation
+from holokern.activation.pieces.closed_terms import closed_terms
 from holokern.dual.closed.error_functions import arc_integral
 from holokern.dual.closed.formulas import closed_form
 from holokern.dual.closed.method import closed, has_no_closed_form
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
-from holokern.dual.closed.terms import closed_terms
 from holokern.dual.quadrature.method import norms, quadrature
 from holokern.errors import Unsupported
 

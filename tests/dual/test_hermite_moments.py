@@ -9,9 +9,10 @@ import pytest
 from flint import arb, ctx
 
 import holokern as hk
+from holokern.activation import piece_line
 from holokern.activation.tree.grammar import read_expression
 from holokern.dual.enclosure.hermite_moments import hermite_moments
-from holokern.dual.enclosure.moments import hermite_moment, piece_line
+from holokern.dual.enclosure.moments import hermite_moment
 from holokern.errors import PrecisionLost
 from holokern.numeric import limited_work, working_precision
 

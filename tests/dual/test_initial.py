@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx
 from scipy.special import dawsn
 
-from holokern.activation import activation
-from holokern.dual.enclosure.moments import hermite_moment, piece_line
+from holokern.activation import activation, piece_line
+from holokern.dual.enclosure.moments import hermite_moment
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.method import quadrature
 

@@ -9,7 +9,7 @@ from flint import arb, ctx
 from scipy import integrate
 
 from holokern.activation import activation
-from holokern.dual.enclosure.bounds import growth_bound
+from holokern.activation.pieces.growth import growth_bound
 from holokern.dual.enclosure.moments import (
     gaussian_expectation,
     hermite_moment,

@@ -244,9 +244,9 @@ class Activation:
             return repr(self)
         if isinstance(self.function, SampledFunction):
             return self.function.label
-        return self.name if self.name is not None and self._is_plain() else self.expression
+        return self.name if self.name is not None and self.is_plain() else self.expression
 
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether the name alone gives this activation: all its parameters have their defaults."""
         from holokern.activation.catalogue import REGISTRY
 

@@ -1,6 +1,6 @@
 """Dual activations: k and k′ with an error, by each method."""
 
-from holokern.activation.function import serve
+from holokern.activation import serve
 from holokern.dual.closed.formulas import ClosedForm, closed_form
 from holokern.dual.closed.wedge import HingeSide
 from holokern.dual.dual import dual

@@ -9,7 +9,8 @@ For σ with jumps J_b at b, k′ has the terms
   pairs; pairs that do not meet give nothing, and neither do pairs whose sum cancels;
 - δσ′: J_b φ(b/c1)/c1 times σ′ at the matching point ±c2 b/c1, the mean of both sides if σ′ breaks there.
 
-Where σ′ is unbounded at breaks that meet, k′ at r = ±1 may be infinite as well: see :mod:`holokern.dual.unbounded`.
+Where σ′ is unbounded at breaks that meet, k′ at r = ±1 may be infinite as well: see
+:mod:`holokern.activation.pieces.unbounded`.
 
 As c → 0 a jump at zero makes k′ infinite, jumps elsewhere disappear.
 """
@@ -19,11 +20,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation import Activation
+from holokern.activation import Activation, infinite_slope_sign
 from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
-from holokern.dual.unbounded import infinite_slope_sign
 from holokern.numeric import Array, Index
 
 __all__ = ["is_degenerate", "limits"]

@@ -29,7 +29,7 @@ from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
 from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
 from holokern.dual.tables.rows import PointRow, moments_on_mesh
-from holokern.dual.tables.store import stored_table
+from holokern.dual.tables.store import stored_number, stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric import Array, Range
@@ -179,6 +179,17 @@ class DualActivation:
                 return moments_on_mesh(self.activation, c)
         slopes = np.ones(len(c)) if self.jumps else norms(self.activation.derivative, c)
         return norms(self.activation, c), slopes, mean(Side.of(profile_of(self.activation), c))
+
+    @cached_property
+    def unit_norm(self) -> float:
+        """E[σ(z)²]^(1/2) for a standard normal z, which every network asks for; it is kept on disk.
+
+        Examples
+        --------
+        >>> round(dual_activation("relu").unit_norm ** 2, 12)
+        0.5
+        """
+        return stored_number("norm", self.activation, lambda: float(self.norms(np.ones(1))[0]))
 
     def rows(self, c: Array) -> list[PointRow] | None:
         """The activation on a mesh for each deviation; None if it breaks away from zero or is too rough for one."""

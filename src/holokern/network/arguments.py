@@ -40,7 +40,7 @@ def duals(activation: Any, depth: int | None) -> tuple[DualActivation, ...]:
 
 def normalisation(dual: DualActivation) -> float:
     """c_σ = 1/E[σ(z)²]."""
-    norm = float(dual.norms(np.ones(1))[0])
+    norm = dual.unit_norm
     if not norm > 0:
         raise BadInput(f"E[σ(z)²] is zero for {dual.activation}, so c_σ does not exist; pass weight_variance=…")
     return 1 / norm**2

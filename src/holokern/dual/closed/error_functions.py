@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from holokern.activation import ClosedTerm, factor_of
 from holokern.dual.closed.normal_law import Law
-from holokern.dual.closed.terms import Term, factor_of
 from holokern.numeric import Array, between, legendre_rule
 
 __all__ = ["arc_integral", "pair_erf"]
@@ -32,7 +32,7 @@ class _Factor:
     offset: float = 0.0
 
     @classmethod
-    def of(cls, term: Term) -> _Factor:
+    def of(cls, term: ClosedTerm) -> _Factor:
         slope = 0.0 if term.erf is None else float(term.erf)
         return cls(term.power, float(term.rate), float(term.bend), slope, float(term.offset))
 
@@ -52,7 +52,7 @@ class _Factor:
         return result
 
 
-def pair_erf(s: Term, t: Term, law: Law) -> Sized:
+def pair_erf(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """E[s(u) t(v)] and the size of its parts, by [Stein1981] down to arcsines and bivariate normal probabilities."""
     scale = factor_of(s, t)
     value, size = _Moments(law).of(_Factor.of(s), _Factor.of(t))

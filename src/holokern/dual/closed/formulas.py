@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holokern.activation import ClosedTerm, ClosedTerms, closed_terms
 from holokern.activation import activation as as_activation
-from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
 from holokern.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -146,11 +146,11 @@ class _Writer:
 
     def _number(self, value: ExactReal) -> Expr:
         """An exact constant as a SymPy number."""
-        from holokern.activation.tree.sympy_bridge import to_sympy
+        from holokern.activation import to_sympy
 
         return to_sympy(value.as_tree())
 
-    def _sum(self, terms: Iterable[Term]) -> Expr:
+    def _sum(self, terms: Iterable[ClosedTerm]) -> Expr:
         terms = tuple(terms)
         pair = {"halves": self._halves, "smooth": self._smooth, "erf": self._erf}[self.terms.family]
         return sum(
@@ -171,7 +171,7 @@ class _Writer:
 
     # -- half-lines ---------------------------------------------------------------------------------------------------
 
-    def _halves(self, s: Term, t: Term) -> Expr:
+    def _halves(self, s: ClosedTerm, t: ClosedTerm) -> Expr:
         mass, law = self._times_gaussian(self.law, self.sp.Rational(s.bend), self.sp.Rational(t.bend))
         if s.side * t.side < 0:
             law = law.reflected()
@@ -240,7 +240,7 @@ class _Writer:
 
     # -- the whole line -----------------------------------------------------------------------------------------------
 
-    def _smooth(self, s: Term, t: Term) -> Expr:
+    def _smooth(self, s: ClosedTerm, t: ClosedTerm) -> Expr:
         sp = self.sp
         mass, law = self._times_gaussian(self.law, sp.Rational(s.bend), sp.Rational(t.bend))
         waves = (s.wave or "cos", sp.Rational(s.frequency)), (t.wave or "cos", sp.Rational(t.frequency))
@@ -287,7 +287,7 @@ class _Writer:
                 total += height * sp.sin(phase) * (1 if left == "sin" else sign)
         return total
 
-    def _erf(self, s: Term, t: Term) -> Expr:
+    def _erf(self, s: ClosedTerm, t: ClosedTerm) -> Expr:
         sp = self.sp
         factors = [
             _Factor(

@@ -13,9 +13,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, arb_poly
 
-from holokern.activation import Activation
-from holokern.dual.enclosure.bounds import polynomial_in_u
-from holokern.dual.enclosure.moments import piece_line, to_ball
+from holokern.activation import Activation, piece_line, polynomial_in_u, to_ball
 from holokern.errors import Unsupported
 from holokern.numeric import Array, legendre_rule, working_precision
 

@@ -7,11 +7,10 @@ from math import pi, sqrt
 
 import numpy as np
 
-from holokern.activation import Activation
+from holokern.activation import Activation, ClosedTerm, ClosedTerms, closed_terms
 from holokern.dual.closed.error_functions import pair_erf
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
-from holokern.dual.closed.terms import ClosedTerms, Term, closed_terms
 from holokern.errors import Unsupported
 from holokern.numeric import Array
 
@@ -53,7 +52,7 @@ def closed(
     return k, scale**2 * kdot, _ROUNDING * k_size + from_angle, scale**2 * _ROUNDING * kdot_size
 
 
-def _sum(terms: Sequence[Term], family: str, law: Law) -> tuple[Array, Array]:
+def _sum(terms: Sequence[ClosedTerm], family: str, law: Law) -> tuple[Array, Array]:
     total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
     for s in terms:
         for t in terms:

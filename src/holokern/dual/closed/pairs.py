@@ -7,9 +7,9 @@ from math import pi, sqrt
 
 import numpy as np
 
+from holokern.activation import ClosedTerm, factor_of
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
-from holokern.dual.closed.terms import Term, factor_of
 from holokern.numeric import Array
 
 __all__ = ["half_line_means", "pair_halves", "pair_smooth"]
@@ -17,7 +17,7 @@ __all__ = ["half_line_means", "pair_halves", "pair_smooth"]
 Sized = tuple[Array, Array]
 
 
-def pair_halves(s: Term, t: Term, law: Law) -> Sized:
+def pair_halves(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """Polynomials times exponentials on half-lines: moments over a quadrant."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     # A change of sign of u or v brings the quadrant to u, v > 0 and may replace θ by π - θ.
@@ -35,7 +35,7 @@ def pair_halves(s: Term, t: Term, law: Law) -> Sized:
     return value, np.abs(value) * condition
 
 
-def pair_smooth(s: Term, t: Term, law: Law) -> Sized:
+def pair_smooth(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """Polynomials times exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
@@ -51,7 +51,7 @@ def pair_smooth(s: Term, t: Term, law: Law) -> Sized:
     return total, size
 
 
-def _waves(term: Term) -> list[tuple[complex, complex]]:
+def _waves(term: ClosedTerm) -> list[tuple[complex, complex]]:
     """exp(rate·u)·wave(frequency·u) as a sum of (factor, complex rate); real parts are taken of products."""
     rate, frequency = float(term.rate), float(term.frequency)
     if term.wave == "cos":
@@ -92,7 +92,7 @@ def _powers(mean: Array, variance: Array, n: int) -> list[Array]:
     return row
 
 
-def half_line_means(terms: Sequence[Term], deviation: Array) -> Sized:
+def half_line_means(terms: Sequence[ClosedTerm], deviation: Array) -> Sized:
     """E[τ(v)] for v normal with mean zero: what a δ of the other variable meets."""
     total, size = np.zeros(len(deviation)), np.zeros(len(deviation))
     for term in terms:

@@ -13,22 +13,30 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from holokern.activation.ring.pieces import jump_order
-from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Call, Node, Product, Sum
-from holokern.activation.values.balls import ball
-from holokern.dual.enclosure.bounds import polynomial_in_u
-from holokern.dual.enclosure.complex_balls import Continuation, continuation
-from holokern.dual.enclosure.exponential import Term, exponential_terms, multiply_terms
+from holokern.activation import (
+    Call,
+    Continuation,
+    ExponentialTerm,
+    Node,
+    PieceLine,
+    Product,
+    Sum,
+    ball,
+    continuation,
+    differentiate,
+    exponential_terms,
+    jump_order,
+    multiply_terms,
+    piece_line,
+    polynomial_in_u,
+    to_ball,
+)
 from holokern.dual.enclosure.moments import (
     Number,
-    PieceLine,
     gaussian_expectation,
     gaussian_tail,
-    piece_line,
     rigorous_integral,
     second_moment,
-    to_ball,
 )
 from holokern.errors import Unsupported
 from holokern.numeric import working_precision
@@ -45,7 +53,7 @@ _ROUGH_BITS = 64
 class ErfTerm:
     """A term times erf(κv + β), on the whole line."""
 
-    term: Term
+    term: ExponentialTerm
     kappa: arb
     beta: arb
 
@@ -55,7 +63,7 @@ class ConditionalMean:
     """The mean of τ(v) for v normal with the given deviation, as an analytic function of the mean."""
 
     edges: tuple[arb | None, ...]
-    pieces: tuple[tuple[Term | ErfTerm, ...], ...]
+    pieces: tuple[tuple[ExponentialTerm | ErfTerm, ...], ...]
     variance: arb
 
     @classmethod
@@ -64,7 +72,7 @@ class ConditionalMean:
         edges = (None, *(to_ball(b) for b in line.breaks), None)
         pieces = []
         for piece in line.pieces:
-            terms: Sequence[Term | ErfTerm] | None = exponential_terms(piece)
+            terms: Sequence[ExponentialTerm | ErfTerm] | None = exponential_terms(piece)
             if terms is None and not line.breaks:
                 terms = _erf_terms(piece)
             if terms is None:
@@ -89,7 +97,7 @@ class ConditionalMean:
         factor = ((curvature * mean * mean + rate * mean + rate * rate * self.variance / 2) / rest).exp() / rest.sqrt()
         return factor, (mean + rate * self.variance) / rest, self.variance / rest
 
-    def _truncated(self, term: Term, mean: acb, low: arb | None, high: arb | None) -> acb:
+    def _truncated(self, term: ExponentialTerm, mean: acb, low: arb | None, high: arb | None) -> acb:
         factor, centre, variance = self._times_gaussian(term.rate, term.curvature, mean)
         before, now = acb(0), factor * self._mass(centre, variance, low, high)
         for k in range(term.degree):
@@ -109,7 +117,7 @@ class ConditionalMean:
             return (a.erfc() - b.erfc()) / 2
         return ((-b).erfc() - (-a).erfc()) / 2 if b.real < 0 else (b.erf() - a.erf()) / 2
 
-    def _density(self, term: Term, k: int, end: arb | None, mean: acb) -> acb:
+    def _density(self, term: ExponentialTerm, k: int, end: arb | None, mean: acb) -> acb:
         """v^k exp(pv + qv²) times the density of v, at an end of the interval."""
         if end is None or (k and end.is_zero()):
             return acb(0)
@@ -124,16 +132,16 @@ class ConditionalMean:
         before, now = acb(0), start
         bell = ConditionalMean((None, None), ((),), variance)
         for k in range(term.degree):
-            gaussian = Term(acb(1), k, acb(-2 * kappa * beta), -kappa * kappa)
+            gaussian = ExponentialTerm(acb(1), k, acb(-2 * kappa * beta), -kappa * kappa)
             slope = 2 * kappa / arb.pi().sqrt() * (-beta * beta).exp() * bell._truncated(gaussian, centre, None, None)
             before, now = now, centre * now + variance * (k * before + slope)
         return term.coefficient * factor * now
 
 
-def _erf_terms(piece: Node) -> list[Term | ErfTerm] | None:
+def _erf_terms(piece: Node) -> list[ExponentialTerm | ErfTerm] | None:
     """Write a piece as terms, some of them times erf of a linear argument."""
     parts = piece.terms if isinstance(piece, Sum) else (piece,)
-    found: list[Term | ErfTerm] = []
+    found: list[ExponentialTerm | ErfTerm] = []
     for part in parts:
         plain = exponential_terms(part)
         if plain is not None:
@@ -152,12 +160,14 @@ def _erf_terms(piece: Node) -> list[Term | ErfTerm] | None:
         sign = -1 if special[0].name == "erfc" else 1
         if sign < 0:
             found += terms
-        found += [ErfTerm(Term(t.coefficient * sign, t.degree, t.rate, t.curvature), kappa, beta) for t in terms]
+        found += [
+            ErfTerm(ExponentialTerm(t.coefficient * sign, t.degree, t.rate, t.curvature), kappa, beta) for t in terms
+        ]
     return found
 
 
-def _expanded(factors: Sequence[list[Term]]) -> list[Term]:
-    product = [Term(acb(1), 0, acb(0), arb(0))]
+def _expanded(factors: Sequence[list[ExponentialTerm]]) -> list[ExponentialTerm]:
+    product = [ExponentialTerm(acb(1), 0, acb(0), arb(0))]
     for factor in factors:
         product = multiply_terms(product, factor)
     return product

@@ -10,26 +10,22 @@ from math import ceil, log2
 
 from flint import arb, ctx, fmpq
 
-from holokern.activation import Activation
-from holokern.activation import activation as as_activation
-from holokern.activation.ring.pieces import jump_order
-from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Node
-from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
-from holokern.dual.enclosure.exponential import exponential_terms
-from holokern.dual.enclosure.limits import aligned, with_zero_deviation
-from holokern.dual.enclosure.moments import (
-    Number,
-    bits_above,
-    hermite_moment,
+from holokern.activation import (
+    Activation,
+    Node,
+    differentiate,
+    exponential_terms,
+    jump_order,
     piece_line,
-    read_number,
-    second_moment,
     to_ball,
+    unbounded_sides,
 )
+from holokern.activation import activation as as_activation
+from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
+from holokern.dual.enclosure.limits import aligned, with_zero_deviation
+from holokern.dual.enclosure.moments import Number, bits_above, hermite_moment, read_number, second_moment
 from holokern.dual.hermite.coefficients import hermite_sequence, integral_sequence
 from holokern.dual.hermite.series import hermite_series, terms_needed
-from holokern.dual.unbounded import unbounded_sides
 from holokern.errors import (
     BadInput,
     CheckFailed,

@@ -16,18 +16,8 @@ from math import ceil, isqrt, log2
 
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
-from holokern.activation.tree.nodes import Node
-from holokern.dual.enclosure.complex_balls import Continuation, continuation
-from holokern.dual.enclosure.exponential import exponential_terms
-from holokern.dual.enclosure.moments import (
-    Number,
-    PieceLine,
-    gaussian_tail,
-    hermite_moment,
-    hermite_polynomial,
-    pieces_between,
-    to_ball,
-)
+from holokern.activation import Continuation, Node, PieceLine, continuation, exponential_terms, to_ball
+from holokern.dual.enclosure.moments import Number, gaussian_tail, hermite_moment, hermite_polynomial, pieces_between
 from holokern.errors import PrecisionLost
 from holokern.numeric import charge, cost, units_left, working_precision
 
@@ -58,7 +48,7 @@ def hermite_moments(line: PieceLine, c: Number, count: int) -> list[arb]:
     --------
     >>> from fractions import Fraction
     >>> from holokern.activation.tree.grammar import read_expression
-    >>> from holokern.dual.enclosure.moments import piece_line
+    >>> from holokern.activation import piece_line
     >>> line = piece_line(read_expression("log(1 + Abs(u))"))
     >>> [value.str(6, radius=False) for value in hermite_moments(line, Fraction(1), 3)[::2]]
     ['0.534822', '0.385129']

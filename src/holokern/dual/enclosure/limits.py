@@ -7,13 +7,9 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from holokern.activation.tree.constructors import ZERO
-from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Node
-from holokern.activation.tree.substitution import substitute
-from holokern.activation.values.balls import ball
+from holokern.activation import ZERO, Node, PieceLine, ball, differentiate, piece_line, substitute, to_ball
 from holokern.dual.enclosure.conditional import jump_sizes, mixed_between
-from holokern.dual.enclosure.moments import Number, PieceLine, gaussian_expectation, piece_line, to_ball
+from holokern.dual.enclosure.moments import Number, gaussian_expectation
 from holokern.errors import PrecisionLost, Unsupported
 
 __all__ = ["aligned", "with_zero_deviation"]

@@ -14,34 +14,36 @@ from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import TypeVar
 
-from flint import acb, acb_poly, arb, ctx, fmpq
+from flint import acb, acb_poly, arb, ctx
 
-from holokern.activation.ring.breaks import Break, samples
-from holokern.activation.ring.pieces import find_breaks
-from holokern.activation.tree.nodes import Node
-from holokern.activation.tree.resolve import resolve
-from holokern.activation.values.balls import ball
-from holokern.activation.values.cancellation import stabilise
-from holokern.dual.enclosure.bounds import Growth, growth_bound
-from holokern.dual.enclosure.complex_balls import continuation
-from holokern.dual.enclosure.exponential import Term, exponential_terms, gaussian_integral, multiply_terms, scale_terms
-from holokern.errors import BadInput, PrecisionLost, Unsupported
+from holokern.activation import (
+    ExponentialTerm,
+    Growth,
+    Node,
+    PieceLine,
+    ball,
+    continuation,
+    exponential_terms,
+    growth_bound,
+    multiply_terms,
+    scale_terms,
+    to_ball,
+)
+from holokern.dual.enclosure.gaussian_integral import gaussian_integral
+from holokern.errors import BadInput, PrecisionLost
 from holokern.numeric import charge, cost, units_left
 from holokern.weyl import exact_rational
 
 __all__ = [
-    "PieceLine",
     "bits_above",
     "gaussian_expectation",
     "gaussian_tail",
     "hermite_moment",
     "hermite_polynomial",
-    "piece_line",
     "product_moment",
     "read_number",
     "rigorous_integral",
     "second_moment",
-    "to_ball",
 ]
 
 Number = Fraction | arb
@@ -52,36 +54,6 @@ _OCTAVES = 400
 _FARTHEST = 1 << 20
 # for constants inside the pieces, which the integrand may magnify
 _GUARD_BITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class PieceLine:
-    """A function on the line: its break points, and the tree that holds on each interval between them."""
-
-    tree: Node
-    breaks: tuple[Break, ...]
-    pieces: tuple[Node, ...]
-
-
-@lru_cache(maxsize=256)
-def piece_line(tree: Node) -> PieceLine:
-    """Cut a tree at its breaks.
-
-    Raises
-    ------
-    Unsupported
-        When a break point is known only as a float, so that nothing rigorous can be said.
-
-    Examples
-    --------
-    >>> from holokern.activation.tree.grammar import read_expression
-    >>> piece_line(read_expression("Max(u, 0)")).breaks
-    (Fraction(0, 1),)
-    """
-    breaks = find_breaks(tree)
-    if any(isinstance(point, float) for point in breaks):
-        raise Unsupported("a break point of the activation is known numerically only, so no ball can be proved")
-    return PieceLine(tree, breaks, tuple(stabilise(resolve(tree, sample)) for sample in samples(breaks)))
 
 
 def read_number(name: str, value: object) -> Number:
@@ -115,24 +87,13 @@ def bits_above(value: arb, goal: arb | float, otherwise: int) -> int:
     return otherwise if logarithm is None else max(1, int(logarithm))
 
 
-def to_ball(value: object) -> arb:
-    """A number as a ball at the current precision: int, Fraction, fmpq, arb, or an exact constant."""
-    if isinstance(value, arb):
-        return value
-    if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
-    if isinstance(value, (int, fmpq)):
-        return arb(value)
-    found: arb = value.ball()  # type: ignore[attr-defined]
-    return found
-
-
 def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
     """E[He_n(z) σ(cz)] with the probabilists' Hermite polynomial.
 
     Examples
     --------
     >>> from holokern.activation.tree.grammar import read_expression
+    >>> from holokern.activation import piece_line
     >>> hermite_moment(piece_line(read_expression("Max(u, 0)")), Fraction(1), 1)
     0.500000000000000
     """
@@ -238,7 +199,7 @@ def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[in
 def _integral(
     pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
 ) -> arb:
-    terms = [Term(acb(q), k, acb(0), arb(0)) for k, q in enumerate(polynomial) if q]
+    terms = [ExponentialTerm(acb(q), k, acb(0), arb(0)) for k, q in enumerate(polynomial) if q]
     for piece, s in zip(pieces, scales, strict=True):
         factor = exponential_terms(piece)
         if factor is None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from flint import arb, arb_poly, arb_series, ctx
 
+from holokern.activation import to_ball
 from holokern.dual.enclosure.conditional import jump_sizes
 from holokern.dual.enclosure.limits import aligned
-from holokern.dual.enclosure.moments import Number, to_ball
+from holokern.dual.enclosure.moments import Number
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.numeric import working_precision
 

@@ -8,11 +8,9 @@ from functools import lru_cache
 
 from flint import arb, ctx, fmpq
 
-from holokern.activation import ExactReal
-from holokern.activation.ode.annihilator import annihilator_of
-from holokern.activation.tree.nodes import Node
+from holokern.activation import ExactReal, Node, PieceLine, annihilator_of, piece_line, to_ball
 from holokern.dual.enclosure.hermite_moments import hermite_moments
-from holokern.dual.enclosure.moments import Number, PieceLine, hermite_moment, piece_line, to_ball
+from holokern.dual.enclosure.moments import Number, hermite_moment
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
 from holokern.numeric import charge, working_precision

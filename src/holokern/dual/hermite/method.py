@@ -17,12 +17,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from holokern.activation import Activation
+from holokern.activation import Activation, Node, differentiate, jump_order, piece_line, to_ball
 from holokern.activation import activation as as_activation
-from holokern.activation.ring.pieces import jump_order
-from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Node
-from holokern.dual.enclosure.moments import bits_above, piece_line, read_number, second_moment, to_ball
+from holokern.dual.enclosure.moments import bits_above, read_number, second_moment
 from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part

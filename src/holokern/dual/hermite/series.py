@@ -11,7 +11,8 @@ from math import ceil, log2
 
 from flint import arb
 
-from holokern.dual.enclosure.moments import Number, second_moment, to_ball
+from holokern.activation import to_ball
+from holokern.dual.enclosure.moments import Number, second_moment
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.errors import PrecisionLost
 from holokern.numeric import working_precision

@@ -16,10 +16,9 @@ from functools import lru_cache
 
 from flint import acb, arb, arb_poly
 
-from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Node
+from holokern.activation import Node, differentiate, piece_line, to_ball
 from holokern.dual.enclosure.conditional import jump_sizes
-from holokern.dual.enclosure.moments import Number, piece_line, second_moment, to_ball
+from holokern.dual.enclosure.moments import Number, second_moment
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.numeric import working_precision
 

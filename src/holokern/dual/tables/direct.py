@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holokern.activation import Activation
-from holokern.dual.closed.terms import has_quick_formulas
+from holokern.activation import Activation, has_quick_formulas
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.method import norms as line_norms
 from holokern.dual.quadrature.method import quadrature

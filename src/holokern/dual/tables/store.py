@@ -24,7 +24,7 @@ from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 from holokern.numeric import Array, Range, Series, Table
 from holokern.pfaffian import open_cache
 
-__all__ = ["identity", "stored_arrays", "stored_table"]
+__all__ = ["identity", "stored_arrays", "stored_number", "stored_table"]
 
 _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
@@ -44,6 +44,21 @@ def stored_table(sigma: Activation, span: Range, smallest: float, build: Callabl
 
     found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays)))
     return made[0] if found else build()
+
+
+def stored_number(question: str, sigma: Activation, compute: Callable[[], float]) -> float:
+    """A number that belongs to an activation, from disk, or compute and store it."""
+    text = identity(sigma)
+    if text is None:
+        return compute()
+    known: list[float] = []
+
+    def pack() -> dict[str, Array]:
+        known.append(compute())
+        return {"number": np.array(known[0])}
+
+    found = stored_arrays([question, text], pack, lambda arrays: known.append(float(arrays["number"])))
+    return known[0] if found else compute()
 
 
 def identity(sigma: Activation) -> str | None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from holokern.activation import Activation
+from holokern.activation.function import Activation
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import pieces_of
 from holokern.activation.tree.constructors import call

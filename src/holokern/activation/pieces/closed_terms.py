@@ -7,14 +7,15 @@ from fractions import Fraction
 from functools import lru_cache
 from sys import float_info
 
-from holokern.activation import Activation, ExactReal, exact
+from holokern.activation.function import Activation
 from holokern.activation.ring.element import Element, FunctionMonomial
 from holokern.activation.ring.pieces import jumps, pieces_of
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.tree.nodes import Node
+from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 
-__all__ = ["ClosedTerms", "Term", "closed_terms", "factor_of", "has_quick_formulas"]
+__all__ = ["ClosedTerm", "ClosedTerms", "closed_terms", "factor_of", "has_quick_formulas"]
 
 # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
 _MOST_DEGREE = 60
@@ -27,7 +28,7 @@ _ZERO = exact(0)
 
 
 @dataclass(frozen=True)
-class Term:
+class ClosedTerm:
     """coefficient · u^power · exp(rate·u + bend·u²) · wave(frequency·u) · erf(erf·u + offset), on one side or on both.
 
     Attributes
@@ -58,8 +59,8 @@ class ClosedTerms:
     The family is "smooth" (no break, no erf), "erf" (no break) or "halves" (a break at zero).
     """
 
-    value: tuple[Term, ...]
-    slope: tuple[Term, ...]
+    value: tuple[ClosedTerm, ...]
+    slope: tuple[ClosedTerm, ...]
     family: str
     scale: ExactReal
     jump: ExactReal
@@ -69,14 +70,14 @@ class _NoClosedForm(Exception):
     """Carries the reason."""
 
 
-def factor_of(s: Term, t: Term) -> float:
+def factor_of(s: ClosedTerm, t: ClosedTerm) -> float:
     """The product of the coefficients of two terms, NaN where it leaves the range of floats with all digits.
 
     Examples
     --------
-    >>> factor_of(Term(0, exact(2), 1), Term(0, exact(3), 0))
+    >>> factor_of(ClosedTerm(0, exact(2), 1), ClosedTerm(0, exact(3), 0))
     6.0
-    >>> factor_of(Term(0, exact(Fraction(1, 10**400)), 1), Term(0, exact(3), 0))
+    >>> factor_of(ClosedTerm(0, exact(Fraction(1, 10**400)), 1), ClosedTerm(0, exact(3), 0))
     nan
     """
     value = float(s.coefficient * t.coefficient)
@@ -136,7 +137,7 @@ def _closed_terms(tree: Node) -> ClosedTerms | str:
     return ClosedTerms(value, slope, family, pieces.scale, jump)
 
 
-def _terms(side: int, element: Element) -> list[Term]:
+def _terms(side: int, element: Element) -> list[ClosedTerm]:
     result = []
     for (constant, monomial), polynomial in element.terms.items():
         if not polynomial.is_polynomial:
@@ -152,7 +153,7 @@ def _terms(side: int, element: Element) -> list[Term]:
             number = polynomial.num[power]
             if number != 0:
                 size = ExactReal({constant: Fraction(int(number.p), int(number.q))}) * factor
-                result.append(Term(side, size, power, rate, bend, monomial.wave, frequency, erf, offset))
+                result.append(ClosedTerm(side, size, power, rate, bend, monomial.wave, frequency, erf, offset))
     return result
 
 
@@ -178,7 +179,7 @@ def _erf_factor(monomial: FunctionMonomial) -> tuple[ExactReal, ExactReal | None
     return pi / root, root * slope, root * constant
 
 
-def _family(terms: tuple[Term, ...]) -> str:
+def _family(terms: tuple[ClosedTerm, ...]) -> str:
     if any(t.side for t in terms):
         if any(t.wave or t.erf is not None for t in terms):
             raise _NoClosedForm("a sine, cosine or error function on a half-line has no elementary expectation")
