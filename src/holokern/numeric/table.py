@@ -111,6 +111,16 @@ class Tensor:
     functions: Array
     core: Array
 
+    @cached_property
+    def along_logs(self) -> Array:
+        """The derivatives of the functions in ℓ, for a range that is [-1, 1]."""
+        return _derived(self.functions, 0)
+
+    @cached_property
+    def along_angle(self) -> Array:
+        """The core of the derivative in the angle, for a panel that is [-1, 1]."""
+        return _derived(self.core, 2)
+
     def trimmed(self) -> Tensor:
         """Without terms in the angle that are rounding errors."""
         sizes = np.max(np.abs(self.core), axis=(0, 1))
@@ -262,7 +272,8 @@ class Table:
                 continue
             x = self.unit(theta, index)
             for target, tensor in zip(result, tensors, strict=True):
-                np.copyto(target, self._summed(tensor, first, second, x, _ORDERS[0]), where=here)
+                left, right = (self._at(tensor.functions, logs) for logs in (first, second))
+                np.copyto(target, _summed(left, tensor.core, right, x), where=here)
         return result
 
     @cached_property
@@ -311,27 +322,28 @@ class Table:
             x = self.unit(theta, index)
             rates = (1.0, self.range.rate, self.range.rate, 2 / (self.edges[index + 1] - self.edges[index]))
             for function, tensor in zip(parts, tensors, strict=True):
-                for target, rate, order in zip(function, rates, _ORDERS, strict=True):
-                    np.copyto(target, rate * self._summed(tensor, first, second, x, order), where=here)
+                (left, left_rate), (right, right_rate) = (
+                    (self._at(tensor.functions, logs), self._at(tensor.along_logs, logs)) for logs in (first, second)
+                )
+                cores = (tensor.core, tensor.core, tensor.core, tensor.along_angle)
+                sides = (left, right), (left_rate, right), (left, right_rate), (left, right)
+                for target, rate, core, (one, other) in zip(function, rates, cores, sides, strict=True):
+                    np.copyto(target, rate * _summed(one, core, other, x), where=here)
         return [Jet(*function) for function in parts]
 
-    def _summed(self, tensor: Tensor, first: Array, second: Array, x: Array, order: tuple[int, int, int]) -> Array:
-        sides = [_derived(tensor.functions, 0, times) for times in order[:2]]
-        left, right = (
-            chebyshev_basis(self.range.place(logs), len(side)) @ side
-            for logs, side in zip((first, second), sides, strict=True)
-        )
-        core = _derived(tensor.core, 2, order[2])
-        total, now, before = np.zeros_like(x), np.ones_like(x), x
-        for m in range(core.shape[2]):
-            total += (left @ core[:, :, m] @ right.T) * now
-            # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
-            now, before = 2 * x * now - before, now
-        return total
+    def _at(self, functions: Array, logs: Array) -> Array:
+        """Functions of ℓ, one column each."""
+        return np.asarray(chebyshev_basis(self.range.place(logs), len(functions)) @ functions)
 
 
-_ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
-"""A function, and its derivatives in ℓ1, ℓ2 and θ."""
+def _summed(left: Array, core: Array, right: Array, x: Array) -> Array:
+    """Σ left core_m rightᵀ T_m(x)."""
+    total, now, before = np.zeros_like(x), np.ones_like(x), x
+    for m in range(core.shape[2]):
+        total += (left @ core[:, :, m] @ right.T) * now
+        # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
+        now, before = 2 * x * now - before, now
+    return total
 
 
 def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
@@ -345,9 +357,7 @@ def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
     return result
 
 
-def _derived(coefficients: Array, axis: int, times: int) -> Array:
-    if not times:
-        return coefficients
+def _derived(coefficients: Array, axis: int) -> Array:
     if coefficients.shape[axis] == 1:
         return np.zeros_like(coefficients)
     return np.asarray(chebyshev.chebder(coefficients, axis=axis))

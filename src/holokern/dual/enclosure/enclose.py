@@ -154,7 +154,7 @@ def enclose(
 
     - "hermite": the partial sum of the Hermite series in balls, its tail by Cauchy–Schwarz from a ball of E[σ²].  The
       coefficients come from a recurrence that follows from the exact annihilator of σ, and initial integrals.
-      Where no recurrence serves each coefficient is a rigorous integral of its own.
+      Where no recurrence serves they are rigorous integrals.
     - "taylor": each Taylor step of the Pfaffian system along w = tan(θ/2), by its residual and Gronwall's inequality;
       the initial values at r = 0 are products of balls.  That the system is the right one rests on its exact
       derivation, which is checked by its integrability and against numbers, not proved anew.
@@ -183,8 +183,8 @@ def enclose(
             "converge; use hk.dual, which estimates its error"
         )
     bits = ceil(digits * log2(10)) + _GUARD_BITS
-    routes = _routes(sigma, (first, second, correlation), bits, method)
     with working_precision(_ROUGH_BITS):
+        routes = _routes(sigma, (first, second, correlation), bits, method)
         scale = _scale(sigma.tree, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ __all__ = ["most_likely"]
 _NAMES = ("alpha", "bias", "weight_variance")
 # Points that decide; a step costs a few factorisations of a matrix of this size.
 _MOST_POINTS = 2000
-# Natural logarithms of how far a parameter may move from where it starts.
-_REACH = 7.0
+# Natural logarithms of how far a parameter may move from where it starts, and of how far in one search: a line search
+# that tries a bias of a thousand needs tables that take longer than all the rest.
+_REACH, _STRIDE = 7.0, 1.5
 
 
 def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
@@ -50,12 +52,18 @@ def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
         value, slope = _evidence(matrix, rates, float(np.exp(whole[-1])), targets)
         return -value, -slope[:free]
 
-    bounds = [(place - _REACH, place + _REACH) for place in start[:free]]
-    found = minimize(loss, start[:free], jac=True, method="L-BFGS-B", bounds=bounds)
-    best = kernel.clone_with_theta(np.append(found.x, start[free:])[:-1])
+    place = start[:free]
+    for _ in range(ceil(2 * _REACH / _STRIDE)):
+        low = np.maximum(place - _STRIDE, start[:free] - _REACH)
+        high = np.minimum(place + _STRIDE, start[:free] + _REACH)
+        bounds = list(zip(low, high, strict=True))
+        before, place = place, minimize(loss, place, jac=True, method="L-BFGS-B", bounds=bounds).x
+        if np.all(np.abs(place - before) < 0.999 * _STRIDE):
+            break
+    best = kernel.clone_with_theta(np.append(place, start[free:])[:-1])
     values = {"bias": best.bias, "weight_variance": best.weight_variance}
     chosen = {name: float(values[name]) for name in names if name in values}
-    return chosen | ({"alpha": float(np.exp(found.x[-1]))} if moves_noise else {})
+    return chosen | ({"alpha": float(np.exp(place[-1]))} if moves_noise else {})
 
 
 def _checked(estimator: Any) -> tuple[str, ...]:

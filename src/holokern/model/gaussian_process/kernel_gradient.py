@@ -56,7 +56,7 @@ class _Lost:
 
 
 def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rates]) -> list[Array] | None:
-    """The derivative of the kernel matrix for each of the rates, or None when it is not smooth enough for series.
+    """The kernel matrix and its derivative for each of the rates, or None when it is not smooth enough for series.
 
     That is so when σ breaks away from zero, and at zero vectors without bias.
 
@@ -64,9 +64,9 @@ def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rat
     --------
     >>> x = np.array([[1.0, 0.0], [0.6, 0.8]])
     >>> network = Network("relu", depth=1, weight_variance=2.0)
-    >>> (rate,) = kernel_gradient(network, "nngp", x, [Rates(bias=0.0, weight=1.0)])
-    >>> bool(np.allclose(rate, 2 * network.nngp(x)))
-    True
+    >>> value, rate = kernel_gradient(network, "nngp", x, [Rates(bias=0.0, weight=1.0)])
+    >>> bool(np.allclose(value, network.nngp(x))), bool(np.allclose(rate, 2 * value))
+    (True, True)
     """
     from scipy.spatial.distance import cdist
 
@@ -80,11 +80,16 @@ def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rat
     pairs, moving = _joined(start, network.bias, rates)
     for layer in network.hidden_layers:
         try:
-            table = layer.dual.table(float(np.min(pairs.c)), float(np.max(pairs.c)))
+            table = layer.dual.table(*_octaves(pairs.c))
         except (Unsupported, PrecisionLost):
             return None
         pairs, moving = _layer(table, layer.weight, layer.bias, pairs, moving, rates, kind == "ntk")
-    return [move.tangent if kind == "ntk" else move.sigma for move in moving]
+    return [one.tangent if kind == "ntk" else one.sigma for one in (pairs, *moving)]
+
+
+def _octaves(c: Array) -> tuple[float, float]:
+    """Powers of two around all deviations: while hyperparameters are fitted, few tables serve all steps."""
+    return float(2.0 ** np.floor(np.log2(np.min(c)))), float(2.0 ** np.ceil(np.log2(np.max(c))))
 
 
 def _joined(lost: _Lost, bias: float, rates: list[Rates]) -> tuple[_Pairs, list[_Pairs]]:

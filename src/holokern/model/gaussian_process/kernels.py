@@ -97,8 +97,7 @@ class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated when Y is None.")
             return self._kernel()(left, np.atleast_2d(np.asarray(Y, dtype=float)))
-        matrix = self._kernel()(left)
-        return (matrix, self._gradient(left)) if eval_gradient else matrix
+        return self._with_gradient(left) if eval_gradient else self._kernel()(left)
 
     def diag(self, X: Any) -> Array:
         """The diagonal of the kernel."""
@@ -130,25 +129,27 @@ class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
         network = Network(sigma, self.depth, bias=float(self.bias), weight_variance=variance)
         return NetworkKernel(network, self._kind)
 
-    def _gradient(self, points: Array) -> Array:
+    def _with_gradient(self, points: Array) -> tuple[Array, Array]:
         theta = np.asarray(self.theta, dtype=float)
         result = np.empty((len(points), len(points), len(theta)))
         names = [part.name for part in self.hyperparameters if not part.fixed for _ in range(part.n_elements)]
-        exact = self._exact(points, [name for name in names if name in _EXACT])
+        matrix, exact = self._exact(points, [name for name in names if name in _EXACT])
         for index, (name, unit) in enumerate(zip(names, np.eye(len(theta)), strict=True)):
             if name in exact:
                 result[:, :, index] = exact[name]
             else:
                 moved = partial(self._moved, points, theta, unit)
                 result[:, :, index] = _derivative(moved, _REACH / (self.depth + 1))
-        return result
+        return matrix, result
 
-    def _exact(self, points: Array, names: list[str]) -> dict[str, Array]:
-        """The derivatives that are found without differences."""
-        if not names:
-            return {}
-        found = kernel_gradient(self._kernel().network, self._kind, points, [_EXACT[name] for name in names])
-        return {} if found is None else dict(zip(names, found, strict=True))
+    def _exact(self, points: Array, names: list[str]) -> tuple[Array, dict[str, Array]]:
+        """The matrix, and the derivatives that are found without differences."""
+        kernel = self._kernel()
+        if names:
+            found = kernel_gradient(kernel.network, self._kind, points, [_EXACT[name] for name in names])
+            if found is not None:
+                return (found[0] + found[0].T) / 2, dict(zip(names, found[1:], strict=True))
+        return kernel(points), {}
 
     def _moved(self, points: Array, theta: Array, unit: Array, step: float) -> Array:
         moved: _NetworkGaussianKernel = self.clone_with_theta(theta + step * unit)
