@@ -255,7 +255,7 @@ def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("holokern.network.network.fill", fail)
+    monkeypatch.setattr("holokern.network.matrices.fill", fail)
     with pytest.raises(MemoryError):
         Network("relu", 1).ntk(points(20), out=tmp_path / "k.npy")
     assert list(tmp_path.iterdir()) == []

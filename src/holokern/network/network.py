@@ -10,34 +10,28 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.errors import BadInput
-from holokern.files import Target, destination
+from holokern.files import Target
 from holokern.network.architecture.kernels import LayerKernels, SpanRange, dense_layers
-from holokern.network.arguments import different_shapes, duals, either, matrix, normalisation, number
-from holokern.network.arrays.dispatch import diagonals_of_other_kind, matrices_of_other_kind
+from holokern.network.arguments import duals, either, matrix, normalisation, number
+from holokern.network.arrays.dispatch import diagonals_of_other_kind
 from holokern.network.arrays.kernel import ArrayKernel
 from holokern.network.arrays.layers import ArrayLayers
-from holokern.network.engine.fill import Diagonals, diagonals, fill, layer_matrices
+from holokern.network.engine.fill import Diagonals, diagonals, layer_matrices
 from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layers import Layer
-from holokern.network.plan import ENGINES, Engine, Plan, plan_for
+from holokern.network.matrices import matrices
+from holokern.network.plan import Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
-from holokern.network.tangent import require_tangent
 from holokern.network.text import table_of, text_of
 from holokern.network.tiled_product import matvec
 from holokern.numeric import Array
-from holokern.progress import display, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Network"]
-
-# predicted seconds of a way that was asked for, before a word about a faster one
-_SLOW = 20.0
-# entries of a matrix that might take as long pair by pair
-_MANY = 20_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -215,7 +209,7 @@ class Network:
         engine
             ``"pairs"``, ``"layers"`` or ``"network"`` to force a way of computing; `plan` tells which one is chosen.
         """
-        matrix: Array = self._matrices(X, Y, (out, None), threads, (True, False), engine)[0]
+        matrix: Array = matrices(self, X, Y, (out, None), threads, (True, False), engine)[0]
         return matrix
 
     def ntk(
@@ -228,7 +222,7 @@ class Network:
         Unsupported
             If an activation jumps: its derivative is not a function and the NTK is infinite on the diagonal.
         """
-        matrix: Array = self._matrices(X, Y, (None, out), threads, (False, True), engine)[1]
+        matrix: Array = matrices(self, X, Y, (None, out), threads, (False, True), engine)[1]
         return matrix
 
     def both(
@@ -241,7 +235,7 @@ class Network:
         engine: Engine = "auto",
     ) -> tuple[Array, Array]:
         """(NNGP, NTK) in one pass; ``out`` is a pair."""
-        nngp, ntk = self._matrices(X, Y, out, threads, (True, True), engine)
+        nngp, ntk = matrices(self, X, Y, out, threads, (True, True), engine)
         return nngp, ntk
 
     def last_layer(
@@ -395,73 +389,4 @@ class Network:
         engine: Engine = "auto",
     ) -> list[Any]:
         """[NNGP or None, NTK or None] of a part of a matrix, whose entries have the bits of those of the whole."""
-        return self._matrices(X, Y, out, threads, wanted, engine, data)
-
-    def _matrices(
-        self,
-        X: Any,
-        Y: Any,
-        outs: tuple[Target, Target],
-        threads: int | None,
-        wanted: tuple[bool, bool],
-        engine: Engine,
-        data: DataRange | SpanRange | None = None,
-    ) -> list[Any]:
-        if engine not in ENGINES:
-            raise BadInput(f"engine = {engine!r}; choose one of {', '.join(map(repr, ENGINES))}")
-        other = matrices_of_other_kind(self, X, Y, outs, wanted)
-        if other is not None:
-            return other
-        x = self._read("X", X)
-        y = x if Y is None else self._read("Y", Y)
-        if self._by_layers is not None and Y is not None:
-            x, y = self._by_layers.alike(x, y)
-        if x.shape[1:] != y.shape[1:]:
-            raise BadInput(different_shapes(x.shape, y.shape))
-        if wanted[1] and self._by_layers is not None:
-            self._by_layers.require_tangent()
-        elif wanted[1]:
-            require_tangent(self.hidden_layers)
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise BadInput(f"threads = {threads!r} is not a positive integer")
-        shape, dtype = (len(x), len(y)), np.result_type(*(getattr(one, "dtype", float) for one in (x, y)))
-        empty = np.empty((0, 0))
-        with (
-            destination(outs[0] if wanted[0] else empty, shape if wanted[0] else (0, 0), dtype) as nngp,
-            destination(outs[1] if wanted[1] else empty, shape if wanted[1] else (0, 0), dtype) as ntk,
-        ):
-            results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
-            if shape[0] and shape[1]:
-                self._fill(x, None if Y is None else y, (results[0], results[1]), threads, data, engine)
-        return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
-
-    def _fill(
-        self,
-        x: Any,
-        y: Any,
-        outs: tuple[Array | None, Array | None],
-        threads: int | None,
-        data: DataRange | SpanRange | None,
-        engine: Engine,
-    ) -> None:
-        with display():
-            if self._by_layers is not None:
-                self._by_layers.fill(x, y, outs, threads, data if isinstance(data, SpanRange) else None)
-                return
-            known = data if isinstance(data, DataRange) else None
-            columns = None if y is None else self._points(y)
-            self._say_what_is_slow(x, y, engine)
-            fill(self.hidden_layers, self._points(x), columns, outs, threads, known, engine)
-
-    def _say_what_is_slow(self, x: Any, y: Any, engine: Engine) -> None:
-        """A word before slow work: what it may cost, and what to do instead."""
-        entries = len(x) * len(x if y is None else y)
-        if engine == "pairs" and (seconds := self.plan(x, y, engine=engine).seconds["pairs"]) > _SLOW:
-            note(f"engine='pairs' may take {seconds:.0f} s for {len(x)} points; engine='auto' makes tables instead")
-        for dual in dict.fromkeys(layer.dual for layer in self.hidden_layers):
-            if dual.breaks_away and dual.hinges is None and entries > _MANY:
-                note(
-                    f"{dual.activation} has a break away from zero, so tables do not serve points with a small angle "
-                    "between them: such pairs take about a millisecond each. Piecewise polynomials and activations "
-                    "that break only at zero have no such pairs"
-                )
+        return matrices(self, X, Y, out, threads, wanted, engine, data)

@@ -91,7 +91,9 @@ def losses(
     lost, kdot = np.zeros(len(angle)), np.zeros(len(angle))
     apart = (c1 != c2) | (angle > 0)
     if not np.all(apart) and sigma.jump_order != 0:
-        kdot[~apart] = line_norms(sigma.derivative, c1[~apart]) ** 2
+        here = rows(c1[~apart])
+        slopes = line_norms(sigma.derivative, c1[~apart]) if here is None else np.array([one.norm(1) for one in here])
+        kdot[~apart] = slopes**2
     k, kdot[apart] = _values(sigma, rows, c1[apart], c2[apart], angle[apart])
     lost[apart] = np.maximum(1.0 - k / scale[apart], 0.0)
     near = apart & (lost < _NEAR) & (n1 * n2 > 0)

@@ -48,7 +48,7 @@ def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
 
     def loss(theta: Array) -> tuple[float, Array]:
         whole = np.append(theta, start[free:])
-        matrix, rates = kernel.clone_with_theta(whole[:-1])(X, eval_gradient=True)
+        matrix, rates = kernel.clone_with_theta(whole[:-1]).with_gradient(X)
         value, slope = _evidence(matrix, rates, float(np.exp(whole[-1])), targets)
         return -value, -slope[:free]
 

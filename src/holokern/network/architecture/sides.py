@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from holokern.dual import DualActivation, DualTable, HermiteSeries
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import LayerSpan, LayerStep, cells_of, functions_of
+from holokern.network.engine.layered import LayerStep, cells_of, functions_of
+from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
 from holokern.numeric import Array, Range, machine

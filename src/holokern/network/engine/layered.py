@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from holokern.dual import DualActivation, DualTable, HingeSide
 from holokern.errors import PrecisionLost
+from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
 from holokern.network.engine.table_losses import table_losses
-from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide, deviations_through
+from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.points import Points, Strip, angles_of_tile
 from holokern.numeric import Array, Range, machine
 
-__all__ = ["LayerSpan", "LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer_table", "spans_of"]
+__all__ = ["LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer_table"]
 
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
@@ -30,9 +31,6 @@ _CELL, _MOST_CELLS = 0.2, 16
 
 _WIDE_CELL = 0.8
 """The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
-
-_SAMPLES = 33
-"""Deviations that are followed to find the range of each layer."""
 
 Tile = tuple[Array, Array, Array]
 """θ, Σ and Θ of some rows and some columns."""
@@ -261,7 +259,7 @@ class LayeredRows:
         """The layers for points with deviations c and d, parts of data in a scope, with few entries or zero vectors."""
         steps = []
         # Pairs by themselves need no tables, and no ranges.
-        spans = (_NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
+        spans = (NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
             functions = functions_of(layer, span, by_pairs)
@@ -321,7 +319,7 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[D
     PrecisionLost
         If the activation is too rough.
     """
-    part = span.shared if smallest else span.own
+    part = span.shared
     table = layer.dual.table(*part.ends, smallest)
     if table.table.is_rough and part != span.narrow:
         # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
@@ -362,53 +360,3 @@ def _of_hinges(dual: DualActivation) -> tuple[Function, Function, Function]:
         return side.means if row == 2 else side.numbers[1 + row]
 
     return partial(numbers, row=0), partial(numbers, row=1), partial(numbers, row=2)
-
-
-@dataclass(frozen=True)
-class LayerSpan:
-    """The deviations that a layer meets, and a range for all layers with its activation if that is not much wider.
-
-    Tables for angles away from 0 and π are cheap, so layers share them; those for small angles cost more on wide
-    ranges. The narrow range is shared with layers that meet about as few deviations.
-    """
-
-    own: Range
-    shared: Range
-    narrow: Range
-
-    @classmethod
-    def everywhere(cls, span: Range) -> LayerSpan:
-        """One range for all purposes."""
-        return cls(span, span, span)
-
-
-_NOWHERE = LayerSpan.everywhere(Range(0.0, 0.0))
-"""The ranges where there are no deviations."""
-
-
-@lru_cache(maxsize=256)
-def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False) -> tuple[LayerSpan, ...]:
-    """For every layer the range of its deviations, with those of zero vectors once they are not zero."""
-    c = np.exp(np.linspace(scope.low, scope.high, 1 if scope.is_point else _SAMPLES))
-    found = deviations_through(layers, c, zeros)[:-1]
-    own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
-    result = []
-    for layer, span in zip(layers, own, strict=True):
-        alike = [other for twin, other in zip(layers, own, strict=True) if twin.dual == layer.dual]
-        union, widest = _union(alike), max(one.width for one in alike)
-        shared = union if union.width <= 1.5 * widest + 0.5 else span
-        chosen = union if union.width <= 1.2 * span.width + 0.3 else span
-        near = _union([one for one in alike if one.width <= 1.5 * span.width + 0.5])
-        narrow = near if near.width <= 1.5 * span.width + 0.5 else span
-        result.append(LayerSpan(*map(_widened, (chosen, shared, narrow))))
-    return tuple(result)
-
-
-def _union(spans: list[Range]) -> Range:
-    return Range(min(one.low for one in spans), max(one.high for one in spans))
-
-
-def _widened(span: Range) -> Range:
-    """A little more than what was followed, as norms need not be monotonic between the samples."""
-    room = 0.0 if span.is_point else 0.02
-    return Range(span.low - room, span.high + room)
