@@ -161,7 +161,7 @@ def test_other_sources():
         ("", {}, BadInput, "empty"),
         (None, {}, BadInput, "NoneType"),
         (3.0, {}, BadInput, "float"),
-        (math.gamma, {}, BadInput, "vectorise it and its derivative"),
+        (math.gamma, {}, BadInput, "or vectorise it: hk.activation"),
         (b"relu", {}, BadInput, "bytes"),
         (["relu"], {}, BadInput, "list"),
         (activation("relu"), {"slope": 1}, BadInput, "by name"),

@@ -8,12 +8,11 @@ import pytest
 from flint import arb, ctx
 from scipy import integrate
 
-from holokern.activation import activation
+from holokern.activation import activation, piece_line
 from holokern.activation.pieces.growth import growth_bound
 from holokern.dual.enclosure.moments import (
     gaussian_expectation,
     hermite_moment,
-    piece_line,
     product_moment,
     read_number,
     second_moment,
