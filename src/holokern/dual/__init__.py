@@ -2,6 +2,7 @@
 
 from holokern.activation import serve
 from holokern.dual.closed.formulas import ClosedForm, closed_form
+from holokern.dual.closed.pair_form import PairForm
 from holokern.dual.closed.wedge import HingeSide
 from holokern.dual.dual import dual
 from holokern.dual.dual_activation import DualActivation, dual_activation
@@ -26,6 +27,7 @@ __all__ = [
     "HermiteSeries",
     "HingeSide",
     "Method",
+    "PairForm",
     "closed_form",
     "dual",
     "dual_activation",

@@ -18,6 +18,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.closed.hinges import Pieces, pieces_of
+from holokern.dual.closed.pair_form import PairForm, pair_form
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
@@ -135,6 +136,11 @@ class DualActivation:
             return pieces_of(self.activation) if self.breaks_away else None
         except Unsupported:
             return None
+
+    @cached_property
+    def pair_form(self) -> PairForm | None:
+        """The closed form of k and k′ in distances, which needs no table; None if σ is not of a kind that has one."""
+        return pair_form(self.activation, self.homogeneity)
 
     @cached_property
     def limits(self) -> Limits:

@@ -3,7 +3,7 @@
 The folder ``machine`` is imported when it is asked for, ``from holokern.numeric import machine``.
 """
 
-from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.arcs import ARCSINE
 from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.exact import natural_roots, nullspace

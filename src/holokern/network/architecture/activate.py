@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from holokern.numeric import Array, machine
 
-__all__ = ["Fold", "TileSides", "activate", "activate_kink", "activate_series", "angles_of"]
-
-_FAST = {"contract", "nsz"}
+__all__ = ["Fold", "TileSides", "activate", "activate_series", "angles_of"]
 
 
 class Fold(NamedTuple):
@@ -49,7 +47,7 @@ def _gap(distance: Any, c: Any, d: Any) -> Any:
     return (distance - 0.5 * apart * apart) / (c * d)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.entry
 def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
     """The angles of one tile from its half squared distances, and the deviations of its rows and columns."""
     for i in range(gap.shape[0]):
@@ -57,35 +55,7 @@ def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
             theta[i, j] = machine.angle_from_gap(_gap(gap[i, j], rows[i], columns[j]))
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def activate_kink(share: Any, rows: Any, columns: Any, given: Any, before: Any, gap: Any, tangent: Any) -> None:
-    """G and Θ after σ(u) = a u + b |u|, in closed form [ChoSaul2009]; ``share`` is b²/(a² + b²).
-
-    1 - k/(n₁n₂) = 1 - cos θ + share·2/π (θ cos θ - sin θ) and k′/(d₁d₂) = 1 - share·2θ/π. G and Θ before are
-    ``given`` and ``before``; without Θ these have no elements.
-    """
-    factor = 2.0 * share / math.pi
-    with_tangent = tangent.shape[0] > 0
-    angles = np.empty(gap.shape[2])
-    for tile in range(gap.shape[0]):
-        norms, slopes, deviations = columns[1, tile], columns[2, tile], columns[3, tile]
-        for i in range(gap.shape[1]):
-            source, line, norm = given[tile, i], gap[tile, i], rows[1, tile, i]
-            slope, deviation = rows[2, tile, i], rows[3, tile, i]
-            for j in range(line.shape[0]):
-                here = min(max(_gap(source[j], deviation, deviations[j]), 0.0), 2.0)
-                theta = machine.angle_from_gap(here)
-                lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
-                other = norms[j]
-                line[j] = 0.5 * (norm - other) * (norm - other) + norm * other * lost
-                angles[j] = theta
-            if with_tangent:
-                moved, tan = before[tile, i], tangent[tile, i]
-                for j in range(line.shape[0]):
-                    tan[j] = moved[j] * (1.0 - factor * angles[j]) * slope * slopes[j]
-
-
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.entry
 def activate_series(
     start: Any, step: Any, rows: Any, columns: Any, first: Any, second: Any, gap: Any, tangent: Any
 ) -> None:
@@ -164,7 +134,7 @@ def activate_series(
                         tan[j] *= rate[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.entry
 def activate(
     fold: Any, cores: Any, room: Any, wanted: Any, rows: Any, columns: Any, order: Any, gap: Any, tangent: Any
 ) -> None:

@@ -35,8 +35,8 @@ __all__ = ["Architecture", "Outs"]
 _SCOUTS = 32
 """Inputs that are followed first to find the ranges of deviations."""
 
-_TILE = 2**20
-"""Bytes of one array of a tile: a few of them stay in the second cache."""
+_TILE = 2**21
+"""Bytes of one array of a tile: few enough for the third cache, and enough work for each call of machine code."""
 
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""
@@ -149,7 +149,7 @@ class Architecture:
     def _tile_for(self, columns: int, spans: Spans) -> tuple[int, int]:
         """Rows and columns of a tile."""
         pairs = max(1, _TILE // (8 * self._size))
-        looked_up = not self.layer.needs_pairs(False) and any(dual.homogeneity != 1.0 for dual in spans)
+        looked_up = not self.layer.needs_pairs(False) and any(dual.pair_form is None for dual in spans)
         width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
         return max(1, pairs // width), width
 

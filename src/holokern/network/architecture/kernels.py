@@ -114,6 +114,11 @@ class LayerKernels:
         """Whether all activations are homogeneous, so that ranges of deviations do not matter."""
         return all(dual.homogeneity is not None for dual in _duals(self.layer))
 
+    @property
+    def needs_ranges(self) -> bool:
+        """Whether the machine code must know ranges of deviations: closed forms do not."""
+        return any(dual.homogeneity is None and dual.pair_form is None for dual in _duals(self.layer))
+
     def read(self, name: str, value: Any) -> Any:
         """Data as an array (inputs, positions, channels), or graphs."""
         if isinstance(value, Graphs):
@@ -169,7 +174,7 @@ class LayerKernels:
         if not len(inputs):
             return Diagonals(np.empty(0), np.empty(0))
         jumps = any(dual.jumps for dual in _duals(self.layer))
-        return made.diagonals(inputs, made.spans((inputs,)), not jumps)
+        return made.diagonals(inputs, made.spans((inputs,)) if self.needs_ranges else {}, not jumps)
 
     def fill(self, x: Any, y: Any, outs: Outs, threads: int | None, data: SpanRange | None) -> None:
         """Write the matrices."""
@@ -177,7 +182,7 @@ class LayerKernels:
         rows, columns = Inputs.of(x), None if y is None else Inputs.of(y)
         known = dict(data.spans) if data is not None else {}
         inputs = (rows,) if columns is None else (rows, columns)
-        spans = known if data is not None else made.spans(inputs)
+        spans = made.spans(inputs) if data is None and self.needs_ranges else known
         made.fill(rows, columns, outs, threads, spans)
 
     def summary(self, shape: tuple[int, ...] | None) -> str:

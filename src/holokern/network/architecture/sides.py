@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable, HermiteSeries
+from holokern.dual import DualActivation, DualTable, HermiteSeries, PairForm
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import LayerStep, cells_of, functions_of
 from holokern.network.engine.spans import LayerSpan
@@ -56,29 +58,38 @@ class ActivationTable:
     cells: machine.Cells | None
     functions: tuple[Function, Function, Function]
 
-    @cached_property
-    def kink(self) -> float | None:
-        """The share b²/(a² + b²) if σ(u) = a u + b |u|, else None."""
-        if self.layer.dual.homogeneity != 1.0:
-            return None
-        right, left = (float(v) for v in self.layer.dual.activation(np.array([1.0, -1.0])))
-        return (right + left) ** 2 / ((right + left) ** 2 + (right - left) ** 2)
+    @property
+    def form(self) -> PairForm | None:
+        """The closed form, which needs neither series nor table."""
+        return self.layer.dual.pair_form
 
     def side(self, variances: Array) -> NumpySide:
         """Prepare outputs with these variances, of shape (positions, inputs)."""
-        c = np.sqrt(variances).reshape(-1)
-        side = LayerSide.of(self.layer, c, *self.functions)
         shape = variances.shape
-        if self.series is not None:
-            places, polynomials = np.zeros(shape, dtype=np.int64), self._terms(side.numbers[0]).reshape(*shape, -1)
-        elif self.cells is None:
-            places, polynomials = np.zeros(shape, dtype=np.int64), np.zeros((*shape, 1))
-        else:
-            made = self.cells.side(side.numbers[0])
-            places, polynomials = made.cells.reshape(shape), made.by_point.reshape(*shape, -1)
-        # The machine code divides by deviations; those of zero vectors are put right afterwards.
+        c = np.sqrt(variances)
+        if self.form is not None:
+            zero = c == 0
+            # The machine code divides by deviations; pairs with a zero vector are put right afterwards.
+            points = self.form.numbers(np.where(zero, 1.0, c))
+            nothing = np.empty((0, *shape)), np.empty((0, *shape), dtype=np.int64)
+            return NumpySide(self.form.norms(c) ** 2, zero, self.form.means(c), points, *nothing)
+        side = LayerSide.of(self.layer, c.reshape(-1), *self.functions)
         numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
-        return NumpySide(numbers, side.zero.reshape(shape), side.means.reshape(shape), places, polynomials)
+        cells, points = np.empty((0, *shape), dtype=np.int64), np.empty((*shape, 0))
+        if self.series is not None:
+            points = self._terms(side.numbers[0]).reshape(*shape, -1)
+        elif self.cells is not None:
+            made = self.cells.side(side.numbers[0])
+            cells, points = made.cells.reshape(1, *shape), made.by_point.reshape(*shape, -1)
+        after, means = (side.numbers[1] ** 2).reshape(shape), side.means.reshape(shape)
+        return NumpySide(after, side.zero.reshape(shape), means, points, numbers, cells)
+
+    def slope_squares(self, side: NumpySide) -> Array:
+        """E[σ′(cz)²] of outputs."""
+        if self.form is None:
+            return np.asarray(side.numbers[2] ** 2)
+        found = self.form.slope_norms(side.points[..., 0])
+        return np.where(side.zero, 0.0, found**2)
 
     def _terms(self, logs: Array) -> Array:
         """Hermite coefficients, with zeros up to two more than a multiple of four."""
@@ -100,66 +111,65 @@ class NumpySide:
 
     Attributes
     ----------
-    numbers
-        log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs).
+    after
+        The variances after the activation, of shape (positions, inputs).
     zero
         Where the deviation is zero.
     means
         E[σ(cz)].
-    cells, polynomials
-        The place of log c in the cells of the table.
+    points
+        What the machine code knows of each output along a last axis: numbers of a closed form, Hermite coefficients, or
+        Chebyshev polynomials of log c.
+    numbers
+        log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs); (0, positions,
+        inputs) for closed forms.
+    cells
+        The cell of log c in a table, of shape (1, positions, inputs); (0, positions, inputs) without a table.
     """
 
-    numbers: Array
+    after: Array
     zero: NDArray[np.bool_]
     means: Array
+    points: Array
+    numbers: Array
     cells: Counts
-    polynomials: Array
-
-    @cached_property
-    def after(self) -> Array:
-        """The variances after the activation."""
-        return np.asarray(self.numbers[1] ** 2)
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(part.nbytes for part in (self.numbers, self.zero, self.means, self.cells, self.polynomials))
+        return sum(part.nbytes for part in (self.after, self.zero, self.means, self.points, self.numbers, self.cells))
+
+    def _each(self, front: Callable[[Any], Any], inner: Callable[[Any], Any], last: Callable[[Any], Any]) -> NumpySide:
+        """Arrays changed: those of positions and inputs, those with an axis before, and those with an axis behind."""
+        return NumpySide(
+            front(self.after),
+            front(self.zero),
+            front(self.means),
+            last(self.points),
+            inner(self.numbers),
+            inner(self.cells),
+        )
 
     def at(self, some: slice) -> NumpySide:
         """Some positions along the first axis."""
-        return NumpySide(
-            self.numbers[:, some], self.zero[some], self.means[some], self.cells[some], self.polynomials[some]
-        )
+        return self._each(lambda a: a[some], lambda a: a[:, some], lambda a: a[some])
 
     def of_inputs(self, some: slice) -> NumpySide:
         """Some inputs."""
-        return NumpySide(
-            self.numbers[..., some],
-            self.zero[..., some],
-            self.means[..., some],
-            self.cells[..., some],
-            self.polynomials[..., some, :],
-        )
+        return self._each(lambda a: a[..., some], lambda a: a[..., some], lambda a: a[..., some, :])
 
     def inputs_first(self) -> NumpySide:
         """With the axis of inputs before those of positions."""
-        return NumpySide(
-            np.moveaxis(self.numbers, -1, 1),
-            np.moveaxis(self.zero, -1, 0),
-            np.moveaxis(self.means, -1, 0),
-            np.moveaxis(self.cells, -1, 0),
-            np.moveaxis(self.polynomials, -2, 0),
+        return self._each(
+            lambda a: np.moveaxis(a, -1, 0), lambda a: np.moveaxis(a, -1, 1), lambda a: np.moveaxis(a, -2, 0)
         )
 
     def tiles(self, shape: tuple[int, int]) -> NumpySide:
         """With one axis of tiles and one of points."""
-        return NumpySide(
-            self.numbers.reshape(4, *shape),
-            self.zero.reshape(shape),
-            self.means.reshape(shape),
-            self.cells.reshape(shape),
-            self.polynomials.reshape(*shape, -1),
+        return self._each(
+            lambda a: a.reshape(shape),
+            lambda a: a.reshape(len(a), *shape),
+            lambda a: a.reshape(*shape, a.shape[-1]),
         )
 
 
@@ -169,12 +179,14 @@ _lock = threading.Lock()
 def table_for(dual: DualActivation, span: Range) -> ActivationTable:
     """The activation on a range, made once."""
     with _lock:
-        return _table_for(dual, span)
+        return _table_for(dual, span if dual.pair_form is None else Range(0.0, 0.0))
 
 
 @lru_cache(maxsize=32)
 def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
-    layer = HiddenLayer(dual, 1.0, 0.0, False)
+    layer, form = HiddenLayer(dual, 1.0, 0.0, False), dual.pair_form
+    if form is not None:
+        return ActivationTable(layer, span, None, None, None, (form.norms, form.slope_norms, form.means))
     series = dual.hermite_series(*span.ends)
     if series is not None:
         return ActivationTable(layer, span, series, None, None, _of_series(dual, series))
@@ -211,7 +223,7 @@ def activated(
     """G and Θ after an activation."""
     if layout.is_paired and layout.is_tied:
         # Coinciding outputs stay so, whatever rounding left of their distance.
-        return np.zeros_like(gap), None if tangent is None else tangent * sides[0].numbers[2] ** 2
+        return np.zeros_like(gap), None if tangent is None else tangent * made.slope_squares(sides[0])
     if layout.is_paired:
         sides = sides[0].inputs_first(), sides[1].inputs_first()
     tiles = gap.shape[-1] if layout.is_paired else int(np.prod(gap.shape[: layout.dimensions])) if layout.is_tied else 1
@@ -220,8 +232,8 @@ def activated(
 
     def cut(array: Array) -> Array:
         front = np.moveaxis(array, -1, 0) if layout.is_paired else array
-        # The machine code of kinks writes elsewhere, the others in place.
-        return np.array(front, order="C", copy=True if made.kink is None else None).reshape(shape)
+        # The machine code of closed forms writes elsewhere, the others in place.
+        return np.array(front, order="C", copy=True if made.form is None else None).reshape(shape)
 
     def joined(array: Array) -> Array:
         return (
@@ -229,17 +241,12 @@ def activated(
         )
 
     after, moved = cut(gap), np.empty((0, 0, 0)) if tangent is None else cut(tangent)
-    if made.kink is not None:
-        from holokern.network.architecture.activate import activate_kink
-
-        numbers = [np.ascontiguousarray(side.numbers) for side in (first, second)]
-        given = after, moved
-        after, moved = np.empty_like(after), np.empty_like(moved)
-        activate_kink(made.kink, numbers[0], numbers[1], *given, after, moved)
+    if made.form is not None:
+        after, moved = made.form.tiles(first.points, second.points, after, moved)
     elif made.series is not None:
         from holokern.network.architecture.activate import activate_series
 
-        terms = np.ascontiguousarray(first.polynomials), np.ascontiguousarray(np.swapaxes(second.polynomials, 1, 2))
+        terms = np.ascontiguousarray(first.points), np.ascontiguousarray(np.swapaxes(second.points, 1, 2))
         c, d = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
         activate_series(made.series.start, made.series.step, terms[0], terms[1], c, d, after, moved)
     else:
@@ -254,13 +261,13 @@ def _by_table(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
     from holokern.numeric import machine
 
     assert made.table is not None and made.cells is not None
-    order, cells = _order(second.cells, made.cells.count)
+    order, cells = _order(second.cells[0], made.cells.count)
     numbers = np.ascontiguousarray(np.take_along_axis(second.numbers, order[None], axis=2))
-    polynomials = np.take_along_axis(second.polynomials, order[:, :, None], axis=1)
+    polynomials = np.take_along_axis(second.points, order[:, :, None], axis=1)
     columns = TileSides(cells, np.ascontiguousarray(np.swapaxes(polynomials, 1, 2)), numbers)
     rows = TileSides(
-        np.ascontiguousarray(first.cells),
-        np.ascontiguousarray(first.polynomials),
+        np.ascontiguousarray(first.cells[0]),
+        np.ascontiguousarray(first.points),
         np.ascontiguousarray(first.numbers),
     )
     wanted = np.arange(2 if tangent.size and made.table.has_slope else 1)
@@ -324,7 +331,7 @@ def _layer_side(side: NumpySide) -> LayerSide:
 def _zero_outputs(first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
     """Pairs with an output that is zero: the limit of small outputs; their Θ is zero."""
     zero, other = first.zero[:, :, None], second.zero[:, None, :]
-    n, m = first.numbers[1][:, :, None], second.numbers[1][:, None, :]
+    n, m = np.sqrt(first.after)[:, :, None], np.sqrt(second.after)[:, None, :]
     value = np.where(zero & other, n * m, first.means[:, :, None] * second.means[:, None, :])
     np.copyto(gap, 0.5 * (n**2 + m**2) - value, where=zero | other)
     if tangent.size:

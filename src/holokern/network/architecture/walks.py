@@ -120,7 +120,7 @@ class _OwnWalk(_NumpyWalk):
     def _span(self, dual: DualActivation, variances: Array) -> Range:
         """The range of an activation, if these variances lie in it."""
         positive = variances[variances > 0]
-        if len(positive) and dual.homogeneity is None:
+        if len(positive) and dual.homogeneity is None and dual.pair_form is None:
             met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
             if dual not in self.spans or not self.spans[dual].covers(met):
                 raise OutOfSpan(dual, met)

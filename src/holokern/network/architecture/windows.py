@@ -7,24 +7,27 @@ from functools import lru_cache
 from typing import Any
 
 import array_api_compat.numpy as xp
-import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.network.layers.state import State
 from holokern.network.layers.windows import Window, averaged, summed
-from holokern.numeric import Array
+from holokern.numeric import Array, machine
 
 __all__ = ["sums_over", "weighted"]
 
 _LONG = 8
 """Windows from this length on are summed by halves, which takes fewer additions."""
 
+_ONE = Window((0,), 1, 1, 1)
+"""The window along an axis with one position."""
+
 
 def sums_over(state: State, dimension: int, window: Window) -> State:
     """Sums of G and Θ over a window that moves along one axis of positions, and of the variances of both sides."""
     if window.size >= _LONG or state.layout.is_paired:
         return summed(xp, state, dimension, window)
-    sides = [_line_sums(side, dimension, window, 1.0) for side in (state.first, state.second)]
+    sides = [_line_sums(side, dimension, window) for side in (state.first, state.second)]
     gap, tangent = _pair_sums(state, dimension, window, 1.0)
     return State(state.layout, sides[0], sides[1], gap, tangent)
 
@@ -36,6 +39,8 @@ def weighted(
     moving = [(d, w) for d, w in enumerate(windows) if w.moves]
     if state.layout.is_paired or any(w.size >= _LONG for _, w in moving):
         return averaged(xp, state, sides, windows, scale, is_trained)
+    if state.layout.is_tied:
+        return _tied_weights(state, sides, windows, scale, is_trained)
     gap, tangent = state.gap, state.tangent
     first, second = state.first, state.second
     for place, (dimension, window) in enumerate(moving):
@@ -44,21 +49,47 @@ def weighted(
         gap, tangent = _pair_sums(given, dimension, window, scale if is_last else 1.0)
         if not is_last:
             # Variances are needed where outputs lie outside, at pairs of positions.
-            first, second = (_line_sums(side, dimension, window, 1.0) for side in (first, second))
+            first, second = (_line_sums(side, dimension, window) for side in (first, second))
     if not moving:
         # In the order of C: Θ is changed in place below, through another shape.
         gap = np.multiply(scale, gap, order="C")
         tangent = None if tangent is None else np.multiply(scale, tangent, order="C")
     if tangent is not None and is_trained:
-        if state.layout.is_tied:
-            rows, columns = sides[0].shape[-1], sides[1].shape[-1]
-            cut = (-1, rows, columns)
-            ends = [np.ascontiguousarray(side).reshape(-1, side.shape[-1]) for side in sides]
-        else:
-            cut = (1, sides[0].size, sides[1].size)
-            ends = [np.ascontiguousarray(side).reshape(1, -1) for side in sides]
+        cut = sides[0].size, sides[1].size
+        ends = [np.ascontiguousarray(side).reshape(-1) for side in sides]
         _add_covariance(ends[0], ends[1], gap.reshape(cut), tangent.reshape(cut))
     return gap, tangent
+
+
+def _tied_weights(
+    state: State, sides: tuple[Array, Array], windows: tuple[Window, ...], scale: float, is_trained: bool
+) -> tuple[Array, Array | None]:
+    """The same for pairs at the same position: the last two axes, the scale and C in one pass."""
+    given, before = state.gap, state.tangent
+    for dimension, window in enumerate(windows[:-2]):
+        if window.moves:
+            given = _line_sums(given, dimension, window)
+            before = None if before is None else _line_sums(before, dimension, window)
+    planes = [_ONE, _ONE, *windows][-2:]
+    shape = [*sides[0].shape, sides[1].shape[-1]]
+    size = [1, 1, *state.positions][-2:]
+    lead, pairs = math.prod(shape[:-4]), shape[-2] * shape[-1]
+    cut, ends = (lead, *size, pairs), (lead, planes[0].count, planes[1].count)
+    gap = np.empty((*ends, pairs))
+    tangent = np.empty(gap.shape if before is not None else (0, 0, 0, 0))
+    _planes(
+        np.ascontiguousarray(given).reshape(cut),
+        np.ascontiguousarray(before).reshape(cut) if before is not None else tangent,
+        _taps(planes[0]),
+        _taps(planes[1]),
+        scale,
+        is_trained,
+        np.ascontiguousarray(sides[0]).reshape(*ends, shape[-2]),
+        np.ascontiguousarray(sides[1]).reshape(*ends, shape[-1]),
+        gap,
+        tangent,
+    )
+    return gap.reshape(shape), None if before is None else tangent.reshape(shape)
 
 
 def _pair_sums(state: State, dimension: int, window: Window, scale: float) -> tuple[Array, Array | None]:
@@ -73,7 +104,7 @@ def _pair_sums(state: State, dimension: int, window: Window, scale: float) -> tu
         if array is None:
             found.append(None)
         elif layout.is_tied:
-            found.append(_line_sums(array, dimension, window, scale))
+            found.append(_line_sums(array, dimension, window))
         else:
             width = after * columns
             out = np.empty((before, window.count, after * rows, before, window.count * width))
@@ -87,14 +118,23 @@ def _pair_sums(state: State, dimension: int, window: Window, scale: float) -> tu
     return gap, found[1]
 
 
-def _line_sums(array: Array, dimension: int, window: Window, scale: float) -> Array:
+def _line_sums(array: Array, dimension: int, window: Window) -> Array:
     """Sums along one axis."""
     shape = list(array.shape)
     out = np.empty((math.prod(shape[:dimension]), window.count, math.prod(shape[dimension + 1 :])))
-    cut = np.ascontiguousarray(array).reshape(len(out), shape[dimension], -1)
-    _tied(cut, np.array(window.places), window.size, window.stride, window.dilation, scale, out)
+    _tied(np.ascontiguousarray(array).reshape(len(out), shape[dimension], -1), _taps(window), out)
     shape[dimension] = window.count
     return out.reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def _taps(window: Window) -> NDArray[np.int64]:
+    """The input that each output (row) sees through each tap (column), -1 outside."""
+    places = np.array(window.places, dtype=np.int64)
+    found: NDArray[np.int64] = places[
+        window.stride * np.arange(window.count)[:, None] + window.dilation * np.arange(window.size)
+    ]
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -115,36 +155,95 @@ def _runs(window: Window) -> Array:
     return np.array(found, dtype=np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@machine.entry
 def _add_covariance(first: Any, second: Any, gap: Any, tangent: Any) -> None:
     """Θ + C, where C = (V₁ + V₂)/2 - G."""
-    for tile in range(gap.shape[0]):
-        columns = second[tile]
-        for i in range(gap.shape[1]):
-            here, line, own = gap[tile, i], tangent[tile, i], first[tile, i]
-            for j in range(line.shape[0]):
-                line[j] += 0.5 * (own + columns[j]) - here[j]
+    for i in range(gap.shape[0]):
+        here, line, own = gap[i], tangent[i], first[i]
+        for j in range(line.shape[0]):
+            line[j] += 0.5 * (own + second[j]) - here[j]
 
 
-@numba.njit(cache=True, nogil=True)
-def _tied(array: Any, places: Any, size: Any, stride: Any, dilation: Any, scale: Any, out: Any) -> None:
-    """out[a, o, b] = scale·Σ_t array[a, place of tap t, b]."""
+@machine.called
+def _sum_lines(lines: Any, taps: Any, scale: Any, out: Any) -> None:
+    """The sum of the lines that the taps name, three at a time, times a scale."""
+    begun = False
+    for start in range(0, taps.shape[0], 3):
+        one = two = three = -1
+        for tap in taps[start : start + 3]:
+            if tap >= 0:
+                one, two, three = tap, one, two
+        if three >= 0:
+            a, b, c = lines[three], lines[two], lines[one]
+            if begun:
+                for k in range(out.shape[0]):
+                    out[k] = ((out[k] + a[k]) + b[k]) + c[k]
+            else:
+                for k in range(out.shape[0]):
+                    out[k] = (a[k] + b[k]) + c[k]
+        elif two >= 0:
+            a, b = lines[two], lines[one]
+            if begun:
+                for k in range(out.shape[0]):
+                    out[k] = (out[k] + a[k]) + b[k]
+            else:
+                for k in range(out.shape[0]):
+                    out[k] = a[k] + b[k]
+        elif one >= 0:
+            a = lines[one]
+            if begun:
+                for k in range(out.shape[0]):
+                    out[k] = out[k] + a[k]
+            else:
+                for k in range(out.shape[0]):
+                    out[k] = a[k]
+        begun = begun or one >= 0
+    if not begun:
+        out[:] = 0.0
+    elif scale != 1.0:
+        for k in range(out.shape[0]):
+            out[k] *= scale
+
+
+@machine.entry
+def _tied(array: Any, taps: Any, out: Any) -> None:
+    """out[a, o, b] = Σ_t array[a, place of tap t, b]."""
     for a in range(out.shape[0]):
         for o in range(out.shape[1]):
-            line = out[a, o]
-            line[:] = 0.0
-            for t in range(size):
-                place = places[o * stride + t * dilation]
-                if place >= 0:
-                    source = array[a, place]
-                    for b in range(line.shape[0]):
-                        line[b] += source[b]
-            if scale != 1.0:
-                for b in range(line.shape[0]):
-                    line[b] *= scale
+            _sum_lines(array[a], taps[o], 1.0, out[a, o])
 
 
-@numba.njit(cache=True, nogil=True)
+@machine.entry
+def _planes(
+    given: Any, before: Any, taps: Any, others: Any, scale: Any, is_trained: Any, first: Any, second: Any, gap: Any,
+    tangent: Any,
+) -> None:  # fmt: skip
+    """G and Θ of sums over two axes, of shape (before them, axis, axis, pairs of inputs).
+
+    The sums over the first axis for one place of it stay in the cache while the second axis is summed.
+    """
+    sums = np.empty((given.shape[2], given.shape[3]))
+    flat = sums.reshape(-1)
+    for a in range(gap.shape[0]):
+        for o in range(gap.shape[1]):
+            _sum_lines(given[a].reshape(given.shape[1], -1), taps[o], 1.0, flat)
+            for q in range(gap.shape[2]):
+                _sum_lines(sums, others[q], scale, gap[a, o, q])
+            if tangent.shape[0] > 0:
+                _sum_lines(before[a].reshape(given.shape[1], -1), taps[o], 1.0, flat)
+                for q in range(gap.shape[2]):
+                    line, here = tangent[a, o, q], gap[a, o, q]
+                    _sum_lines(sums, others[q], scale, line)
+                    columns = second[a, o, q]
+                    for i in range(first.shape[3] if is_trained else 0):
+                        own = first[a, o, q, i]
+                        part = line[i * columns.shape[0] : (i + 1) * columns.shape[0]]
+                        source = here[i * columns.shape[0] : (i + 1) * columns.shape[0]]
+                        for j in range(columns.shape[0]):
+                            part[j] += 0.5 * (own + columns[j]) - source[j]
+
+
+@machine.entry
 def _untied(
     array: Any, first: Any, second: Any, places: Any, stride: Any, dilation: Any, runs: Any, width: Any, scale: Any,
     out: Any,

@@ -6,6 +6,7 @@ A window is a list of taps, and for every output position and tap the input posi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +39,7 @@ class Window:
     dilation: int
 
     @classmethod
+    @lru_cache(maxsize=256)
     def convolution(cls, count: int, size: int, stride: int, dilation: int, padding: Padding) -> Window:
         """The window of a convolution over ``count`` positions; with ``same`` the end gets the odd zero."""
         reach = dilation * (size - 1) + 1
@@ -50,6 +52,7 @@ class Window:
         return cls(tuple(places.tolist()), size, stride, dilation)
 
     @classmethod
+    @lru_cache(maxsize=256)
     def transposed(cls, count: int, size: int, stride: int, padding: Padding) -> Window:
         """The window of a transposed convolution: ``stride`` - 1 zeros between positions, then a convolution."""
         length = count * stride + (max(size - stride, 0) if padding == "valid" else 0)

@@ -1,4 +1,4 @@
-"""The machine code of angles: from cosines of unit vectors, and from 1 - cos θ, without loss for small angles."""
+"""The machine code of angles: from cosines of unit vectors, from 1 - cos θ and from slopes; small ones keep digits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any
 
 import numba
 
-from holokern.numeric.arcsine import ARCSINE
+from holokern.numeric.arcs import ARCSINE, ARCTANGENT, TANGENT
 from holokern.numeric.machine.compiled import entry
 
-__all__ = ["angle_from_gap", "angles_between"]
+__all__ = ["angle_from_gap", "angle_from_slope", "angle_from_slopes", "angles_between"]
 
-_ARCSINE = ARCSINE
+_ARCSINE, _ARCTANGENT, _TANGENT = ARCSINE, ARCTANGENT, TANGENT
+_SMALLEST = 1e-300
+"""Added to divisors that may be zero."""
+
 _NEAR = 0.06
 """Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
 
@@ -54,6 +57,39 @@ def angle_from_gap(gap: Any) -> Any:
     total = _polynomial(y)
     small = 2.0 * math.sqrt(square) * total
     return small if gap <= 1.0 else math.pi - small
+
+
+@numba.njit(inline="always")
+def angle_from_slope(up: Any, along: Any) -> Any:
+    """The angle between 0 and π/2 whose tangent is up/along, both ≥ 0; a polynomial arctangent. 0 if both are 0."""
+    low, high = min(up, along), max(up, along) + _SMALLEST
+    is_steep = low > _TANGENT * high
+    # tan(φ - π/4) = (tan φ - 1)/(1 + tan φ)
+    slope = (low - high if is_steep else low) / (low + high if is_steep else high)
+    y = (2.0 / (_TANGENT * _TANGENT)) * slope * slope - 1.0
+    z = y * y
+    even = _ARCTANGENT[1]
+    odd = _ARCTANGENT[0]
+    even = even * z + _ARCTANGENT[3]
+    odd = odd * z + _ARCTANGENT[2]
+    even = even * z + _ARCTANGENT[5]
+    odd = odd * z + _ARCTANGENT[4]
+    even = even * z + _ARCTANGENT[7]
+    odd = odd * z + _ARCTANGENT[6]
+    even = even * z + _ARCTANGENT[9]
+    odd = odd * z + _ARCTANGENT[8]
+    even = even * z + _ARCTANGENT[11]
+    odd = odd * z + _ARCTANGENT[10]
+    small = slope * (even + y * odd)
+    small = 0.25 * math.pi + small if is_steep else small
+    return small if up <= along else 0.5 * math.pi - small
+
+
+@numba.njit(inline="always")
+def angle_from_slopes(up: Any, along: Any) -> Any:
+    """The same between 0 and π, where ``along`` may be negative."""
+    angle = angle_from_slope(up, abs(along))
+    return angle if along >= 0.0 else math.pi - angle
 
 
 @entry

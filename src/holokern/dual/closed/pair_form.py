@@ -1,0 +1,146 @@
+"""`PairForm`: activations whose k and k′ have closed forms in distances, which networks evaluate pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+
+from holokern.activation import Activation, ClosedTerm, closed_terms
+from holokern.numeric import Array
+
+__all__ = ["ERF", "KINK", "LINEAR_ERF", "PairForm", "pair_form"]
+
+KINK, ERF, LINEAR_ERF = 0, 1, 2
+"""σ(u) is a u + b |u|, or a + b erf(γu), or a u + b u erf(γu)."""
+
+
+@dataclass(frozen=True)
+class PairForm:
+    """The closed form of an activation, as constants.
+
+    Attributes
+    ----------
+    kind
+        KINK, ERF or LINEAR_ERF.
+    a, b, gamma
+        The constants of σ; γ > 0 counts for error functions only.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> form = pair_form(activation("gelu"), None)
+    >>> form.kind == LINEAR_ERF, form.a, form.b, round(form.gamma, 6)
+    (True, 0.5, 0.5, 0.707107)
+    """
+
+    kind: int
+    a: float
+    b: float
+    gamma: float = 1.0
+
+    def norms(self, c: Array) -> Array:
+        """E[σ(cz)²]^(1/2) for deviations c > 0."""
+        if self.kind == KINK:
+            return np.asarray(sqrt(self.a**2 + self.b**2) * c)
+        t, root, angle = self._basics(c)
+        if self.kind == ERF:
+            return np.asarray(np.sqrt(self.a**2 + 2 / pi * self.b**2 * angle))
+        # c is taken out, as its square is no float for small ones
+        part = 2 / pi * self.b**2 * (angle + 2 * t**2 / (root * (1 + t**2)))
+        return np.asarray(c * np.sqrt(self.a**2 + part))
+
+    def slope_norms(self, c: Array) -> Array:
+        """E[σ′(cz)²]^(1/2)."""
+        if self.kind == KINK:
+            return np.full(np.shape(c), sqrt(self.a**2 + self.b**2))
+        t, root, angle = self._basics(c)
+        if self.kind == ERF:
+            return np.asarray(2 / sqrt(pi) * abs(self.b) * self.gamma / np.sqrt(root))
+        flat = t**2 / root * (2 / (1 + t**2) + 1 / root**2)
+        return np.asarray(np.sqrt(self.a**2 + 2 / pi * self.b**2 * (angle + flat)))
+
+    def means(self, c: Array) -> Array:
+        """E[σ(cz)]."""
+        if self.kind == KINK:
+            return np.asarray(self.b * sqrt(2 / pi) * c)
+        if self.kind == ERF:
+            return np.full(np.shape(c), self.a)
+        t = sqrt(2) * self.gamma * c
+        return np.asarray(self.b * sqrt(2 / pi) * c * t / np.sqrt(1 + t**2))
+
+    def numbers(self, c: Array) -> Array:
+        """What the machine code needs to know of deviations c > 0, along a last axis."""
+        if self.kind == KINK:
+            return np.ascontiguousarray(c[..., None])
+        t, root, angle = self._basics(c)
+        inverse = 1 / np.sqrt(1 + t**2)
+        found = [c, t, inverse, t * inverse, root * inverse**2]
+        return np.stack(found if self.kind == ERF else [*found, root, 1 / root, angle], axis=-1)
+
+    def _basics(self, c: Array) -> tuple[Array, Array, Array]:
+        """T = √2 γc, √(1 + 2T²) and the arcsine of T²/(1 + T²)."""
+        t = sqrt(2) * self.gamma * c
+        root = np.sqrt(1 + 2 * t**2)
+        return t, root, np.arctan2(t**2, root)
+
+    def tiles(self, first: Array, second: Array, given: Array, before: Array) -> tuple[Array, Array]:
+        """Half squared distances G and products of slopes Θ after the activation.
+
+        Parameters
+        ----------
+        first, second
+            `numbers` of the rows and the columns of tiles, of shape (tiles, points, numbers).
+        given, before
+            G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> form, c = pair_form(activation("erf"), None), np.array([[0.5]])
+        >>> side = form.numbers(c)
+        >>> apart, slope = form.tiles(side, side, np.full((1, 1, 1), 0.125), np.ones((1, 1, 1)))
+        >>> k = form.norms(c) ** 2 - apart[0]  # of u and v with variance 1/4 and covariance 1/8
+        >>> bool(abs(k[0, 0] - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
+        True
+        """
+        from holokern.dual.closed.pair_tiles import pair_tiles
+
+        gap, tangent = np.empty_like(given), np.empty_like(before)
+        numbers = np.ascontiguousarray(first), np.ascontiguousarray(second)
+        pair_tiles((self.kind, self.a, self.b, self.gamma), *numbers, given, before, gap, tangent)
+        return gap, tangent
+
+
+def pair_form(activation: Activation, homogeneity: float | None) -> PairForm | None:
+    """The closed form of an activation in distances, if it is one of the three kinds.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> pair_form(activation("leaky_relu"), 1.0).kind == KINK, pair_form(activation("tanh"), None)
+    (True, None)
+    """
+    if homogeneity == 1.0:
+        right, left = (float(v) for v in activation(np.array([1.0, -1.0])))
+        return PairForm(KINK, (right - left) / 2, (right + left) / 2)
+    terms = closed_terms(activation)
+    if isinstance(terms, str) or terms.family != "erf":
+        return None
+    curved = [term for term in terms.value if term.erf is not None]
+    plain = [term for term in terms.value if term.erf is None]
+    if len(curved) != 1 or len(plain) > 1 or not all(map(_is_simple, terms.value)):
+        return None
+    power = curved[0].power
+    if power > 1 or any(term.power != power for term in plain):
+        return None
+    assert curved[0].erf is not None
+    scale, slope = float(terms.scale), float(curved[0].erf)
+    # τ(scale·u) has its powers of u scaled; erf is odd
+    a, b = (float(part[0].coefficient) * scale**power if part else 0.0 for part in (plain, curved))
+    return PairForm(LINEAR_ERF if power else ERF, a, -b if slope * scale < 0 else b, abs(slope * scale))
+
+
+def _is_simple(term: ClosedTerm) -> bool:
+    return not (term.side or term.rate or term.bend or term.wave or term.offset)
