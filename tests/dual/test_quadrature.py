@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import holokern as hk
 from holokern.activation import activation
 from holokern.dual.quadrature.method import joint_density, norms, quadrature
 from holokern.dual.quadrature.pairing import Resolution, Side, pair
@@ -154,3 +155,20 @@ def test_joint_density_near_the_ends():
             form = (mp.mpf(x) ** 2 - 2 * r * x * mp.mpf(w) + mp.mpf(w) ** 2) / (2 * (1 - r**2))
             want = float(mp.exp(-form) / (2 * mp.pi * mp.sqrt(1 - r**2)))
             assert joint_density(np.array(x), np.array(w), np.array(theta)) == pytest.approx(want, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("expression", "c1", "c2", "r", "exact"),
+    [
+        # a spike leaves an exponential tail on wide panels beside it; values by enclose and by its expansion
+        ("tanh(100000*u)", 1e6, 30.0, 0.4, 2.315363726809396e-8),
+        ("tanh(100000*u)", 1e-4, 30.0, 0.0, 211.34136607252472),
+        ("u*exp(-100000*u^2)", 30.0, 1e6, -1.0, 6.0373835368456594e-18),
+        # the rounding of an exponent of 144
+        ("erfc(u+12)", 1.0, 1e6, -0.999999, 2.6068373476814967e-69),
+    ],
+)
+def test_slopes_of_spikes_and_tails_are_honest(expression, c1, c2, r, exact):
+    value = hk.dual(expression, c1, c2, r)
+    assert abs(value.kdot - exact) <= 5 * value.kdot_error + 4e-16 * exact
+    assert value.kdot_error <= 1e-6 * exact

@@ -112,7 +112,7 @@ def _mean(law: Law, f: _Factor, g: _Factor) -> Sized:
     # An absent error function is 1, and erf of a mean of zero is 0.
     product = (erf(h) if f.slope else 1.0) * (erf(k) if g.slope else 1.0) * mass
     if not (f.slope and g.slope):
-        return product, np.abs(product) + 1e-2 * mass_size * (np.abs(h) + np.abs(k) > 0)
+        return product, np.abs(product) * (1 + form_size / 2) + 1e-2 * mass_size * (np.abs(h) + np.abs(k) > 0)
     adjacent = np.sqrt(1 + first + second + first * second * law.sin**2)
     opposite, opposite_size = (2 * f.slope * g.slope * x for x in (law.covariance, law.covariance_size))
     arc, arc_size = np.arctan2(opposite, adjacent), np.arctan2(np.abs(opposite_size), adjacent)

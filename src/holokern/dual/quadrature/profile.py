@@ -232,36 +232,44 @@ class Profile:
         return Smoothness(ends[soft], gaps[soft], np.unique(np.concatenate([inside, _crowded(panels, inside)])))
 
     def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
-        """The largest |σ| and |σ′| up to a distance: errors are measured against it, as φ depends on |x| only."""
+        """The largest |σ| and |σ′| up to a distance, and ∫|σ| and ∫|σ′|: errors are measured against these.
+
+        The distance from zero counts, as φ depends on |x| only.  A spike has a small integral, so what it leaves on
+        wide panels beside it must be smaller still.
+        """
         distance = limit * np.concatenate([np.geomspace(1e-12, 0.1, 60)[:-1], np.linspace(0.1, 1.0, 200)])
         with np.errstate(all="ignore"):
-            heights = [
-                np.maximum.accumulate(np.nan_to_num(np.maximum(np.abs(f(distance)), np.abs(f(-distance))), posinf=0.0))
+            sizes = [
+                np.nan_to_num(np.maximum(np.abs(f(distance)), np.abs(f(-distance))), posinf=0.0)
                 for f in (self.value, self.slope)
             ]
+            heights = np.stack([np.maximum.accumulate(one) for one in sizes])
+            masses = np.stack([np.cumsum(one * np.diff(distance, prepend=0.0)) for one in sizes])
 
         def ceiling(r: Array) -> tuple[Array, Array]:
             at = np.minimum(np.searchsorted(distance, r), len(distance) - 1)
-            return heights[0][at], heights[1][at]
+            return heights[:, at], masses[:, at]
 
         return ceiling
 
     def _is_smooth(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
         a, b = panels[:, :1], panels[:, 1:]
         at = a + (b - a) * _NODES
-        heights = ceiling(np.max(np.abs(panels), axis=1))
+        heights, masses = ceiling(np.max(np.abs(panels), axis=1))
         smooth = np.ones(len(panels), dtype=bool)
         noises = self.noise, self.slope_noise
-        for function, height, own in zip((self.value, self.slope), heights, noises, strict=True):
+        for function, height, mass, own in zip((self.value, self.slope), heights, masses, noises, strict=True):
             with np.errstate(all="ignore"):
                 values = function(at)
                 coefficients = np.abs(values @ _TO_CHEBYSHEV.T)
             tail = np.max(coefficients[:, -6:], axis=1)
             earlier = np.max(coefficients[:, -14:-6], axis=1)
-            scale = np.maximum(height, np.max(np.abs(values), axis=1))
+            largest = np.max(np.abs(values), axis=1)
+            scale = np.maximum(height, largest)
+            counted = np.minimum(scale, mass / (b - a)[:, 0] + np.mean(np.abs(values), axis=1))
             # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
-            noise = (tail > 0.2 * earlier) & (tail < 1e-10 * scale)
-            settled = (tail <= 1e-13 * scale) | noise | ~np.isfinite(tail)
+            noise = (tail > 0.2 * earlier) & (tail < 1e-10 * (scale if own is None else largest))
+            settled = (tail <= 1e-13 * counted) | noise | ~np.isfinite(tail)
             if own is not None and not np.all(settled):
                 rough = np.nonzero(~settled)[0]
                 level = np.median(own(at[rough][:, ::9]), axis=1)
@@ -288,13 +296,15 @@ class Profile:
         """Whether the polynomial of the union passes through values on its parts, which may hold a spike."""
         a, width = union[0], union[1] - union[0]
         tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
-        heights = ceiling(np.max(np.abs(union), keepdims=True))
-        for function, height in zip((self.value, self.slope), heights, strict=True):
+        heights, masses = ceiling(np.max(np.abs(union), keepdims=True))
+        for function, height, mass in zip((self.value, self.slope), heights[:, 0], masses[:, 0], strict=True):
             with np.errstate(all="ignore"):
                 coefficients = _TO_CHEBYSHEV @ function(a + width * _NODES)
                 there = function(tests)
             guess = np.polynomial.chebyshev.chebval(1 - 2 * (tests - a) / width, coefficients)
-            if not np.all(np.abs(guess - there) <= 1e-11 * max(float(height[0]), float(np.max(np.abs(there))))):
+            scale = max(float(height), float(np.max(np.abs(there))))
+            scale = min(scale, float(mass) / width + float(np.mean(np.abs(there))))
+            if not np.all(np.abs(guess - there) <= 1e-11 * scale):
                 return False
         return True
 
