@@ -144,14 +144,11 @@ def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[S
     """Go from corner to corner."""
     states = [[path.kind.number(entry) for entry in column] for column in columns]
     start = here
-    # about as many Taylor terms as bits; the strips of the bounds are the rest
-    terms = sum(len(entry.coeffs()) for row in path.system.rows for entry in row.entries.values())
-    work = len(states) * terms * (_TERM_WORK * int(ctx.prec) + _STRIP_WORK)
     for corner in corners:
         for _ in range(_MOST_STEPS):
             if here is corner:
                 break
-            charge(work, int(ctx.prec))
+            charge(len(states) * path.work, int(ctx.prec))
             here, states = _advance(path, here, corner, states)
             if any(entry.rad() > arb(2) ** _HOPELESS_BITS for state in states for entry in state):
                 raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
@@ -165,6 +162,12 @@ class _Path:
     system: BallSystem
     kind: Arithmetic
     singular: NDArray[np.complex128]
+
+    @property
+    def work(self) -> float:
+        """Units of work of one solution on one step: about as many Taylor terms as bits, and the strips of bounds."""
+        terms = sum(len(entry.coeffs()) for row in self.system.rows for entry in row.entries.values())
+        return terms * (_TERM_WORK * int(ctx.prec) + _STRIP_WORK)
 
 
 def _detour(start: float, end: float, singular: NDArray[np.complex128]) -> list[complex]:
@@ -219,6 +222,7 @@ def _step(path: _Path, here: Ball, h: Ball, states: list[list[Ball]]) -> list[li
     transition = None
     exact = all(entry.rad() == 0 for state in states for entry in state)
     if bound.total > _LOOSE and not exact:
+        charge(len(rows) * path.work, int(ctx.prec))
         units = [[kind.number(int(i == j)) for i in range(len(rows))] for j in range(len(rows))]
         transition = [_moved(rows, unit, bound, weights, kind, None) for unit in units]
     return [_moved(rows, state, bound, weights, kind, transition) for state in states]
