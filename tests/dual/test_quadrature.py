@@ -1,5 +1,7 @@
 """Quadrature against formulas in multiple precision, at ordinary and at extreme covariances."""
 
+from fractions import Fraction
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -172,3 +174,13 @@ def test_slopes_of_spikes_and_tails_are_honest(expression, c1, c2, r, exact):
     value = hk.dual(expression, c1, c2, r)
     assert abs(value.kdot - exact) <= 5 * value.kdot_error + 4e-16 * exact
     assert value.kdot_error <= 1e-6 * exact
+
+
+@pytest.mark.parametrize("r", [0.4, 0.0, -0.5, 0.9])
+@pytest.mark.parametrize("expression", ["exp(-u)*Heaviside(u-8)", "Heaviside(u-8)", "Max(Abs(u)-6,0)"])
+def test_tails_beside_large_deviations_are_honest(expression, r):
+    value = hk.dual(expression, 30.0, 1.0, r)
+    exact = hk.enclose(expression, 30, 1, Fraction(r), digits=25)
+    for near, error, ball in ((value.k, value.error, exact.k), (value.kdot, value.kdot_error, exact.kdot)):
+        true = float(ball.mid())
+        assert abs(near - true) - float(ball.rad()) <= 5 * error + 4e-16 * abs(true)

@@ -143,9 +143,9 @@ class _Blur:
         """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x."""
         t, w = legendre_rule(self.resolution.nodes)
         g, cos, sin = self.g, self.cos[owner][:, None], self.sin[owner][:, None]
-        low = -HALF_RANGE - g.left[owner][:, None] / 2 * sin
-        high = HALF_RANGE + g.right[owner][:, None] / 2 * sin
         centre = x[:, None] * cos
+        left, right = g.left[owner][:, None], g.right[owner][:, None]
+        low, high = -_inner_reach(left, -centre, sin), _inner_reach(right, centre, sin)
         with np.errstate(over="ignore"):
             breaks, ends = (self.breaks[owner] - centre) / sin, (self.smooth.ends[owner] - centre) / sin
             needed = _needed(ends, self.smooth.gaps[owner] / sin, low, high)
@@ -325,13 +325,28 @@ def _integrals(
     return totals
 
 
+def _inner_reach(extra: Array, centre: Array, sin: Array) -> Array:
+    """How far y goes: half the extra reach if g grows, and up to the end of its mass if g is zero before.
+
+    The end lies far out in y where g is a tail and x does not lead there; what lies nine deviations farther is nothing.
+    """
+    near = HALF_RANGE + extra / 2 * sin
+    end = np.minimum((HALF_RANGE + extra - centre) / sin, 2 * HALF_RANGE + extra)
+    return np.where(extra > 0, np.maximum(near, end), near)
+
+
 def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:
-    """Where f(x) g(x cos θ + …) has its mass: for exponentials it sits half way between the masses of f² and g²."""
+    """Where f(x) g(x cos θ + …) has its mass: for exponentials it sits half way between the masses of f² and g².
+
+    Where g is a tail, x is nine deviations sin θ from what the end of its mass leads to.
+    """
     toward_right = np.maximum(cos, 0) * g.right[:, None] + np.maximum(-cos, 0) * g.left[:, None]
     toward_left = np.maximum(cos, 0) * g.left[:, None] + np.maximum(-cos, 0) * g.right[:, None]
     left, right = f.left[:, None], f.right[:, None]
-    low = -HALF_RANGE - np.maximum(left, (left + toward_left) / 2)
-    return low, HALF_RANGE + np.maximum(right, (right + toward_right) / 2)
+    spread = HALF_RANGE * (np.abs(cos) + np.sqrt(np.maximum(1 - cos * cos, 0.0)) - 1)
+    tails = [np.where(toward > 0, toward + spread, 0.0) for toward in (toward_left, toward_right)]
+    low = -HALF_RANGE - np.maximum(np.maximum(left, (left + toward_left) / 2), tails[0])
+    return low, HALF_RANGE + np.maximum(np.maximum(right, (right + toward_right) / 2), tails[1])
 
 
 def _needed(ends: Array, gaps: Array, low: Array, high: Array) -> Array:
