@@ -176,3 +176,10 @@ def test_auto_takes_the_hgm_where_the_slope_is_infinite() -> None:
     assert value.method == "hgm"
     assert value.k == pytest.approx(front * hyp2f1(-0.25, -0.25, 0.5, r * r), rel=1e-12)
     assert value.kdot == pytest.approx(front * 2 * r * 0.125 * hyp2f1(0.75, 0.75, 1.5, r * r), rel=1e-12)
+
+
+def test_a_value_is_not_given_up_for_a_method_that_fails():
+    """Quadrature misses the tolerance here, and the HGM leaves the range."""
+    value = dual("cos(100*u)*exp(-Abs(u))", 1, 1, -0.6)
+    assert abs(value.k - 7.96362184211324e-9) <= 5 * value.error
+    assert abs(value.kdot + 7.47991503429023e-9) <= 5 * value.kdot_error

@@ -52,9 +52,12 @@ class Estimate:
             mine[where] = new
 
     def improve(self, where: Index, other: Estimate) -> None:
-        """Overwrite those of the entries ``where`` for which the other estimate has the smaller error."""
+        """Overwrite those of the entries ``where`` for which the other estimate has the smaller error.
+
+        A value is never given up for one that is not a number.
+        """
         for mine, new in ((self.arrays[::2], other.arrays[::2]), (self.arrays[1::2], other.arrays[1::2])):
-            better = ~(mine[1][where] <= new[1])
+            better = np.isnan(mine[0][where]) | np.isnan(mine[1][where]) & ~np.isnan(new[0]) | (new[1] < mine[1][where])
             for old, fresh in zip(mine, new, strict=True):
                 old[where[better]] = fresh[better]
 
