@@ -49,8 +49,8 @@ _LONG = 8192
 _START_BITS = 112
 # bits that a recurrence may lose, at large deviations; a limit of some seconds
 _MOST_BITS = 40_000
-# units of work for one pair of deviations, about twenty seconds: balls of thousands of bits take minutes
-_WORK = 2e6
+# units of work for one pair of deviations, about five seconds: balls of thousands of bits take minutes
+_WORK = 5e5
 # the bound of the tail is a product of two roots of such widths, so that it can fall to 2^-90
 _TIGHT = 2.0**-90
 # the two parts of σ cancel each other; doubled until the balls are narrow
