@@ -3,14 +3,14 @@
     pip download --no-deps grakel                       # MUTAG lies inside the wheel
     python benchmarks/graphs.py grakel-*.whl --json benchmarks/results/graphs.json --docs docs/measured
 
-A block takes the sum or the mean over each node and its neighbours, then 1 or 2 dense layers follow; up to 6 blocks
-(--blocks). The sum over nodes ends the network; "all blocks" adds the kernels after each block (jumping knowledge).
-Features are indicators of the kinds of atoms. Kernels are divided by the roots of their diagonals; an SVM, stopped
-after 100 000 steps, classifies in ten stratified folds.
+A block sums or averages over each node and its neighbours, then 1 or 2 dense layers follow. There are up to 6 blocks
+(--blocks). A sum over all nodes ends the network; "all blocks" adds the kernels after each block (jumping knowledge).
+The features of a node say which kind of atom it is. Kernels are divided by the square roots of their diagonals. An SVM,
+stopped after 100 000 steps, classifies in ten stratified folds.
 
-- published protocol: network and C are those with the best mean accuracy over the same ten folds, as in the code of the
+- published protocol: the network and C have the best mean accuracy over the same ten folds, as in the code of the
   paper, so the number is optimistic;
-- nested: for every fold network and C are chosen by five folds of its training part alone.
+- nested: for every fold, five folds of its training part alone choose the network and C.
 
 Every finished activation is kept in ``--work``, and an interrupted run goes on from there.
 """

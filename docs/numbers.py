@@ -84,7 +84,7 @@ def derivations(folder: Path) -> str:
     ]
     used = "; ".join(f"{name} {value}" for name, value in data["versions"].items())
     heads = ("case", "rank", "holokern", "holokern by restriction", "Singular", "Macaulay2", "the paper")
-    notes = f"CPU seconds, without cache; “>” means that it was stopped after this time. {used}."
+    notes = f"CPU seconds, without cache; “>” means that the program was stopped after this time. {used}."
     return f"{table(heads, rows)}\n\n{notes}"
 
 
@@ -102,8 +102,8 @@ def dmodules(folder: Path) -> str:
     others = [row[name]["agrees"] for row in data["rows"] for name in ("singular", "macaulay2")]
     same, asked = others.count("same"), sum(word != "-" for word in others)
     notes = (
-        f"CPU seconds; the last column is holokern over the faster peer, whose times below 0.01 s count as 0.01 s. "
-        f"{same} of {asked} answers of the peers are the same. {used}."
+        f"CPU seconds. The last column is the time of holokern divided by that of the faster of the other two, whose "
+        f"times below 0.01 s count as 0.01 s. {same} of {asked} answers of the others agree with holokern. {used}."
     )
     return f"{table(('case', 'task', 'holokern', 'Singular', 'Macaulay2', 'ratio'), rows)}\n\n{notes}"
 
@@ -112,7 +112,10 @@ def statistics(folder: Path) -> str:
     """Values a second of normalising constants and probabilities beside direct quadrature."""
     heads = ("case", "rank", "values a second", "error", "direct, values a second", "direct, error")
     rows = [[row["case"], *(row[head] for head in heads[1:])] for row in load("statistics", folder)]
-    notes = "One core; errors are relative, to proved balls. Direct is a Gauss rule, and Genz's method for orthants."
+    notes = (
+        "One core. Errors are relative; the true values are proved balls. “Direct” is a Gauss rule, and Genz's method "
+        "for orthants."
+    )
     return f"{table(heads, rows)}\n\n{notes}"
 
 
@@ -180,7 +183,8 @@ def wide_network(folder: Path) -> str:
     data = load("wide_network", folder)
     rows = [[f"{n}", f"{100 * data[f'within_{n}_std']:.1f} %", normal] for n, normal in ((1, "68.3 %"), (2, "95.4 %"))]
     setting = f"{data['seeds']} networks of width {data['width']}, {data['steps']} steps of gradient descent"
-    return f"{table(('deviations', 'outputs inside the band', 'of a normal law'), rows)}\n\n{setting}."
+    heads = ("band, in standard deviations", "outputs inside the band", "expected for a normal distribution")
+    return f"{table(heads, rows)}\n\n{setting}."
 
 
 def kernels(folder: Path) -> str:
@@ -207,8 +211,8 @@ def kernels(folder: Path) -> str:
     notes = "Three hidden layers, NNGP and NTK together, CPU seconds on one core."
     if memory:
         notes += (
-            f" With {largest} points the memory in use, at its peak, is little more than the two matrices and the "
-            f"input themselves; the ratio is {memory}."
+            f" With {largest} points the peak memory is little more than the two matrices and the input themselves; "
+            f"the ratio is {memory}."
         )
     return f"{table(heads, rows)}\n\n{notes}"
 
@@ -245,8 +249,8 @@ def comparison(folder: Path) -> str:
     ]
     text = table(heads, rows)
     setting = (
-        "NNGP and NTK through three hidden layers, CPU seconds on one core; neural-tangents 0.6.5, whose quadrature "
-        "has degree 25 here."
+        "NNGP and NTK of a network with three hidden layers, in CPU seconds on one core, beside neural-tangents 0.6.5 "
+        "with quadrature of degree 25."
     )
     return f"{text}\n\n{setting}"
 
@@ -358,8 +362,9 @@ def features(folder: Path) -> str:
     ]
     heads = ("activation", "features", "kernel", *(f"error with {count}" for count in counts), "power of the number")
     return (
-        f"{table(heads, rows)}\n\nThe error is the mean of |φ·φ - K| over held-out pairs, over the mean of |K|; Monte "
-        "Carlo has the power -0.5. Two hidden layers, dimension 16, lengths between 1/2 and 2."
+        f"{table(heads, rows)}\n\nThe error is the mean of |φ·φ - K| over held-out pairs, divided by the mean of |K|. "
+        "For Monte Carlo features it falls with the power -0.5 of their number. Two hidden layers, dimension 16, "
+        "lengths between 1/2 and 2."
     )
 
 
@@ -372,9 +377,9 @@ def million(folder: Path) -> str:
         keys = ("task", "points", "dimension", "features", "seconds", "cpu_seconds", "memory_gb_over_start")
         rows.append([*(run[key] for key in keys), result])
     return (
-        f"{table(heads, rows)}\n\nThree hidden layers of ReLU with bias. Seconds by the clock on two cores that had "
-        "other work, and CPU seconds, both with the prediction at 10 000 "
-        "new points. Errors are relative to the deviation of the function without its noise."
+        f"{table(heads, rows)}\n\nThree hidden layers of ReLU with bias. “s” is the time by the clock, on two cores "
+        "that had other work to do. Both times include the prediction at 10 000 new points. Errors are relative to the "
+        "standard deviation of the function without its noise."
     )
 
 
@@ -403,7 +408,8 @@ def regression(folder: Path) -> str:
         ]
         for run in load("regression", folder)["runs"].values()
     ]
-    return f"{table(heads, rows)}\n\nMeans and deviations over five splits; targets have deviation one."
+    notes = "Means and standard deviations over five splits. The targets have standard deviation one."
+    return f"{table(heads, rows)}\n\n{notes}"
 
 
 def _accuracy(mean: dict[str, Any]) -> str:
@@ -445,8 +451,8 @@ def highlights(folder: Path) -> str:
         ours, same = derived[whole]["ours"], derived[paper]
         lines.append(
             f"- The differential equations of {label}: {number(ours['seconds'])} s for a system of rank "
-            f"{ours['rank']}. From the paper's own operator it takes {number(same['ours']['seconds'])} s (rank "
-            f"{same['ours']['rank']}); the paper reports {number(same['paper'], 3)} s."
+            f"{ours['rank']}. From the paper's own operator, which gives rank {same['ours']['rank']}, it takes "
+            f"{number(same['ours']['seconds'])} s; the paper reports {number(same['paper'], 3)} s."
         )
     for label in ("GELU", "ReSin"):
         row = _method_row(folder, label, "compiled")
@@ -457,7 +463,7 @@ def highlights(folder: Path) -> str:
             f"{number(paper, 3)} s."
         )
     lines += _kernel_lines(load("kernel", folder))
-    return "\n".join(lines) + "\n\nCPU seconds on one core. The paper's seconds are from its own machines."
+    return "\n".join(lines) + "\n\nCPU seconds on one core. The paper measured its times on other machines."
 
 
 def _kernel_lines(data: dict[str, Any]) -> list[str]:
@@ -481,9 +487,9 @@ def _kernel_lines(data: dict[str, Any]) -> list[str]:
         worst = min(numerical, key=lambda name: numerical[name])
         others = min(ratio for name, ratio in numerical.items() if name != worst)
         lines.append(
-            f"- Times faster than neural-tangents: {closed}, where it has closed forms. The others it computes by "
-            f"quadrature: there holokern is {number(numerical[worst])} times faster for {worst}, and at least "
-            f"{number(others)} times for the rest."
+            f"- How many times faster holokern is than neural-tangents: {closed}, where neural-tangents has closed "
+            f"forms. For the other activations it uses quadrature; there holokern is {number(numerical[worst])} times "
+            f"faster for {worst}, and at least {number(others)} times for the rest."
         )
     return lines
 
