@@ -85,7 +85,7 @@ def test_notebooks_show_activations_systems_networks_and_enclosures() -> None:
 def test_long_work_in_python_shows_progress_in_a_terminal_and_not_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
-    from holokern.network import network as module
+    from holokern.network import matrices as module
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

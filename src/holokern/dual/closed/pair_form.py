@@ -112,6 +112,52 @@ class PairForm:
         pair_tiles((self.kind, self.a, self.b, self.gamma), *numbers, given, before, gap, tangent)
         return gap, tangent
 
+    def losses(self, theta: Array, c: Array, d: Array, folded: bool, with_slope: bool) -> tuple[Array, Array]:
+        """1 - |k|/(n₁n₂) and k′ for a matrix of angles between points with deviations c and d; for error functions.
+
+        Kinks have `DualActivation.hinge_tile`, which takes the angle itself: k′ has a corner at θ = 0. If ``folded``,
+        |k| is that of the supplement past π/2. Without slopes k′ is zero.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> form, c = pair_form(activation("erf"), None), np.array([0.5])
+        >>> lost, slope = form.losses(np.full((1, 1), np.pi / 3), c, c, True, True)
+        >>> bool(abs(form.norms(c)[0] ** 2 * (1 - lost[0, 0]) - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
+        True
+        """
+        angle = np.minimum(theta, np.pi - theta) if folded else theta
+        first, second = self.norms(c)[:, None], self.norms(d)
+        given = 2 * c[:, None] * d * np.sin(angle / 2) ** 2 + (c[:, None] - d) ** 2 / 2
+        before = np.ones_like(given[None]) if with_slope else np.empty((0, 0, 0))
+        gap, slope = self.tiles(self.numbers(c)[None], self.numbers(d)[None], given[None], before)
+        both, apart = first * second, (first - second) ** 2
+        lost = (gap[0] - apart / 2) / both
+        # The distance of points of very different lengths says little about the angle between them.
+        rows, columns = np.nonzero((apart > both / 4) | ((c[:, None] - d) ** 2 > c[:, None] * d / 4))
+        rates = slope[0] if with_slope else np.zeros_like(lost)
+        if len(rows):
+            value, rate = self._at(c[rows], d[columns], angle[rows, columns])
+            lost[rows, columns] = 1 - value / both[rows, columns]
+            if with_slope:
+                rates[rows, columns] = rate
+        return np.maximum(lost, 0.0), rates
+
+    def _at(self, c: Array, d: Array, theta: Array) -> tuple[Array, Array]:
+        """The values k and k′ of pairs: an arcsine, and what Stein's identity adds to it."""
+        cosine, square = np.cos(theta), self.b**2 * 2 / pi
+        t1, t2 = sqrt(2) * self.gamma * c, sqrt(2) * self.gamma * d
+        most, sides = t1 * t2, (1 + t1**2) * (1 + t2**2)
+        given = most * cosine
+        total = 1 + t1**2 + t2**2
+        root = np.sqrt(total + (most * np.sin(theta)) ** 2)
+        angle = np.arctan2(given, root)
+        if self.kind == ERF:
+            return self.a**2 + square * angle, 2 * square * self.gamma**2 / root
+        curved = given * angle + ((most * root) ** 2 + given**2) / (sides * root)
+        value = self.a**2 * c * d * cosine + square / (2 * self.gamma**2) * curved
+        return value, self.a**2 + square * (angle + given / root * ((total + 1) / sides + 1 / root**2))
+
 
 def pair_form(activation: Activation, homogeneity: float | None) -> PairForm | None:
     """The closed form of an activation in distances, if it is one of the three kinds.
