@@ -28,8 +28,8 @@ _PAIR, _PAIRS = 1e-3, 0.01
 _TABLE, _WIDER, _SQUARE = 0.1, 0.05, 0.03
 """The table of a layer, what each factor e of the deviations adds, and its square: small angles cost more then."""
 
-_LOOK_UP = 5e-8
-"""One pair in one layer from a table."""
+_LOOK_UP, _FORM = 5e-8, 2e-7
+"""One pair in one layer from a table, and by the closed form of an error function, which needs none."""
 
 _NETWORK, _LAYER = 0.04, 0.01
 """The table of a network from those of its layers, and what each layer and factor e of the deviations adds."""
@@ -95,10 +95,12 @@ def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = 
     # One half of a symmetric matrix is computed.
     pairs, depth = data.pairs / 2, len(layers)
     width = float(np.log(data.high / data.low)) if 0 < data.low < data.high else 0.0
-    tables = len({layer.dual for layer in layers}) * table_seconds(width)
+    forms = [layer.dual.pair_form is not None and layer.dual.pair_form.is_smooth for layer in layers]
+    tables = len({layer.dual for layer, form in zip(layers, forms, strict=True) if not form}) * table_seconds(width)
+    look_ups = sum(_FORM if form else _LOOK_UP for form in forms)
     seconds = {
         "pairs": _FRESH * depth * (_PAIRS + _PAIR * pairs),
-        "layers": tables + _CALLS * depth * _LOOK_UP * pairs,
+        "layers": tables + _CALLS * look_ups * pairs,
         "network": tables + _NETWORK + _LAYER * depth * width + _CALLS * _WHOLE * pairs,
     }
     if engine != "auto":

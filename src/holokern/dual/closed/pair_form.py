@@ -40,6 +40,11 @@ class PairForm:
     b: float
     gamma: float = 1.0
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether σ has no kink, so that distances tell k′ as well as angles do."""
+        return self.kind != KINK
+
     def norms(self, c: Array) -> Array:
         """E[σ(cz)²]^(1/2) for deviations c > 0."""
         if self.kind == KINK:
@@ -115,8 +120,7 @@ class PairForm:
     def losses(self, theta: Array, c: Array, d: Array, folded: bool, with_slope: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ for a matrix of angles between points with deviations c and d; for error functions.
 
-        Kinks have `DualActivation.hinge_tile`, which takes the angle itself: k′ has a corner at θ = 0. If ``folded``,
-        |k| is that of the supplement past π/2. Without slopes k′ is zero.
+        If ``folded``, |k| is that of the supplement past π/2. Without slopes k′ is zero.
 
         Examples
         --------

@@ -95,9 +95,10 @@ class LayerStep:
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
         if dual.hinges is not None:
             return self._by_hinges(theta, some, others)
-        if dual.pair_form is not None and not self.by_pairs:
+        form = dual.pair_form
+        if form is not None and form.is_smooth and not self.by_pairs:
             c, d = self.sides[0].safe[some], self.sides[1].safe[others]
-            return dual.pair_form.losses(theta, c, d, dual.fold != 0, with_tangent)
+            return form.losses(theta, c, d, dual.fold != 0, with_tangent)
         for smallest in () if self.by_pairs else dual.smallest_angles:
             made = self._table(smallest)
             if made is None:
@@ -334,8 +335,9 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[D
 def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[Function, Function, Function]:
     """Norms, slopes and means of a layer: from its table, or by integrals."""
     dual = layer.dual
-    if dual.pair_form is not None and dual.hinges is None and not by_pairs:
-        return dual.pair_form.norms, dual.pair_form.slope_norms, dual.pair_form.means
+    form = dual.pair_form
+    if form is not None and form.is_smooth and not by_pairs:
+        return form.norms, form.slope_norms, form.means
     if not by_pairs and not dual.breaks_away:
         try:
             table, _ = layer_table(layer, span, dual.smallest_angles[0])

@@ -40,11 +40,10 @@ class _NodeLayer:
         if dual.hinges is not None:
             rows, columns = self._hinges
             return dual.hinge_tile(theta, rows.part(slice(0, len(theta))), columns.part(np.full(theta.shape[1], node)))
-        if dual.pair_form is not None:
+        form = dual.pair_form
+        if form is not None and form.is_smooth:
             c = self.side.safe
-            return dual.pair_form.losses(
-                theta, c[: len(theta)], np.full(theta.shape[1], c[node]), dual.fold != 0, with_tangent
-            )
+            return form.losses(theta, c[: len(theta)], np.full(theta.shape[1], c[node]), dual.fold != 0, with_tangent)
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
         for smallest in dual.smallest_angles:
             left = self._by_table(smallest, node, theta, lost, slope, with_tangent)
