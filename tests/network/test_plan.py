@@ -13,11 +13,11 @@ def points(count, seed=0):
 
 @pytest.mark.parametrize(("count", "engine"), [(2, "pairs"), (3000, "network"), (100_000, "network")])
 def test_few_pairs_need_no_tables_and_many_pay_for_them(count, engine):
-    assert Network("gelu", 1 if engine == "pairs" else 3).plan(points(count)).engine == engine
+    assert Network("tanh", 1 if engine == "pairs" else 3).plan(points(count)).engine == engine
 
 
 def test_tables_of_layers_are_between():
-    chosen = [Network("gelu", 1).plan(points(count)).engine for count in (2, 10, 50, 200, 1000, 9000)]
+    chosen = [Network("tanh", 1).plan(points(count)).engine for count in (2, 10, 50, 200, 1000, 9000)]
     assert chosen[0] == "pairs"
     assert chosen[-1] == "network"
     order = [("pairs", "layers", "network").index(engine) for engine in chosen]
@@ -33,7 +33,7 @@ def test_the_smallest_predicted_time_decides():
 
 
 def test_the_text_of_a_plan():
-    plan = Network("gelu", 3).plan(points(3000))
+    plan = Network("tanh", 3).plan(points(3000))
     text = str(plan)
     assert text.splitlines()[0] == "engine: network"
     assert text.splitlines()[1] == "reason: 9000000 entries pay for a table of the whole network"
@@ -43,20 +43,20 @@ def test_the_text_of_a_plan():
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_forced_plans(engine):
-    plan = Network("gelu", 3).plan(points(50), engine=engine)
+    plan = Network("tanh", 3).plan(points(50), engine=engine)
     assert plan.engine == engine
     assert plan.reason == "it was asked for"
 
 
 def test_two_sets_count_all_their_entries():
-    net = Network("gelu", 1)
+    net = Network("tanh", 1)
     assert "12 entries" in net.plan(points(3), points(4)).reason
     assert "300000 entries" in net.plan(points(3), points(100_000)).reason
 
 
 def test_parts_are_planned_as_the_whole():
     """What a part does depends on the data that it belongs to, not on its own size."""
-    net, x = Network("gelu", 2), points(2000)
+    net, x = Network("tanh", 2), points(2000)
     data = net.data_range(x)
     assert data.pairs == 2000**2
     lengths = np.linalg.norm(x, axis=1)
@@ -67,6 +67,6 @@ def test_parts_are_planned_as_the_whole():
 
 
 def test_zero_vectors_have_a_plan():
-    assert Network("gelu", 2).plan(np.zeros((3, 2))).engine in ENGINES
-    data = Network("gelu", 2).data_range(np.zeros((3, 2)), np.ones((2, 2)))
+    assert Network("tanh", 2).plan(np.zeros((3, 2))).engine in ENGINES
+    data = Network("tanh", 2).data_range(np.zeros((3, 2)), np.ones((2, 2)))
     assert (data.low, data.high) == pytest.approx((np.sqrt(2), np.sqrt(2)))
