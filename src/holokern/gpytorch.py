@@ -61,8 +61,8 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
 
     Notes
     -----
-    Parameters are of double precision, and so is the result, whatever the points are. Nothing is clamped: on the
-    diagonal and at antipodes values are exact and first derivatives right. Parameters of activations have no batches.
+    Parameters and results are in double precision, whatever the type of the points. On the diagonal and at antipodal
+    points values are exact and first derivatives are right. Parameters of activations have no batches.
     """
 
     has_lengthscale: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """Activations: a name, an expression, a SymPy expression or an ODE becomes an :class:`Activation`.
 
-The other public names serve the folders after this one.  They describe σ between its breaks: trees, balls, bounds of
-growth, sums of exponentials, and sides where σ is unbounded.
+The later folders use the other public names.  They describe σ between its breaks: trees, balls, bounds of growth, sums
+of exponentials, and sides where σ is unbounded.
 """
 
 from holokern.activation.catalogue import REGISTRY

@@ -1,4 +1,4 @@
-"""The verb of this folder: a name, an expression, an ODE or what another library has becomes an Activation."""
+"""`activation` makes an Activation from a name, an expression, an ODE or a function of another library."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def activation(
     source : str, SymPy expression, Activation, or an object of another library
         A name (:func:`activations` lists them), an expression in u such as ``"Heaviside(u)*sin(u)"``, or a SymPy
         expression in one symbol.  A name takes precedence over an expression.  Modules and functions of PyTorch,
-        functions of JAX, NumPy, SciPy and ``math``, and partial applications of them become the activations that they
-        are; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.  Any other callable on
-        arrays is served numerically.
+        functions of JAX, NumPy, SciPy and ``math``, and partial applications of them become the named activations that
+        they compute; a ``PPoly``, ``CubicSpline`` or ``BSpline`` becomes an exact piecewise polynomial.  Any other
+        callable on arrays is used numerically.
     operator : str, Operator or sequence of them
         Instead of a source, operators in u and D that annihilate σ.
     values : mapping
@@ -53,17 +53,18 @@ def activation(
     whole : bool
         With ``operator``, enlarge the operators to the whole annihilator of σ.
     breaks : iterable of numbers
-        With a callable, points where it has a kink or a jump.  Up to eight more between -16 and 16 are found.
+        With a callable, points where it has a kink or a jump.  holokern finds up to eight more between -16 and 16.
     derivative : callable
-        With a callable, its derivative.  PyTorch, JAX or a complex step find it to all digits, or a series to fewer.
+        With a callable, its derivative.  If it is left out, PyTorch, JAX or a complex step find it to all digits, or
+        a series finds it to fewer.
     **parameters
-        Parameters of a named activation.  Numbers are read exactly, a float as the decimal that it prints as.
-        PyTorch's names of parameters are understood too: ``negative_slope``, ``approximate``, ``lambd``, ``min_val``.
+        Parameters of a named activation.  Numbers are read exactly; a float counts as the decimal number that it
+        prints as.  PyTorch's parameter names work too: ``negative_slope``, ``approximate``, ``lambd``, ``min_val``.
 
     Raises
     ------
     UnknownName
-        For an unknown name, function, variable or parameter, with what was probably meant.
+        For an unknown name, function, variable or parameter; the message suggests what was probably meant.
     BadInput
         For anything else that cannot be read.
     TooLarge

@@ -46,7 +46,7 @@ def serve(question: str, answer: Callable[[Activation], Any]) -> None:
 class Activation:
     """A real function σ of one variable u, immutable; make one with :func:`holokern.activation`.
 
-    Two activations are equal when their expressions, or their operators and data, are; the name does not count.
+    Two activations are equal when their expressions, or their operators and data, are equal; the name does not count.
 
     Attributes
     ----------
@@ -128,15 +128,15 @@ class Activation:
 
     @property
     def expression(self) -> str:
-        """The function as text that :func:`holokern.activation` reads back; not for one given by its ODE."""
+        """The function as text that :func:`holokern.activation` can read; an activation given by its ODE has none."""
         return to_text(self.tree)
 
     @property
     def derivative(self) -> Activation:
         """The classical derivative σ′ of every piece.
 
-        Where σ jumps (``jump_order`` 0) the derivative of the distribution has a delta besides, which is not a
-        function and not here.  At a kink the value is the symmetric one, for example 1/2 for relu at 0.
+        Where σ jumps (``jump_order`` 0), the derivative as a distribution also has a delta, which is left out here.
+        At a kink the value is the mean of both sides, for example 1/2 for relu at 0.
         """
         return Activation(self.function.derivative)
 
@@ -157,15 +157,15 @@ class Activation:
 
     @property
     def is_holonomic(self) -> bool:
-        """Whether exact algebra serves σ; ``annihilator`` says why when it does not."""
+        """Whether the exact algebra can handle σ; if not, ``annihilator`` raises an error that says why."""
         return self.function.is_holonomic
 
     @property
     def annihilator(self) -> tuple[Operator, ...]:
         """Generators of the ideal of all P in Q⟨u, D⟩ with Pσ = 0 as a distribution, deltas at breaks included.
 
-        When ``annihilator_scale`` is a constant κ they annihilate τ with σ(u) = τ(κu) instead, since κ is irrational.
-        For an activation given by its ODE the ideal is the given one.
+        When ``annihilator_scale`` is an irrational constant κ, they annihilate τ with σ(u) = τ(κu) instead.
+        For an activation given by its ODE, the ideal is the given one.
 
         Raises
         ------

@@ -67,7 +67,7 @@ class OneLineErrors(click.Group):
             click.echo("holokern: interrupted; nothing half-written is left", err=True)
             code = _INTERRUPTED
         except MemoryError:
-            code = _fail("the memory does not suffice; give fewer points, or fewer digits", _FAILED)
+            code = _fail("there is not enough memory; give fewer points, or fewer digits", _FAILED)
         except BrokenPipeError:
             # the reader (head, less) has seen enough; keep Python from complaining at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -113,12 +113,12 @@ def main() -> None:
       holokern paper
 
     \b
-    Completion of commands, options, activations and methods by the tab key, in bash:
+    The tab key completes commands, options, activations and methods once bash has run
       eval "$(_HOLOKERN_COMPLETE=bash_source holokern)"
-    and with zsh_source or fish_source in the other shells.
+    For zsh and fish write zsh_source or fish_source.
 
     \b
-    Exit codes: 0 done; 1 an error, said in one line; 2 wrong usage; 130 interrupted.
+    Exit codes: 0 done; 1 an error, explained in one line; 2 wrong usage; 130 interrupted.
     """  # noqa: D301 (click reads the backspace)
 
 

@@ -45,12 +45,12 @@ def dual(
     c1, c2
         Standard deviations, at least 0.
     r, theta
-        Correlations in [-1, 1], or angles arccos r in [0, π]: exactly one of them. Near r = ±1 pass the angle: a
-        small angle is lost when its cosine is rounded.
+        Correlations in [-1, 1], or angles arccos r in [0, π]; give exactly one of them. Near r = ±1 give the angle,
+        because rounding its cosine loses a small angle.
     method
         "auto", or one of `methods()`.
     tolerance
-        Wanted error relative to (k(c1, c1, 1) k(c2, c2, 1))^(1/2).
+        The error that you allow, relative to (k(c1, c1, 1) k(c2, c2, 1))^(1/2).
     **options
         Options of the method.
 
@@ -62,7 +62,7 @@ def dual(
 
     Notes
     -----
-    For σ with jumps k′ is that of the distribution σ′, δ-terms included: finite for |r| < 1, and infinite at r = ±1
+    If σ jumps, k′ uses σ′ as a distribution, δ-terms included. It is finite for |r| < 1, and infinite at r = ±1
     where two jumps meet. A zero deviation means the limit c → 0 at the given angle.
 
     Examples

@@ -99,18 +99,18 @@ class DualActivation:
 
     @cached_property
     def jumps(self) -> bool:
-        """Whether σ jumps; then k′ is infinite on the diagonal and there is no tangent kernel."""
+        """Whether σ has a jump; then k′ is infinite on the diagonal and there is no tangent kernel."""
         # Kept: it takes exact expansions at every break, and each tile of a kernel matrix asks.
         return bool(self.activation.jump_order == 0)
 
     @cached_property
     def kinks(self) -> bool:
-        """Whether σ breaks anywhere."""
+        """Whether σ has a break anywhere."""
         return len(self.activation.breaks) > 0
 
     @cached_property
     def breaks_away(self) -> bool:
-        """Whether σ breaks away from zero: then k is not smooth in the deviations next to θ = 0 and π."""
+        """Whether σ has a break other than zero; then k is not smooth in the deviations next to θ = 0 and π."""
         return any(b != 0 for b in self.activation.breaks)
 
     @cached_property
@@ -139,7 +139,7 @@ class DualActivation:
 
     @cached_property
     def pair_form(self) -> PairForm | None:
-        """The closed form of k and k′ in distances, which needs no table; None if σ is not of a kind that has one."""
+        """The closed form of k and k′ in distances, which needs no table; None if σ has no such form."""
         return pair_form(self.activation, self.homogeneity)
 
     @cached_property
@@ -188,7 +188,7 @@ class DualActivation:
 
     @cached_property
     def unit_norm(self) -> float:
-        """E[σ(z)²]^(1/2) for a standard normal z, which every network asks for; it is kept on disk.
+        """E[σ(z)²]^(1/2) for a standard normal z, which every network needs; it is kept on disk.
 
         Examples
         --------
@@ -198,7 +198,7 @@ class DualActivation:
         return stored_number("norm", self.activation, lambda: float(self.norms(np.ones(1))[0]))
 
     def rows(self, c: Array) -> list[PointRow] | None:
-        """The activation on a mesh for each deviation; None if it breaks away from zero or is too rough for one."""
+        """The activation on a mesh for each deviation; None if σ has a break other than zero or is too rough."""
         if self.breaks_away:
             return None
         try:
@@ -225,7 +225,7 @@ class DualActivation:
         return np.asarray(hermite_moments(self.activation, c, 2).values[:, 1] / c)
 
     def values(self, c1: Array, c2: Array, theta: Array) -> DualValue:
-        """K and k′ with errors at points, by the method that `dual` chooses."""
+        """The values of k and k′ with errors at points, by the method that `dual` chooses."""
         return dual(self.activation, c1, c2, theta=theta)
 
     def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
@@ -285,12 +285,12 @@ class DualActivation:
     def table(self, low: float, high: float, smallest: float = 0.0) -> DualTable:
         """A table for deviations in [low, high] and angles between ``smallest`` and its supplement.
 
-        It is taken from memory or disk if it is there.
+        If the table already exists in memory or on disk, it is used again.
 
         Raises
         ------
         Unsupported
-            If σ breaks away from zero and small angles are wanted.
+            If σ has a break other than zero and small angles are wanted.
         PrecisionLost
             If σ is too rough for a table on this range.
 
@@ -345,7 +345,7 @@ def _made(sigma: Activation, _shown: str) -> DualActivation:
 
 
 def dual_activation(activation: object) -> DualActivation:
-    """The dual of an activation, a name, an expression …; the same object for the same activation.
+    """The dual of an activation, a name, an expression …; equal activations give the same object.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The methods by name: what each serves, and how it runs."""
+"""The methods by name: which activations each can handle, and how it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Method:
     name
         What ``dual(..., method=name)`` takes.
     serves
-        The reason why an activation cannot be served, or None.
+        A function that gives the reason why the method cannot handle an activation, or None.
     run
         ``run(activation, c1, c2, theta, tolerance, **options)`` gives (k, k′, error of k, error of k′) for flat arrays
         with c1, c2 > 0 and 0 < θ < π.

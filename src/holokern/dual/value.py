@@ -18,7 +18,7 @@ Number: TypeAlias = "float | Array"
 class DualValue:
     """k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)] with an estimate of the absolute error of each.
 
-    Floats when every input was a number, arrays of the broadcast shape otherwise.
+    The fields are floats when every input was a number, and arrays of the broadcast shape otherwise.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class DualValue:
 
     @classmethod
     def shaped(cls, arrays: tuple[Array, Array, Array, Array], shape: tuple[int, ...], method: str) -> DualValue:
-        """Flat arrays put into the shape of the input, numbers made of arrays without axes."""
+        """Flat arrays in the shape of the input; arrays without axes become numbers."""
         k, kdot, error, kdot_error = (a.reshape(shape) if shape else float(a[0]) for a in arrays)
         return cls(k, kdot, error, kdot_error, method)
 

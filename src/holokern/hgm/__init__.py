@@ -1,17 +1,17 @@
-"""The holonomic gradient method: values of the vector F of a Pfaffian system carried along paths.
+"""The holonomic gradient method: it continues the vector F of a Pfaffian system along paths.
 
 :func:`solve` takes a holonomic ideal, an ODE or a Pfaffian system in any number of variables, values and targets.
-:func:`frobenius` gives series with logarithms at regular singular points, :func:`connection`, :func:`transition` and
-:func:`monodromy` the matrices between points and along loops.
+:func:`frobenius` gives series with logarithms at regular singular points. :func:`connection`, :func:`transition` and
+:func:`monodromy` give the matrices between points and along loops.
 
-What it is made of, for dual activations above all:
-A *path* says where the system is to be solved: :class:`AnglePath` and :class:`SegmentPath` in the deviations and the
+The parts, which dual activations use too:
+A *path* says where the system is solved: :class:`AnglePath` and :class:`SegmentPath` in the deviations and the
 angle, :class:`LinePath` in the coordinates of the system, or any object with the methods of :class:`Path`.
 :func:`transport` carries F along it in floats by Taylor steps, :func:`transport_balls` in balls that are proved to
 contain it, :func:`approach` by collocation up to a singular end, :func:`fit_system` by least squares, and
 :func:`integrate` by SciPy's solvers.
 
-Ready uses in statistics: :func:`orthant`, :func:`fisher_bingham`, :func:`bingham`, :func:`von_mises_fisher`,
+Functions for statistics: :func:`orthant`, :func:`fisher_bingham`, :func:`bingham`, :func:`von_mises_fisher`,
 :func:`fisher_rotation`, :func:`largest_root`, and :func:`maximum_likelihood` by holonomic gradient descent.
 """
 

@@ -133,7 +133,7 @@ def approach(
     Returns
     -------
     values, errors : arrays, (targets, len(outputs))
-        Errors are differences of two resolutions that never met on the way, the coarser of which started from a
+        Errors are differences of two independent runs at two resolutions, the coarser of which started from a
         perturbed state.
     """
     best = _Best(phi, outputs)

@@ -122,7 +122,7 @@ class FunctionBasis:
 
 @dataclass(frozen=True)
 class Constraint:
-    """That a derivative has a given value: ``component`` is 0 for a scalar equation."""
+    """The condition that a derivative has a given value; ``component`` is 0 for a scalar equation."""
 
     point: float
     value: float
@@ -206,7 +206,7 @@ def fit_system(
     Parameters
     ----------
     equation : pair of arrays, (nodes,) and (nodes, rank, rank)
-        D and N at the nodes; each row is scaled, so that no node counts for nothing.
+        D and N at the nodes; each row is scaled, so that every node counts.
     basis, rule, constraints, mu
         As for :func:`fit_operator`.
     """

@@ -1,4 +1,4 @@
-"""How solutions change along a way: transition matrices, monodromy, connection between singular points."""
+"""How solutions change along a path: transition matrices, monodromy, connection between singular points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOP = 6
 
 @dataclass(frozen=True)
 class Transition:
-    """A matrix that takes vectors at the beginning of a way to vectors at its end.
+    """A matrix that takes vectors at the beginning of a path to vectors at its end.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def transition(
     ----------
     system : left ideal, operator, list of operators or PfaffianSystem
     path : iterable of points
-        The corners, the begin and the end included.
+        The corners, the first and the last point included.
     basis, side, balls, digits
         As for :func:`holokern.hgm.solve`.
 
@@ -120,7 +120,7 @@ def monodromy(
     loop : iterable of points, optional
         The corners of a closed polygon.
     base, around : points, optional
-        Instead of a loop, in one variable: once round ``around`` against the clock, on a circle through ``base``.
+        Instead of a loop, in one variable: a circle through ``base`` that goes around ``around`` once, anticlockwise.
     basis, balls, digits
         As for :func:`holokern.hgm.solve`.
 
@@ -167,7 +167,7 @@ def connection(
     """The matrix C between the series at two points: the j-th one at ``begin`` is Σ_i C_ij times the i-th at ``end``.
 
     Both bases are those of :func:`holokern.hgm.frobenius`, with principal logarithms of x - begin and x - end on the
-    straight way between the points.  The entries are proved balls.
+    straight line between the points.  The entries are proved balls.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def connection(
         Regular singular or ordinary points; infinity is reached on the ray through the other point, on the positive
         axis from 0.
     side : {"left", "right"}, optional
-        On which hand to pass other singular points on the way.
+        The side on which to pass other singular points on the way.
     digits : int
 
     Examples

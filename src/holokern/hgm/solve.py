@@ -1,4 +1,4 @@
-"""The verb of this folder: values of a holonomic function from its system and values at one point."""
+"""`solve` computes values of a holonomic function from its system and its values at one point."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Solution:
     Attributes
     ----------
     values : array
-        One row for each target, one column an entry of ``basis``; one row alone for a single target.  Floats or complex
-        floats, or ``arb`` and ``acb`` that are proved to contain the values.
+        One row for each target and one column for each entry of ``basis``; a single target gives one row.  Floats or
+        complex floats, or ``arb`` and ``acb`` that are proved to contain the values.
     error : array of float
         Estimates of the absolute errors of floats; the radii of balls.
     basis : tuple of str
@@ -81,13 +81,13 @@ def solve(
     digits: int = 30,
     tolerance: float = 1e-8,
 ) -> Solution:
-    """Carry a solution of a holonomic system from a point where it is known to other points.
+    """Continue a solution of a holonomic system from a point where it is known to other points.
 
     Parameters
     ----------
     system : left ideal, operator, list of operators, PfaffianSystem or UnexpandedSystem
-        In any number of variables, with polynomial or rational coefficients.  Where the matrices of an ideal are too
-        large to write down, each way is one along rational points, and the system is pulled back to it first.
+        In any number of variables, with polynomial or rational coefficients.  If the matrices of an ideal are too
+        large to write down, the path has rational corners, and the system is restricted to its segments first.
     start : number, sequence or mapping
         Where the solution is known.
     values : sequence, mapping, function or LocalSeries
@@ -96,22 +96,22 @@ def solve(
         values at flint's working precision; or a series at a singular point, see :func:`holokern.hgm.frobenius`.
         On the singular locus some Taylor coefficients of an analytic solution are enough.
     targets : point or array of points
-        Where it is wanted; complex numbers are welcome.  Rational points of the singular locus are served where
+        Where to evaluate it; coordinates may be complex.  Rational points of the singular locus are allowed where
         solutions have limits: at apparent singularities, and in one variable where no exponent is negative.
     path : iterable of points, optional
         Corners to pass on the way to every target.
     basis : optional
         Another basis of the system, as for :func:`holokern.pfaffian`.
     outputs : sequence of operators, optional
-        What is wanted there: operators that are applied to the solution; the basis by default.
+        Operators to apply to the solution at the targets; the basis by default.
     side : {"left", "right"}, optional
-        On which hand to pass singular points on the way.  When not given, both ways are taken, and must agree.
+        The side on which to pass singular points on the way.  If it is not given, both sides are tried and must agree.
     balls : bool
         Whether to prove the values, in balls; floats with error estimates otherwise.
     digits : int
-        How many digits balls should have; they are computed anew with more bits until they do.
+        How many digits balls should have; they are computed again with more bits until they do.
     tolerance : float
-        Floats whose relative error may be larger are computed anew in balls, from the same initial values.
+        Floats whose relative error may be larger are computed again in balls, from the same initial values.
 
     Returns
     -------
@@ -122,11 +122,11 @@ def solve(
     NotHolonomic
         If an ideal has infinite rank.
     SingularPath
-        If the way meets the singular locus in a place where the solution branches, or begins or ends there.
+        If the path meets the singular locus where the solution branches, or begins or ends there.
     BadInput
         If initial values are too few or contradict the system.
     PrecisionLost
-        If balls do not reach the digits that were asked for.
+        If balls do not reach the requested number of digits.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class CriticalPoint:
     W_std, b_std
         Standard deviations of the weights, with the usual factor 1/width, and of the biases.
     deviation
-        The fixed point c: 0 if variances shrink to zero, None if every c is one, as for relu.
+        The fixed point c: 0 if variances shrink to zero, None if every c is a fixed point, as for relu.
     """
 
     W_std: float

@@ -57,7 +57,7 @@ class Network:
         None for the paper's normalisation w = c_σ = 1/E[σ(z)²] with Σ⁰ = x·x' + β². A number W_std² for the usual
         parametrisation: w = W_std² in every layer and Σ⁰ = W_std² x·x'/d + β², d the dimension of x.
     residual
-        Whether every hidden layer is added to what it was given, f ← f + Wσ(f) + b. Then Σʰ = Σʰ⁻¹ + w k + β² and
+        Whether every hidden layer is added to its own input, f ← f + Wσ(f) + b. Then Σʰ = Σʰ⁻¹ + w k + β² and
         Θ ← Θ + Θ Σ′ʰ + w k + β².
     W_std, b_std
         Other spellings, as in neural-tangents: ``W_std`` is the root of ``weight_variance``, ``b_std`` is ``bias``.
@@ -65,12 +65,13 @@ class Network:
         For layers: ``"ntk"`` (weights of variance 1, scaled by W_std/√fan-in) or ``"standard"`` (weights of variance
         W_std²/fan-in, trained as they are), which needs the ``width`` of every layer.
     input_shape
-        For layers: the shape of one input, channels last. Layers that do not fit are then refused at once, instead of
-        when the first data come.
+        For layers: the shape of one input, channels last. Layers that do not fit are then refused at once, not only
+        when the first data arrive.
 
     Notes
     -----
-    Zero vectors (without bias) count as orthogonal to all other points, which is the limit of small vectors there.
+    Without bias, a zero vector counts as orthogonal to all other points. This is the limit of small vectors that are
+    orthogonal to them.
 
     Examples
     --------
@@ -203,11 +204,11 @@ class Network:
             torch and dask arrays give arrays of their kind: JAX and torch can differentiate, dask is lazy and
             blockwise. For ``jax.jit`` see `compile`.
         out
-            None for a new array, an array to fill, or the path of a ``.npy`` file, which is mapped and filled in place.
+            None for a new array, an array to fill, or the path of a ``.npy`` file, which is memory-mapped and filled.
         threads
             How many threads share the rows; as many as there are processors by default.
         engine
-            ``"pairs"``, ``"layers"`` or ``"network"`` to force a way of computing; `plan` tells which one is chosen.
+            ``"pairs"``, ``"layers"`` or ``"network"`` forces a way of computing; `plan` says which is chosen otherwise.
         """
         matrix: Array = matrices(self, X, Y, (out, None), threads, (True, False), engine)[0]
         return matrix
@@ -241,7 +242,7 @@ class Network:
     def last_layer(
         self, X: Any, Y: Any = None, *, out: Target = None, threads: int | None = None, engine: Engine = "auto"
     ) -> Array:
-        """The tangent kernel when only the last layer is trained: its gradients are the features, so it is the NNGP."""
+        """The tangent kernel when only the last layer is trained. Its gradients are the features, so it is the NNGP."""
         return self.nngp(X, Y, out=out, threads=threads, engine=engine)
 
     def diagonals(self, X: Any) -> Diagonals:
@@ -372,7 +373,7 @@ class Network:
         return plan_for(self.hidden_layers, data, engine)
 
     def data_range(self, *data: Any) -> DataRange | SpanRange:
-        """What parts of a matrix share: the range of the norms and the size of all the data that they belong to."""
+        """What all parts of a matrix share: the range of the norms and the size of the whole data."""
         if self._by_layers is not None:
             return self._by_layers.data_range(*data)
         return DataRange.of(*(self._points(matrix("X", x)).length for x in data))
@@ -388,5 +389,5 @@ class Network:
         threads: int | None = 1,
         engine: Engine = "auto",
     ) -> list[Any]:
-        """[NNGP or None, NTK or None] of a part of a matrix, whose entries have the bits of those of the whole."""
+        """[NNGP or None, NTK or None] of a part of a matrix; its entries equal those of the whole, bit by bit."""
         return matrices(self, X, Y, out, threads, wanted, engine, data)

@@ -1,4 +1,4 @@
-"""Which way a kernel matrix takes, by predicted time.
+"""How a kernel matrix is computed: the engine with the least predicted time.
 
 There are three engines: ``pairs`` computes every pair by itself, ``layers`` looks up each layer in a table, and
 ``network`` looks up the whole network in one table. Tables cost time once, and then save it for every pair.
@@ -72,7 +72,7 @@ class Plan:
 
 
 def table_seconds(width: float) -> float:
-    """The predicted time of a table for deviations whose logarithms span so much.
+    """The predicted time to make a table for deviations whose logarithms span this range.
 
     Examples
     --------

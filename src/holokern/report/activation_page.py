@@ -1,4 +1,4 @@
-"""`page_about`: what an appendix would say about an activation, or about two, as one HTML file that moves."""
+"""`page_about`: one interactive HTML file about an activation, or about two."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def page_about(source: object, other: object = None, *, timings: bool = True, **
     Raises
     ------
     BadInput
-        For a text that is no activation, or a constant.
+        For a text that is not an activation, or a constant.
     """
     if other is not None and parameters:
         raise BadInput("parameters belong to one activation; pass activations, such as hk.activation('elu', alpha=2)")

@@ -1,7 +1,7 @@
-"""Charts drawn by matplotlib: SVG to stand in a page, SVG and PNG to stand alone.
+"""Charts drawn by matplotlib: SVG inside a page, or SVG and PNG files.
 
-In a page the ink is ``currentColor`` and the background clear, so that a chart follows the colour scheme; a file has a
-white background, because nobody knows where it will be shown.
+In a page the ink is ``currentColor`` and the background is transparent, so that a chart follows the colour scheme. A
+file has a white background, because nobody knows where it will be shown.
 """
 
 from __future__ import annotations

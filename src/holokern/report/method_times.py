@@ -44,7 +44,7 @@ _WORKER = "from holokern.report.method_times import work; work()"
 
 
 def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Table:
-    """A table with the time of every method at 19 correlations and c1 = c2 = 1: the first call, a second, the error.
+    """A table with the times of every method at 19 correlations and c1 = c2 = 1: first call, second call, error.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Tabl
     notes = (
         f"Seconds for k and k′ at {_ANGLES} correlations from −0.9 to 0.9 and c₁ = c₂ = 1, on this machine. The first "
         "call in a new process also derives a system or makes a table; the next call finds it there.",
-        "Difference: the largest one of k from the value that holokern chooses by itself, relative to E[σ(z)²].",
+        "Difference: the largest difference of k from the value of method auto, relative to E[σ(z)²].",
         "closed: a formula. hermite: a series of Hermite coefficients. quadrature: holokern's own, which knows the "
         "kinks of σ. gauss_hermite: the usual product rule, here with 100 nodes per variable. compiled: a table that "
         "is made once. hgm, taylor, all_at_once: the differential equations, solved in three ways. hie: a fit to the "

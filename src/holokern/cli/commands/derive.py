@@ -60,8 +60,8 @@ def derive(
 ) -> None:
     """Derive the holonomic system of the dual activation of EXPR.
 
-    EXPR is a name (see "holokern activations") or an expression in u.  Printed are the annihilator, the rank, the
-    basis, the matrices and the singular locus.  Write -- before an EXPR that begins with a minus sign.
+    EXPR is a name (see "holokern activations") or an expression in u.  The command prints the annihilator, the rank,
+    the basis, the matrices and the singular locus.  Write -- before an EXPR that begins with a minus sign.
 
     \b
     Examples:

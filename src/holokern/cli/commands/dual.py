@@ -46,7 +46,7 @@ def _known_method(_context: click.Context, _parameter: click.Parameter, name: st
     help="How to compute; see above.",
 )
 @click.option("--tolerance", type=TOLERANCE, default=1e-12, show_default=True, help="Wanted relative error.")
-@click.option("--digits", type=click.IntRange(1, 10_000), help="Prove that many digits with ball arithmetic.")
+@click.option("--digits", type=click.IntRange(1, 10_000), help="Prove this many digits with ball arithmetic.")
 @click.option("--closed-form", is_flag=True, help="Print the closed forms too, where they exist.")
 @click.option("--json", "as_json", is_flag=True, help='Print JSON for machines; an infinite k′ is the text "inf".')
 def dual(
@@ -65,9 +65,9 @@ def dual(
 ) -> None:
     """Compute k = E[σ(u)σ(v)] and k′ = E[σ′(u)σ′(v)] of EXPR, with an estimate of the error.
 
-    EXPR is a name (see "holokern activations") or an expression in u.  Numbers are read exactly: 1/3 and 0.1 are what
-    they say.  Methods: auto (closed where it serves, else quadrature), closed, quadrature, hgm, all_at_once, taylor,
-    hie, hermite, compiled, and gauss_hermite for contrast.
+    EXPR is a name (see "holokern activations") or an expression in u.  Numbers are read exactly: 1/3 is one third, and
+    0.1 is one tenth.  Methods: auto (the closed form if there is one, else quadrature), closed, quadrature, hgm,
+    all_at_once, taylor, hie, hermite, compiled, and gauss_hermite for comparison.
 
     \b
     Examples:

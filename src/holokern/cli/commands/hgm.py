@@ -14,7 +14,7 @@ from holokern.progress import display
 
 __all__ = ["hgm"]
 
-# a system of more characters is none that a person wrote
+# nobody writes a longer system by hand
 _MOST_CHARACTERS = 2_000_000
 
 
@@ -22,14 +22,27 @@ _MOST_CHARACTERS = 2_000_000
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--start", metavar="POINT", help='Where the function is known, such as "0", "1/2, 3" or "x=1/2, y=3".')
 @click.option("--value", "values", multiple=True, metavar="[OP=]V", help="Its value, or OP applied to it; repeatable.")
-@click.option("--target", "targets", multiple=True, metavar="POINT", help="Where it is wanted; repeatable.")
-@click.option("--path", multiple=True, metavar="POINT", help="A corner to pass on the way; repeatable.")
-@click.option("--want", multiple=True, metavar="OP", help="What is wanted there; the basis by default.  Repeatable.")
+@click.option(
+    "--target", "targets", multiple=True, metavar="POINT", help="A point where you want the value; repeatable."
+)
+@click.option("--path", multiple=True, metavar="POINT", help="A corner of the path to the targets; repeatable.")
+@click.option(
+    "--want",
+    multiple=True,
+    metavar="OP",
+    help="An operator to apply at the targets; by default those of the basis.  Repeatable.",
+)
 @click.option("--basis", metavar="LIST", help='Another basis, such as "1, x*dx".')
-@click.option("--side", type=click.Choice(["left", "right"]), help="On which hand to pass singular points.")
+@click.option("--side", type=click.Choice(["left", "right"]), help="The side on which to pass singular points.")
 @click.option("--loop", multiple=True, metavar="POINT", help="A corner of a loop; prints its monodromy.  Repeatable.")
 @click.option("--balls", is_flag=True, help="Prove the values.")
-@click.option("--digits", type=click.IntRange(1, 1000), default=30, show_default=True, help="Of proved values.")
+@click.option(
+    "--digits",
+    type=click.IntRange(1, 1000),
+    default=30,
+    show_default=True,
+    help="The number of proved digits, with --balls.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def hgm(
     *,
@@ -46,12 +59,12 @@ def hgm(
     digits: int,
     as_json: bool,
 ) -> None:
-    """Carry a solution of the holonomic system in FILE from a point where it is known to other points.
+    """Compute a solution of the holonomic system in FILE at other points, from a point where it is known.
 
-    FILE is a text or JSON.  A text has a line "variables: x y" and then one operator a line; # begins a comment.  JSON
+    FILE is text or JSON.  Text has a line "variables: x y", then one operator on each line; # begins a comment.  JSON
     has "variables" and "operators", and may have "start", "values" (operators with their values) and "targets"; or it
-    is a Pfaffian system as "holokern derive --json" and to_json() write it.  Without targets and loops the Pfaffian
-    system is printed.
+    is a Pfaffian system as "holokern derive --json" and to_json() write it.  Without targets and loops the command
+    prints the Pfaffian system.
 
     \b
     Examples:
@@ -112,7 +125,7 @@ def _system(record: dict[str, Any], basis: str | None) -> Any:
         return system if basis is None else system.change_basis(basis)
     variables, operators = list(record["variables"]), list(record["operators"])
     if not operators:
-        raise BadInput("the file has no operators; write one a line")
+        raise BadInput("the file has no operators; write one on each line")
     algebra = rational_weyl_algebra(weyl_algebra(variables, record.get("derivations")))
     return pfaffian(algebra.ideal(*map(str, operators)), basis=basis)
 

@@ -27,11 +27,17 @@ _BLOCK = 256
 @click.option(
     "--depth", "-d", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of hidden layers."
 )
-@click.option("--bias", type=Real(DEVIATION, 0.0), default=0.0, show_default=True, help="Deviation of the biases.")
+@click.option(
+    "--bias", type=Real(DEVIATION, 0.0), default=0.0, show_default=True, help="Standard deviation of the biases."
+)
 @click.option("--weight-variance", type=POSITIVE, default=None, help="W_std²; the paper's c_σ by default.")
 @click.option("--residual", is_flag=True, help="Add every layer to its input.")
 @click.option("--kind", type=click.Choice(["ntk", "nngp"]), default="ntk", show_default=True, help="Which kernel.")
-@click.option("--against", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Points of the columns.")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A second file, whose points give the columns.",
+)
 @click.option("-o", "--output", type=OutputFile(".npy"), required=True, help="A .npy file; its folder is made.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def kernel(
@@ -51,8 +57,8 @@ def kernel(
     """Write the kernel matrix of the rows of DATA to a .npy file.
 
     DATA is a .npy file, a .npz file, or text: numbers separated by commas, semicolons, tabs or blanks, one line for
-    each point; a header row is skipped.  The output appears when it is complete and all its entries are finite; an
-    interruption leaves nothing.
+    each point; a header row is skipped.  The output file appears only when it is complete and all its entries are
+    finite; an interrupted command leaves no file.
 
     \b
     Examples:

@@ -64,7 +64,7 @@ def paper(output: Path, only: tuple[str, ...], bias: float, depth: int, as_json:
 
     The paper is A. Sakoda and N. Takayama, An Application of the Holonomic Gradient Method to the Neural Tangent
     Kernel (2024).  Experiments: learning, path, hermite, derivations, hie, width.  Together they take about two
-    minutes; each table is printed when it is done.  The output folder receives one page, index.html, the numbers,
+    minutes; each table is printed when it is done.  The output folder gets the page index.html, the numbers in
     results.json, and every figure as SVG and PNG.
 
     \b

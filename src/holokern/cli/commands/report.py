@@ -27,7 +27,7 @@ __all__ = ["report"]
     type=OutputFile(),
     help="The HTML file; by default the name of the activation with .html.  Its folder is made.",
 )
-@click.option("--no-timings", is_flag=True, help="Leave out the time of every method, which takes longest.")
+@click.option("--no-timings", is_flag=True, help="Leave out the times of the methods; measuring them takes longest.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(
     expression: str,
@@ -37,10 +37,10 @@ def report(
     no_timings: bool,
     as_json: bool,
 ) -> None:
-    """Write a page about EXPR, or about two of them side by side: algebra, kernels, deep networks.
+    """Write an HTML page about EXPR, or about two of them side by side: algebra, kernels, deep networks.
 
-    EXPR is a name (see "holokern activations") or an expression in u.  The page is one file that needs no network; its
-    sliders for c1, c2, the depth, the weights and the biases redraw the curves.
+    EXPR is a name (see "holokern activations") or an expression in u.  The page is one file that opens without a
+    network connection.  Its sliders for c1, c2, the depth, the weights and the biases redraw the curves.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 """Completion of words on the command line: activations, their parameters, methods.
 
-Bash reads it by ``eval "$(_HOLOKERN_COMPLETE=bash_source holokern)"``, zsh and fish likewise.
+In bash, ``eval "$(_HOLOKERN_COMPLETE=bash_source holokern)"`` turns it on; zsh and fish work likewise.
 """
 
 from __future__ import annotations

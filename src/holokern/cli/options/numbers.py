@@ -1,4 +1,4 @@
-"""Types of options that hold numbers: what is outside the domain is wrong usage, told before any work."""
+"""Types of options that hold numbers; a number outside its domain is refused as wrong usage before any work."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ExactNumber(Real):
 
 
 #: A standard deviation of the biases, or of u and v.
-DEVIATION = "a standard deviation, a number from 0 on"
+DEVIATION = "a standard deviation, a number from 0 up"
 POSITIVE = Real("a positive number", 0.0, open_ends=True)
 TOLERANCE = Real("between 0 and 1; try 1e-12", 0.0, 1.0, open_ends=True)
 CORRELATION = ExactNumber("a correlation, a number from -1 to 1", -1.0, 1.0)

@@ -35,7 +35,7 @@ class OutputFile(click.Path):
 
 
 def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
-    """Refuse an output that is one file with an input, under whatever name: links and ``..`` are followed.
+    """Refuse an output that is the same file as an input, even under another name: links and ``..`` are followed.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
 
 @contextmanager
 def output_folder(folder: Path) -> Iterator[None]:
-    """Make a folder for output and prove that it can be written; folders made in vain are removed.
+    """Make a folder for output and check that it can be written; if not, the new folders are removed again.
 
     Raises
     ------

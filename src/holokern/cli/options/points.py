@@ -57,7 +57,7 @@ def _binary(path: Path) -> Any:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile):
         # numpy's own words advise Python keywords, which mean nothing here
-        raise ValueError(f"it is no {path.suffix} file of numbers") from None
+        raise ValueError(f"it is not a {path.suffix} file of numbers") from None
 
 
 def _only_array(path: Path) -> Any:
@@ -68,11 +68,11 @@ def _only_array(path: Path) -> Any:
         names = archive.files
         chosen = [name for name in names if name in {"X", "x"}] if len(names) > 1 else names
         if len(chosen) != 1:
-            raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'} and none of them is called X")
+            raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'}, and none of them is called X")
         try:
             return archive[chosen[0]]
         except ValueError:
-            raise ValueError(f"its array {chosen[0]!r} is no array of numbers") from None
+            raise ValueError(f"its array {chosen[0]!r} does not hold numbers") from None
 
 
 def _table(text: str) -> Any:
@@ -92,7 +92,7 @@ def _table(text: str) -> Any:
 
 
 def _separator(lines: list[str]) -> str | None:
-    """What stands between the columns, None for blanks; a header may hold other signs, so most lines decide."""
+    """The separator of the columns, None for blanks; a header may hold other signs, so most lines decide."""
     lines_with = {sign: sum(sign in line for line in lines) for sign in ";\t,"}
     most = max(lines_with.values())
     found = [sign for sign, count in lines_with.items() if count == most > 0]
@@ -102,7 +102,7 @@ def _separator(lines: list[str]) -> str | None:
 
 
 def _is_header(line: str, separator: str | None) -> bool:
-    """Whether no number stands in the line, however it is split: a row with a slip of the pen is no header."""
+    """Whether the line holds no number, however it is split; a row of numbers with a typing error is not a header."""
     parts = re.split(r"[;\t,]" if separator else r"[;\t,\s]", line)
     return not any(map(_is_number, [*parts, *_fields(line, separator)]))
 
@@ -135,7 +135,7 @@ def _fault(lines: list[tuple[int, str]], separator: str | None) -> str:
                 return f"line {place} has {field[:30]!r} in column {column}, which is not a number"
         if len(fields) != width:
             return f"line {place} has {len(fields)} columns and line {lines[0][0]} has {width}"
-    return "its lines are no rows of numbers"
+    return "its lines are not rows of numbers"
 
 
 def _check(array: Any, path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Ready uses of the HGM in statistics."""
+"""The HGM in statistics: normalising constants, probabilities and fits."""

@@ -77,7 +77,7 @@ def maximum_likelihood(data: ArrayLike, family: str = "fisher_bingham") -> Maxim
     Raises
     ------
     BadInput
-        If the data are no unit vectors or rotations, or so concentrated that the likelihood has no maximum.
+        If the data are not unit vectors or rotations, or are so concentrated that the likelihood has no maximum.
     PrecisionLost
         If the descent does not reach a maximum.
 

@@ -6,8 +6,8 @@ positive, given that those in J vanish.  Coordinates are taken away in pairs: wi
     dP_J = (1/2π) Σ_(i<j outside J) P_(J∪{i,j}) d arcsin ρ_(ij|J),
 
 the recursion over the faces of the orthant [KoyamaTakemura2013].  The vector of all P_J with |J| even satisfies a
-Pfaffian system of rank 2^(d-1), which along the straight line from the identity to the correlation matrix is solved by
-the Taylor steps that carry dual activations as well.
+Pfaffian system of rank 2^(d-1).  The Taylor steps that serve dual activations solve it along the straight line from the
+identity to the correlation matrix.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def orthant(covariance: ArrayLike | Sequence[object], *, balls: bool = False, di
     Parameters
     ----------
     covariance : array_like, (…, d, d)
-        Symmetric and positive definite; many matrices are carried together.
+        Symmetric and positive definite; many matrices are computed together.
     balls : bool
-        Whether to prove the probability of one matrix, whose entries may be floats, which are taken as they are,
-        integers, fractions, texts such as "1/3", or balls.
+        Whether to prove the probability.  Then there is one matrix, whose entries may be floats (with their exact
+        binary values), integers, fractions, texts such as "1/3", or balls.
     digits : int
-        How many digits a ball has at least.
+        The least number of digits of a ball.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class RotationConstant:
 
     @property
     def value(self) -> Array | arb:
-        """The constant itself; infinite where it is beyond the floats."""
+        """The constant itself; infinite where it overflows."""
         return exponential(self.log_value)
 
 

@@ -83,7 +83,7 @@ class NormalisingConstant:
 
     @property
     def value(self) -> Array | arb:
-        """The constant itself; infinite where it is beyond the floats."""
+        """The constant itself; infinite where it overflows."""
         return exponential(self.log_value)
 
 
@@ -111,10 +111,10 @@ def fisher_bingham(
     linear : array_like, (…, p)
         b.
     balls : bool
-        Whether to prove the constant and its gradient for one A and b, whose entries may be floats, which are taken as
-        they are, integers, fractions, texts such as "1/3", or balls.
+        Whether to prove the constant and its gradient.  Then there is one A and one b, whose entries may be floats
+        (with their exact binary values), integers, fractions, texts such as "1/3", or balls.
     digits : int
-        How many digits balls have at least.
+        The least number of digits of the balls.
 
     Returns
     -------

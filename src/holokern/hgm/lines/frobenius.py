@@ -44,7 +44,7 @@ class LocalBasis:
 
     @property
     def exponents(self) -> tuple[tuple[Exponent, int], ...]:
-        """ρ and k of each solution, which begins with t^ρ log(t)^k/k!, where t = x - point, at infinity 1/x."""
+        """ρ and k of each solution, which begins with t^ρ log(t)^k/k!, where t = x - point, or 1/x at infinity."""
         return tuple(
             (_shifted(group.base, offset), k)
             for group in self.groups

@@ -81,7 +81,7 @@ def ray_towards(system: PfaffianSystem, point: Sequence[Fraction], goal: Sequenc
 
 @dataclass(frozen=True)
 class Landing:
-    """Limits at the begin of a ray, a point of the singular locus, from F at a regular point of the ray.
+    """Limits at the beginning of a ray, a point of the singular locus, from F at a regular point of the ray.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Routes through the coordinates: polygons from point to point that keep off the singular locus.
 
-A segment that meets the singular locus goes round the place on a half circle in the complex plane of its parameter, on
-the left or on the right hand of the traveller.  Where the solution branches the two ways differ, so the caller chooses.
+Where a segment meets the singular locus, it goes around that point on a half circle in the complex plane of its
+parameter, on the left or on the right.  Where the solution branches, the two sides differ, so the caller chooses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rigorous Taylor steps for linear ODEs D_i(t) F_i' = Σ_j N_ij(t) F_j with polynomial coefficients, in flint's balls.
 
 One step goes from t0 to t0 + h along a segment of the complex plane.  In x = (t - t0)/h a polynomial p(x) is computed
-from the Taylor recurrence without any claim.  Then its residual q = p' - Ap, A = N/D, is bounded in balls.  The error
+from the Taylor recurrence, without any bound.  Then its residual q = p' - Ap, A = N/D, is bounded in balls.  The error
 e = f - p solves e' = Ae - q, and Gronwall's inequality on [0, 1] gives
 
     ‖e(1)‖ ≤ exp(∫μ) ‖e(0)‖ + exp(∫max(μ, 0)) max‖q‖
@@ -9,7 +9,7 @@ e = f - p solves e' = Ae - q, and Gronwall's inequality on [0, 1] gives
 in a weighted maximum norm, μ the logarithmic norm of A.  Where the factor of ‖e(0)‖ is large, as on long steps of
 oscillating solutions, the unit vectors go the step as well, and |M| takes its place, M the matrix of their ends.
 
-So correctness rests on these bounds only: heuristics for step lengths and degrees risk speed, never truth.
+So correctness rests on these bounds only: bad heuristics for step lengths and degrees cost time, never correctness.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class BallSystem:
 def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[arb]) -> list[arb]:
     """Carry F from ``start`` to ``end``, along the real line or round the zeros of D that lie on it.
 
-    A detour is right when F is analytic between it and the line; the caller answers for that.
+    A detour gives the right value if F is analytic between it and the line; the caller must ensure that.
 
     Parameters
     ----------

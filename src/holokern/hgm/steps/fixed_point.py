@@ -1,6 +1,6 @@
 """Approximate Taylor coefficients for the rigorous stepper, in fixed point with Python's integers.
 
-Nothing is claimed for them, so they need no balls, which makes them much faster.  A complex number is two integers.
+They need not be correct, so they need no balls, which makes them much faster.  A complex number is two integers.
 """
 
 from __future__ import annotations

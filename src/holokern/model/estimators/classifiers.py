@@ -1,4 +1,4 @@
-"""`NTKClassifier` and `NNGPClassifier`: classes as targets -1 and 1, one against the rest."""
+"""`NTKClassifier` and `NNGPClassifier`: regression on targets -1 and 1, one class against the rest."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def _flat(decisions: Array) -> Array:
 class NTKClassifier(_NetworkClassifier):
     """Classification by kernel ridge regression with the neural tangent kernel.
 
-    The parameters are those of :class:`~holokern.model.NTKRegressor`. There are decision values and no probabilities,
-    as in :class:`sklearn.linear_model.RidgeClassifier`, because the NTK is not the covariance of a posterior; wrap the
-    estimator in :class:`sklearn.calibration.CalibratedClassifierCV` for ``predict_proba``, or take
+    The parameters are those of :class:`~holokern.model.NTKRegressor`. There are decision values but no probabilities,
+    as in :class:`sklearn.linear_model.RidgeClassifier`, because the NTK does not give a Bayesian posterior. For
+    ``predict_proba`` wrap the estimator in :class:`sklearn.calibration.CalibratedClassifierCV`, or use
     :class:`NNGPClassifier`.
 
     Attributes
@@ -109,11 +109,11 @@ class NNGPClassifier(_NetworkClassifier):
 
     Notes
     -----
-    Each class has a Gaussian process that regresses its sign; at x it is normal with the mean m_c(x) and the predictive
-    variance s²(x) = v(x) + α, the same for all classes. The probability of a class is that its process is the largest
-    one there, P(m_c + s z_c > m_j + s z_j for all j ≠ c) with independent normal z; for two classes it is Φ(m/s)
-    [RasmussenWilliams2006, Sec. 6.5]. The most probable class is the predicted one. Far from the data the variance
-    grows and the probabilities become equal. They are not calibrated on data: for that wrap the estimator in
+    Each class has a Gaussian process that regresses its sign. At x it is normal with the mean m_c(x) and the predictive
+    variance s²(x) = v(x) + α, which is the same for all classes. The probability of a class is the probability that its
+    process is the largest, P(m_c + s z_c > m_j + s z_j for all j ≠ c) with independent normal z. For two classes it is
+    Φ(m/s) [RasmussenWilliams2006, Sec. 6.5]. The most probable class is predicted. Far from the data the variance
+    grows and the probabilities become equal. They are not calibrated on data; for that, wrap the estimator in
     :class:`sklearn.calibration.CalibratedClassifierCV`.
 
     Examples
@@ -127,7 +127,7 @@ class NNGPClassifier(_NetworkClassifier):
     _kind: ClassVar[Kind] = "nngp"
 
     def decision_function(self, X: Any) -> Array:
-        """The regressed signs in units of their own standard deviation, so that they order as the probabilities do."""
+        """The regressed signs divided by their standard deviations, so they are ordered as the probabilities are."""
         X = self._checked(X)
         means = self.solution_.mean(X)
         return _flat(means / self._deviations(X)[:, None])

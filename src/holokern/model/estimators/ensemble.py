@@ -162,7 +162,7 @@ class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, time: float | None = None) -> Any:
-        """Mean of the ensemble, and the spread between its networks.
+        """Mean of the ensemble, and the standard deviation or covariance over its networks.
 
         Parameters
         ----------

@@ -125,9 +125,9 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
 
     def log_marginal_likelihood(self) -> float:
-        """The logarithm of the density of the targets under the Gaussian process with this kernel and noise ``alpha_``.
+        """The log density of the targets under the Gaussian process with this kernel and noise variance ``alpha_``.
 
-        Several targets count as independent, so theirs is the sum.
+        Several targets count as independent, so their log densities are added.
         """
         check_is_fitted(self)
         return self.solution_.log_marginal_likelihood()

@@ -49,7 +49,7 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict, block by block: no matrix between all of X and all training points is ever held.
+        """Predict block by block; the matrix between all of X and all training points is never stored.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
         return np.asarray(samples[:, 0] if self._flat else samples)
 
     def leave_one_out(self) -> Array:
-        """Prediction of every training target by a fit without its point, from the factorisation at hand."""
+        """The prediction of every training target by a fit without its point, from the factorisation of the fit."""
         check_is_fitted(self)
         return self._shaped(self.solution_.leave_one_out())
 
@@ -130,8 +130,8 @@ class NTKRegressor(_NetworkRegressor):
     weight_variance : float or None, default=None
         The variance of the weights; None normalises every layer by c_σ = 1/E[σ(z)²].
     alpha : float or array-like of float, default=0.01
-        The ridge, which is the noise variance of the Gaussian process. Of several values the one with the least
-        leave-one-out squared error is taken, all from one diagonalisation.
+        The ridge, which is the noise variance of the Gaussian process. If several values are given, the one with the
+        least leave-one-out squared error is used; one diagonalisation serves them all.
     solver : {"cholesky", "eigh", "nystrom", "harmonics", "cg"}, default="cholesky"
         ``"nystrom"`` and ``"harmonics"`` fit on the features of :class:`~holokern.model.NetworkFeatures`, in one pass
         over blocks of points; ``"cg"`` solves the exact equations by conjugate gradients with a Nyström preconditioner
@@ -182,7 +182,7 @@ class NNGPRegressor(_NetworkRegressor):
         As in :class:`NTKRegressor`.
     fit_parameters : tuple of str, default=()
         Which of ``"alpha"``, ``"bias"`` and ``"weight_variance"`` to choose by the largest marginal likelihood,
-        starting from the values given. Of more than 2000 points so many, drawn at random, decide.
+        starting from the values given. If there are more than 2000 points, a random choice of 2000 is used for this.
 
     Attributes
     ----------

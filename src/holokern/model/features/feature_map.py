@@ -41,16 +41,16 @@ class FeatureError:
     Attributes
     ----------
     mean
-        The mean of |φ(x)·φ(y) - K(x, y)| over pairs that the features were not made from, over the mean of |K|.
+        The mean of |φ(x)·φ(y) - K(x, y)| over pairs that the features were not made from, divided by the mean of |K|.
     largest
         The largest of |φ(x)·φ(y) - K(x, y)|/√(K(x, x) K(y, y)) over these pairs.
     pairs
         The number of pairs.
     proved
-        A bound of the same quotient for all these pairs that follows from theory and exact diagonals; None for random
-        features, of which only the expectation is known.
+        A proved bound of the same quotient for all these pairs, from exact diagonals; None for random features, of
+        which only the expectation is known.
     truncation
-        For random features, what the degrees that were left out can contribute at most, in the same units.
+        For random features, the most that the degrees that were left out can contribute, in the same units.
     """
 
     mean: float

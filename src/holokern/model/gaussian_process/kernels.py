@@ -131,7 +131,7 @@ class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
         return NetworkKernel(network, self._kind)
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
-        """The matrix and its gradient, in half the time; the last bits of the matrix are not those of a call."""
+        """The matrix and its gradient, in half the time; the last bits of the matrix may differ from a call."""
         theta = np.asarray(self.theta, dtype=float)
         result = np.empty((len(points), len(points), len(theta)))
         names = [part.name for part in self.hyperparameters if not part.fixed for _ in range(part.n_elements)]
@@ -186,8 +186,8 @@ class NTKKernel(_NetworkGaussianKernel):
 
     Notes
     -----
-    Gradients in the bias and the weight variance are exact; those in the parameters of the activation, and all of them
-    for activations that break away from zero, come from differences of order six (about 1e-9).
+    Gradients in the bias and the weight variance are exact. Those in the parameters of the activation, and all
+    gradients of activations with a break other than zero, come from differences of order six (errors about 1e-9).
 
     Examples
     --------

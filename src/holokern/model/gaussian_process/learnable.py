@@ -39,7 +39,7 @@ class LearnableKernel:
     kind
         ``"nngp"`` or ``"ntk"``.
     norms
-        The smallest and the largest norm of the points. Zero vectors are always served; what lies outside is NaN.
+        The smallest and the largest norm of the points. Zero vectors are always allowed; outside, values are NaN.
     weights, biases
         Ranges of the weight variances and of the standard deviations of the biases; None for those of the network.
 
@@ -85,7 +85,7 @@ class LearnableKernel:
         return point_diagonals(xp, X * scale, offset, layers)[self.kind == "ntk"]
 
     def pair(self, x: Any, y: Any, *, weight: Any = None, bias: Any = None) -> Any:
-        """The kernel of two points, vectors of one dimension: what GPJax asks of a kernel."""
+        """The kernel of two points, given as vectors; this is the function that GPJax calls."""
         return self(x[None, :], y[None, :], weight=weight, bias=bias)[0, 0]
 
     def _at(self, X: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any, tuple[ArrayLayer, ...]]:

@@ -152,11 +152,11 @@ class RidgePath:
     alphas
         The ridges.
     coefficients
-        One matrix (K + αI)⁻¹ Y a ridge.
+        One matrix (K + αI)⁻¹ Y for each ridge.
     left_out
-        One matrix of leave-one-out predictions a ridge.
+        One matrix of leave-one-out predictions for each ridge.
     errors
-        Mean squared leave-one-out error a ridge.
+        The mean squared leave-one-out error for each ridge.
     """
 
     alphas: Array

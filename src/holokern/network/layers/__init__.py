@@ -1,4 +1,4 @@
-"""Layers that networks are made of; the names of neural-tangents where they exist there.
+"""The layers of networks, with the names of neural-tangents where it has them.
 
 Examples
 --------

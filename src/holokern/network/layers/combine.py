@@ -94,7 +94,7 @@ def _without(walk: Walk, state: Branches, pairs: bool) -> Branches:
 
 @dataclass(frozen=True, repr=False)
 class Identity(Layer):
-    """No change: the short way round a residual block."""
+    """No change: the shortcut of a residual block."""
 
     def shape(self, shape: Output) -> Output:
         """The same shape."""
@@ -239,7 +239,7 @@ class Concat(_Join):
     Parameters
     ----------
     weights
-        The shares of the branches; equal ones by default, or as the widths say if all layers before have them.
+        The shares of the branches. By default they follow the widths if all layers before have them, else are equal.
     """
 
     weights: tuple[float, ...] | None = None

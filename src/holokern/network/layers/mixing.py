@@ -153,7 +153,7 @@ class LinearMap(Mixing):
 
 @dataclass(frozen=True, repr=False)
 class Index(Layer):
-    """Some positions only: whole numbers pick one position and remove its axis, slices pick several.
+    """Keeps only some positions: a whole number picks one position and removes its axis, a slice picks several.
 
     Examples
     --------
@@ -215,9 +215,9 @@ class Index(Layer):
 
 @dataclass(frozen=True, repr=False)
 class Aggregate(Mixing):
-    """What graph networks do between layers: every node takes the sum or the mean over its neighbours.
+    """The step of graph networks between layers: every node takes the sum or the mean over its neighbours.
 
-    The inputs must be `Graphs`, which know who is whose neighbour.
+    The inputs must be `Graphs`, which hold the neighbours of every node.
 
     Parameters
     ----------

@@ -72,9 +72,9 @@ class LayerNorm(Layer):
     Parameters
     ----------
     axes
-        The axes of positions over which the mean goes too: ``"all"``, or numbers, 0 for the first one. None by default.
+        Axes of positions over which the mean is taken too: ``"all"``, or numbers, 0 for the first. None by default.
     eps
-        What is added to the mean square.
+        A number that is added to the mean square.
     """
 
     axes: str | tuple[int, ...] = ()
@@ -127,7 +127,7 @@ class LayerNorm(Layer):
 
 @dataclass(frozen=True, repr=False)
 class Dropout(Layer):
-    """Random channels set to zero, the others divided by the rate, as in training.
+    """Sets random channels to zero and divides the others by the rate, as in training.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Dropout(Layer):
     Notes
     -----
     This is the limit of many channels, so put it after a wide layer and not after the input. Every input has a mask of
-    its own: the variances grow by 1/rate, covariances of different inputs stay. An
+    its own: variances are multiplied by 1/rate, and covariances of different inputs do not change. An
     input of Y counts as different from all inputs of X, even if it has the same values.
     """
 

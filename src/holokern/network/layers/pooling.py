@@ -86,7 +86,7 @@ class AvgPool(_Pool):
     window, stride, padding
         As in `SumPool`.
     normalize_edges
-        Whether a window that reaches outside divides by the number of positions that it sees instead of by its size.
+        Whether a window that reaches outside divides by the number of positions inside instead of by its size.
     """
 
     normalize_edges: bool = False
@@ -99,7 +99,7 @@ class AvgPool(_Pool):
 
 @dataclass(frozen=True, repr=False)
 class GlobalSumPool(Mixing):
-    """The sum over all positions; over the nodes of each graph."""
+    """The sum over all positions, or over the nodes of each graph."""
 
     def shape(self, shape: Output) -> Output:
         """No positions."""
@@ -130,7 +130,7 @@ class GlobalSumPool(Mixing):
 
 @dataclass(frozen=True, repr=False)
 class GlobalAvgPool(GlobalSumPool):
-    """The mean over all positions; over the nodes of each graph."""
+    """The mean over all positions, or over the nodes of each graph."""
 
     def _share(self, count: int) -> float:
         return 1.0 / count
@@ -152,7 +152,7 @@ def _ordered_sum(array: Any, axis: int) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Flatten(Layer):
-    """All positions and channels in one vector: the mean of the covariances of the same position."""
+    """All positions and channels in one vector: the covariance is the mean over pairs of equal positions."""
 
     def shape(self, shape: Output) -> Output:
         """No positions."""

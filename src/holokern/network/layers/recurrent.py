@@ -26,9 +26,9 @@ class Recurrent(Layer):
     activation
         An `Activation` layer.
     W_std, U_std, b_std
-        Standard deviations of the weights of the hidden state and of the input, over the root of fan-in, and of biases.
+        Standard deviations of the weights of the hidden state and of the input, times √fan-in, and of the biases.
     steps
-        How many steps are taken, from the first; all by default.
+        The number of steps, from the first; all by default.
     trainable
         Whether its weights take part in training, and so in the NTK.
     """

@@ -136,7 +136,7 @@ class Conv(Weighted):
     W_std, b_std
         Standard deviations: weights have variance W_std² / (channels · kernel size), biases b_std². None means no bias.
     stride, dilation
-        Steps between windows, and between the taps of a window.
+        The distance between windows, and between the positions inside a window.
     padding
         ``"same"`` (zeros outside, as many outputs as inputs / stride), ``"valid"`` or ``"circular"``.
     width
@@ -179,7 +179,7 @@ class Conv(Weighted):
 
 @dataclass(frozen=True, repr=False)
 class ConvTranspose(Weighted):
-    """A transposed convolution: a convolution after ``stride`` - 1 zeros were put between the positions.
+    """A transposed convolution: it puts ``stride`` - 1 zeros between the positions, then does a convolution.
 
     The parameters are those of `Conv`; there is no dilation.
     """

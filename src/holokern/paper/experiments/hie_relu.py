@@ -92,7 +92,7 @@ def hie_relu(_: Problem) -> Findings:
         ("functions", *ways),
         tuple(rows),
         (
-            "HIE, holonomic interpolation, fits a function to its differential equation by least squares and to a few "
+            "HIE, holonomic interpolation, fits a function by least squares to its differential equation and to a few "
             "known values. Errors are the largest ones, relative to the largest value.",
             f"The known values are those at x₁₂ = {p} and {q}, as in the paper: as a penalty of weight {_PENALTY:g}, "
             f"or exactly. In x the fit covers [-{_EDGE}, {_EDGE}], because the function is infinite at ±1; in "

@@ -1,7 +1,7 @@
 """Learning sin πx, the paper's running example: kernels by every method, and how long each takes.
 
-The methods of :func:`holokern.dual` go through the paper's recursion, written out here; nothing of it is shared with
-:mod:`holokern.network`, which stands for the compiled kernels, so that each checks the other.
+This module writes out the paper's recursion and runs it with the methods of :func:`holokern.dual`. It shares nothing
+with :mod:`holokern.network`, which computes the compiled kernels, so each checks the other.
 """
 
 from __future__ import annotations

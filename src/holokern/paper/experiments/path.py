@@ -63,7 +63,7 @@ def exact_integral(x: Array) -> Array:
 
 
 def path(problem: Problem) -> Findings:
-    """Run through the points by the sorted, straightened and shortened paths."""
+    """Run through the points along the sorted, the straightened and the shortened path."""
     points = path_points(problem)
     if len(points) < 2:
         note = f"With β = {problem.bias:g} no pairs of training points have 0.01 ≤ det Σ ≤ 1; β = 0.5 gives 91 points."

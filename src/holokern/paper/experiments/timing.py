@@ -19,7 +19,7 @@ _PATIENCE = 1.0
 def best_of(work: Callable[[], T], *, least: int = 1) -> tuple[T, float, float]:
     """The result, the seconds of the first run and those of the best run.
 
-    The first run may derive a system or compile a kernel, so that ``least`` is 2 where that matters; quick work is
+    The first run may derive a system or compile a kernel, so ``least`` is 2 where that matters. Quick work is
     repeated more often, because other programs disturb it.
 
     Examples

@@ -163,7 +163,7 @@ class Operator(TermSum[WeylAlgebra, Any]):
         return self if lead == 1 else Operator(self.algebra, {k: c / lead for k, c in self._terms.items()})
 
     def primitive(self) -> Operator:
-        """The multiple with coprime integer coefficients and a positive first coefficient as printed."""
+        """The multiple with coprime integer coefficients whose first printed coefficient is positive."""
         if not self._terms:
             return self
         from holokern.weyl.algebra.printing import sorted_terms

@@ -30,13 +30,13 @@ class Order:
 
     Monomials are compared by the rows of an integer matrix, one after the other; ties are broken lexicographically,
     or reverse lexicographically when ``reverse`` is set.  An order is admissible when x_i ∂_i > 1 for every i; it is a
-    well order when moreover every generator is > 1.  Admissible orders that are not well orders, such as those of the
-    weights (-w, w), are served through the homogenised Weyl algebra [SST2000, Sect. 1.2].
+    well order when every generator is > 1 as well.  Admissible orders that are not well orders, such as those of the
+    weights (-w, w), are handled in the homogenised Weyl algebra [SST2000, Sect. 1.2].
 
     Parameters
     ----------
     name : str
-        How the order is called in messages.
+        The name of the order in messages.
     size : int
         2n, the number of exponents.
     rows : tuple of tuples of int

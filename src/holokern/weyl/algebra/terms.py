@@ -1,4 +1,4 @@
-"""What polynomial and rational operators share: an immutable sum of terms, one coefficient an exponent vector."""
+"""What polynomial and rational operators share: an immutable sum of terms, one for each exponent vector."""
 
 from __future__ import annotations
 

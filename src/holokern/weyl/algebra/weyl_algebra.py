@@ -140,7 +140,7 @@ class WeylAlgebra:
         return self.from_terms({(0,) * (2 * self.dimension): exact_rational(value)})
 
     def ideal(self, *generators: object, certified: bool = False) -> LeftIdeal:
-        """The left ideal of the given operators or texts; one list of them will do as well.
+        """The left ideal of the given operators or texts, given one by one or as one list.
 
         With ``certified`` every Gröbner basis of the ideal, and of what is made of it, is proved over Q.
 

@@ -1,4 +1,4 @@
-"""Intersection, quotient, product and sum: what is done to functions, done to their ideals."""
+"""Intersection, quotient, product and sum of ideals, for sums, images and products of functions."""
 
 from __future__ import annotations
 

@@ -44,24 +44,24 @@ def groebner_basis(
     Raises
     ------
     CheckFailed
-        When no basis passes its checks, because its coefficients are too large for the primes in store.
+        When no basis passes its checks, because its coefficients are too large for the available primes.
 
     Notes
     -----
     The basis is computed by F4 [Faugere1999] modulo primes of 31 bits that are drawn at random.  The run modulo the
     first prime is recorded and replayed modulo the others, until the rational reconstruction agrees with a prime that
-    had no part in it.  The first replay and the last one repeat every reduction, also those to zero.  When a replay
+    it was not made from.  The first replay and the last one repeat every reduction, even those to zero.  When a replay
     differs from the record, all primes are dropped and the computation begins again.
 
     Before a basis is returned, each generator has been reduced to zero over Q, so the ideal of the basis contains the
     ideal of the generators.  All S-pairs have been reduced to zero modulo two primes at least.  Without ``certified``
     it is not proved that the S-pairs vanish over Q, and that the basis lies in the ideal.  A wrong answer needs primes
     that divide certain non-zero integers.  An integer of B bits is divisible by at most B/30 of the 50 million primes,
-    so a random prime misleads with a probability of at most B/30 in 50 million.  A lost S-polynomial needs two such
-    primes, a wrong coefficient one.
+    so a random prime misleads with a probability of at most B/30 in 50 million.  Losing an S-polynomial needs two such
+    primes, a wrong coefficient only one.
 
     With ``certified`` the recorded run is repeated with rational numbers, so every element lies in the ideal by
-    construction, and Buchberger's criterion is checked by division over Q.  No prime has a part in this proof.
+    construction, and Buchberger's criterion is checked by division over Q.  This proof uses no primes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An independent check of Gröbner bases and of membership: only products of operators, nothing of the constructor."""
+"""An independent check of Gröbner bases and membership; it multiplies operators and uses no code of the algorithm."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def check_groebner_basis(
     """Check that ``basis`` is a left Gröbner basis of the ideal of ``generators``.
 
     Every S-pair and every generator must reduce to zero by plain division (Buchberger's criterion); for an order that
-    is no well order this happens in the homogenised Weyl algebra [SST2000, Sect. 1.2].  That the basis lies in the
-    ideal is checked by ``certificates``, one list of cofactors of the generators for each element; without them the
-    ideal is completed here by Buchberger's algorithm without criteria, which is meant for small ideals.
+    is not a well order this happens in the homogenised Weyl algebra [SST2000, Sect. 1.2].  ``certificates`` prove that
+    the basis lies in the ideal: one list of cofactors of the generators for each element.  Without them Buchberger's
+    algorithm, without criteria, completes the ideal here, which is meant for small ideals.
 
     Parameters
     ----------

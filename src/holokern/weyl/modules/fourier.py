@@ -46,8 +46,8 @@ def fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None)
 def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None = None) -> Operator | LeftIdeal:
     """The automorphism x_i → -∂_i, ∂_i → x_i in the named variables [SST2000, §5.5].
 
-    The variables keep their names.  If P annihilates the Laplace-type integral's integrand f(t), then its transform
-    annihilates ∫ f(t) exp(-t x) dt, as far as boundary terms vanish.
+    The variables keep their names.  If P annihilates f(t), then its transform annihilates the Laplace integral
+    ∫ f(t) exp(-t x) dt, as long as boundary terms vanish.
 
     Parameters
     ----------

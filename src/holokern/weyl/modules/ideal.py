@@ -1,6 +1,6 @@
 """Left ideals of the Weyl algebra: Gröbner bases, membership, elimination, initial ideals, dimension and rank.
 
-Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = weyl_algebra(...)``::
+There is one class, made by ``D.ideal(generators)`` where ``D = weyl_algebra(...)``::
 
     I = D.ideal("x*dx - 1", "dy")          # operators, texts or a list of them; zeros are dropped
     I.algebra, I.generators
@@ -19,7 +19,7 @@ Everything here hangs on one class, made by ``D.ideal(generators)`` where ``D = 
 
 An ``order`` is an :class:`~holokern.weyl.algebra.orders.Order`, the name ``"grevlex"`` (default, also ``"degrevlex"``),
 ``"lex"`` or ``"order"``, or 2n integer weights (u, v) with u + v >= 0, ties broken by grevlex.  The basis for weights
-that are no well order, such as (-w, w), is not reduced; its initial forms generate the initial ideal.
+that do not give a well order, such as (-w, w), is not reduced; its initial forms generate the initial ideal.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class LeftIdeal:
         return self._dividers[chosen].remainder(self.algebra(operator))
 
     def contains(self, operator: object) -> bool:
-        """Whether ``operator`` lies in the ideal; any Gröbner basis at hand is used."""
+        """Whether ``operator`` lies in the ideal; any Gröbner basis that is already known is used."""
         well = (order for order in self._bases if order.is_well_order)
         return not self.normal_form(operator, next(well, None))
 

@@ -123,7 +123,7 @@ def koyama_takemura_ideal(operators: Sequence[Operator], linear: str = "y", quad
     operators : sequence of Operator
         Operators in t_1, …, t_d that annihilate f, as a function or as a tempered distribution.
     linear, quadratic : str
-        The letters of the new variables y_i and x_ij, i ≤ j; x_ij with i < j stands in the exponent twice.
+        The letters of the new variables y_i and x_ij, i ≤ j; x_ij with i < j occurs twice in the exponent.
 
     Returns
     -------

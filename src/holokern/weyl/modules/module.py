@@ -62,7 +62,7 @@ class LeftModule:
         return sum(len(outside(some, self.algebra.dimension, self)) for some in leads)
 
     def annihilator(self, place: int = 0) -> LeftIdeal:
-        """The ideal of one generator: what f_i satisfies by itself."""
+        """The ideal of one generator: the operators that annihilate f_i."""
         if not 0 <= place < self.size:
             raise BadInput(f"expected a generator between 0 and {self.size - 1}, got {place}")
         rows = [(row[place], *row[:place], *row[place + 1 :]) for row in self._rows]

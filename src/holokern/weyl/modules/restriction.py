@@ -60,7 +60,7 @@ class RestrictionModule:
         return len(self.basis) - int(fmpq_mat(numbers).rank())
 
     def rank(self) -> int:
-        """The holonomic rank of the whole module, of which the ideal of the class of 1 may see a part only.
+        """The holonomic rank of the whole module; the ideal of the class of 1 may have a smaller one.
 
         Examples
         --------
@@ -138,8 +138,8 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[st
 def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str, object]) -> LeftIdeal:
     """The restriction ideal (I + Σ x_i D) ∩ D' to the subspace where the named variables x_i vanish.
 
-    Whatever I annihilates, this ideal annihilates its value at x_i = 0 (or at the given values).  When the b-function
-    has no integer root >= 0 the restriction is zero and the ideal is (1) [SST2000, Alg. 5.2.8].
+    If I annihilates f, this ideal annihilates f at x_i = 0 (or at the given values).  When the b-function has no
+    integer root >= 0, the restriction is zero and the ideal is (1) [SST2000, Alg. 5.2.8].
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class RationalWeylAlgebra:
         return self.field.fraction(top, common)
 
     def ideal(self, *generators: object, certified: bool = True) -> RationalIdeal:
-        """The left ideal of the given operators or texts; one list of them will do as well.
+        """The left ideal of the given operators or texts, given one by one or as one list.
 
         Its arithmetic is exact, so its Gröbner bases are proved whatever ``certified`` says.
 
@@ -170,8 +170,8 @@ def rational_weyl_algebra(
     derivations : str or iterable of str, optional
         Names of the derivations; ``d`` followed by the variable's name by default.
     parameters : str or iterable of str, optional
-        Names of symbols that stay symbols: coefficients lie in Q(x, a).  What is computed holds for generic values;
-        :meth:`RationalIdeal.substitute` puts numbers in and says whether they are generic enough.
+        Names of symbols, so that coefficients lie in Q(x, a).  Results hold for generic values;
+        :meth:`RationalIdeal.substitute` puts numbers in and refuses those that might not be generic.
 
     Examples
     --------
