@@ -74,11 +74,12 @@ def test_the_engines_agree_on_delicate_points(name, delicate_points):
 @pytest.mark.parametrize("name", ["relu", "gelu", "tanh", "elu", "hardtanh"])
 def test_parts_have_the_bits_of_the_whole(name, engine):
     net = Network(name, 3, bias=0.0 if name == "relu" else 0.2)
-    x = X[:40] if engine == "pairs" else X
+    # pairs by themselves know nothing of strips and tiles, so few of them say as much
+    x = X[:16] if engine == "pairs" else X
     whole = net.both(x, engine=engine)
     data = net.data_range(x)
     rng = np.random.default_rng(1)
-    for size in (1, 2, 37) if engine == "pairs" else (1, 2, 37, 130):
+    for size in (1, 2, 13) if engine == "pairs" else (1, 2, 37, 130):
         rows, columns = (rng.choice(len(x), size, replace=False) for _ in range(2))
         part = net.part(x[rows], x[columns], data, (True, True), engine=engine)
         own = net.part(x[rows], None, data, (False, True), engine=engine)

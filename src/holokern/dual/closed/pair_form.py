@@ -15,6 +15,9 @@ __all__ = ["ERF", "KINK", "LINEAR_ERF", "PairForm", "pair_form"]
 KINK, ERF, LINEAR_ERF = 0, 1, 2
 """σ(u) is a u + b |u|, or a + b erf(γu), or a u + b u erf(γu)."""
 
+_NEAR = 0.01
+"""Below this loss 1 - k/(n₁n₂) has lost two digits."""
+
 
 @dataclass(frozen=True)
 class PairForm:
@@ -120,6 +123,8 @@ class PairForm:
     def losses(self, theta: Array, c: Array, d: Array, folded: bool, with_slope: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ for a matrix of angles between points with deviations c and d; for error functions.
 
+        Machine code is used, and compiled, only where points nearly coincide.
+
         If ``folded``, |k| is that of the supplement past π/2. Without slopes k′ is zero.
 
         Examples
@@ -131,21 +136,21 @@ class PairForm:
         True
         """
         angle = np.minimum(theta, np.pi - theta) if folded else theta
-        first, second = self.norms(c)[:, None], self.norms(d)
-        given = 2 * c[:, None] * d * np.sin(angle / 2) ** 2 + (c[:, None] - d) ** 2 / 2
-        before = np.ones_like(given[None]) if with_slope else np.empty((0, 0, 0))
-        gap, slope = self.tiles(self.numbers(c)[None], self.numbers(d)[None], given[None], before)
-        both, apart = first * second, (first - second) ** 2
-        lost = (gap[0] - apart / 2) / both
-        # The distance of points of very different lengths says little about the angle between them.
-        rows, columns = np.nonzero((apart > both / 4) | ((c[:, None] - d) ** 2 > c[:, None] * d / 4))
-        rates = slope[0] if with_slope else np.zeros_like(lost)
+        first, second = np.broadcast_arrays(c[:, None], d)
+        value, slope = self._at(first, second, angle)
+        one, other = self.norms(c)[:, None], self.norms(d)
+        lost = 1 - value / (one * other)
+        apart = (first - second) ** 2
+        # Nearly equal points keep their digits through their distance; that of points of different lengths says little.
+        rows, columns = np.nonzero((lost < _NEAR) & ((apart > 0) | (angle > 0)) & (apart <= first * second / 4))
         if len(rows):
-            value, rate = self._at(c[rows], d[columns], angle[rows, columns])
-            lost[rows, columns] = 1 - value / both[rows, columns]
-            if with_slope:
-                rates[rows, columns] = rate
-        return np.maximum(lost, 0.0), rates
+            given = 2 * first * second * np.sin(angle / 2) ** 2 + apart / 2
+            sides = (self.numbers(side[some])[:, None] for side, some in ((c, rows), (d, columns)))
+            gap, _ = self.tiles(*sides, given[rows, columns, None, None], np.empty((0, 0, 0)))
+            both = one[rows, 0] * other[columns]
+            lost[rows, columns] = (gap[:, 0, 0] - (one[rows, 0] - other[columns]) ** 2 / 2) / both
+        lost[(apart == 0) & (angle == 0)] = 0.0
+        return np.maximum(lost, 0.0), slope if with_slope else np.zeros_like(lost)
 
     def _at(self, c: Array, d: Array, theta: Array) -> tuple[Array, Array]:
         """The values k and k′ of pairs: an arcsine, and what Stein's identity adds to it."""
