@@ -145,8 +145,8 @@ class PairForm:
         rows, columns = np.nonzero((lost < _NEAR) & ((apart > 0) | (angle > 0)) & (apart <= first * second / 4))
         if len(rows):
             given = 2 * first * second * np.sin(angle / 2) ** 2 + apart / 2
-            sides = (self.numbers(side[some])[:, None] for side, some in ((c, rows), (d, columns)))
-            gap, _ = self.tiles(*sides, given[rows, columns, None, None], np.empty((0, 0, 0)))
+            left, right = self.numbers(c[rows])[:, None], self.numbers(d[columns])[:, None]
+            gap, _ = self.tiles(left, right, given[rows, columns, None, None], np.empty((0, 0, 0)))
             both = one[rows, 0] * other[columns]
             lost[rows, columns] = (gap[:, 0, 0] - (one[rows, 0] - other[columns]) ** 2 / 2) / both
         lost[(apart == 0) & (angle == 0)] = 0.0
