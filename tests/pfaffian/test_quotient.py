@@ -65,11 +65,11 @@ def test_a_basis_of_ones_own():
 
 
 def test_what_is_no_basis_is_refused():
-    with pytest.raises(BadInput, match="no basis: the rank is 2"):
+    with pytest.raises(BadInput, match="not a basis: the rank is 2"):
         quotient(present(["u*D - 1"]), [(0, 0)])
-    with pytest.raises(BadInput, match="no basis: the rank is 2"):
+    with pytest.raises(BadInput, match="not a basis: the rank is 2"):
         quotient(present(["u*D - 1"]), [(0, 0), (1, 1), (2, 2)])
-    with pytest.raises(BadInput, match="no basis"):
+    with pytest.raises(BadInput, match="not a basis"):
         # (uD - 1)² · 1 relates a² to nothing but itself and ab: 1 and a², b² are dependent for the identity
         quotient(present(["u*D - 1", "D^2"]), [(2, 0)])
 

@@ -178,7 +178,7 @@ def _from_text(source: str, parameters: dict[str, object]) -> Activation:
     if parameters:
         raise BadInput(
             f"parameters ({', '.join(parameters)[:80]}) belong to an activation given by name, and {text[:60]!r} "
-            "is none; hk.activations() lists the names"
+            "is not a name; hk.activations() lists the names"
         )
     try:
         return Activation(Expression(read_expression(text)))

@@ -131,7 +131,7 @@ class DualActivation:
 
     @cached_property
     def hinges(self) -> Pieces | None:
-        """σ as a polynomial and hinges if it is piecewise polynomial and breaks away from zero, else None."""
+        """σ as a polynomial and hinges if it is piecewise polynomial with a break other than zero, else None."""
         try:
             return pieces_of(self.activation) if self.breaks_away else None
         except Unsupported:
@@ -252,7 +252,7 @@ class DualActivation:
     def hinge_sides(self, first: Array, second: Array) -> tuple[HingeSide, HingeSide]:
         """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
         if self.hinges is None:
-            raise Unsupported(f"{self.activation} is not piecewise polynomial with breaks away from zero")
+            raise Unsupported(f"{self.activation} is not piecewise polynomial with a break other than zero")
         sides = hinge_sides(self.hinges, (first, second), self.jumps)
         return sides[0], sides[1]
 
@@ -307,7 +307,7 @@ class DualActivation:
             raise BadInput(f"smallest = {smallest}; choose one of {SMALLEST}")
         if smallest not in self.smallest_angles:
             raise Unsupported(
-                f"{self.activation} breaks away from zero, where k is not smooth next to θ = 0; ask for smallest="
+                f"{self.activation} has a break other than zero, so k is not smooth next to θ = 0; ask for smallest="
                 f"{self.smallest_angles[-1]}, or for values pair by pair"
             )
         return _tables.get(self, self._rounded(low, high), smallest)

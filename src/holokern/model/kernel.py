@@ -61,7 +61,7 @@ class NetworkKernel:
         largest = float(np.max(lengths, initial=0.0))
         if largest > _LARGEST:
             raise BadInput(
-                f"the features reach {largest:.1g}, so that inner products overflow float64; "
+                f"the features reach {largest:.1g}, so inner products overflow float64; "
                 "scale them first, for example with sklearn.preprocessing.StandardScaler"
             )
         vanishing = lengths < 1 / _LARGEST

@@ -1,4 +1,4 @@
-"""The verb of this folder: :func:`pfaffian`, from an ideal, an activation or operators to a Pfaffian system."""
+"""The function :func:`pfaffian`, which derives a Pfaffian system from an ideal, an activation or operators."""
 
 from __future__ import annotations
 
@@ -74,9 +74,10 @@ def pfaffian(
     activation : ideal of a Weyl algebra, operator or list of operators
         A holonomic ideal with polynomial or rational coefficients; its variables are the coordinates.
     activation, other : Activation, str or SymPy expression, optional
-        Or σ1 and σ2, by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.  The
-        annihilator of the distribution is used, so that the rank is least.  Only where parameters of many digits make
-        that too slow (selu) are the generators with large coefficients left out; ``annihilators`` of the result tells.
+        Or σ1 and σ2, given by anything that :func:`holokern.activation` reads; σ2 = σ1 when ``other`` is not given.
+        The whole annihilator of σ as a distribution is used, so that the rank is least.  Only where parameters with
+        many digits make that too slow (selu), generators with large coefficients are left out; ``annihilators`` of
+        the result lists the ones that were used.
     operator, other_operator : str, Operator or list of them, optional
         Instead of a function: exactly these operators in u and D.
     coordinates : {"sigma", "x"}
@@ -85,7 +86,7 @@ def pfaffian(
         The entries of F, e.g. ``"1, dx"`` for an ideal, ``"1, a*b, a^2"`` in Σ or ``"1, d12"`` in x; chosen when not
         given: the standard monomials of an ideal; else with k and, if possible, E[σ1'σ2'] first.
     cache : bool or path, optional
-        Where systems are kept on disk; False for nowhere.
+        The folder where systems are kept on disk; False keeps none.
     check : bool
         Whether to check the system (integrability, and dF = PF against numbers when a function is given) before it is
         returned or stored.
@@ -102,11 +103,11 @@ def pfaffian(
     NotHolonomic
         If the rank of an ideal is infinite, a function has no finite annihilator, or an operator is 0.
     BadInput
-        If the input cannot be read, or the basis is none.
+        If the input cannot be read, or the given basis is not a basis.
     CheckFailed
         If the result contradicts its checks.
     TooLarge
-        If the matrices of an ideal have very large entries; ``expand=False`` serves it.
+        If the matrices of an ideal have very large entries; use ``expand=False`` then.
 
     Examples
     --------

@@ -89,7 +89,7 @@ class PfaffianSystem:
         names: Iterable[str] | None = None,
         parameters: str | Iterable[str] = (),
     ) -> PfaffianSystem:
-        """The system with given matrices, one a variable, whose first entry of F is the function itself.
+        """The system with given matrices, one for each variable; the first entry of F is the function itself.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class PfaffianSystem:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The symbols in the entries that are no coordinates; see :meth:`substitute`."""
+        """The symbols in the entries that are not coordinates; see :meth:`substitute`."""
         return self.field.variables[len(self.matrices) :]
 
     @property
@@ -171,7 +171,7 @@ class PfaffianSystem:
 
     @property
     def apparent_singularities(self) -> tuple[RationalFunction, ...]:
-        """The factors of the singular locus that only the choice of the basis brings in; solutions are regular there.
+        """The factors of the singular locus that come from the choice of the basis only; solutions are regular there.
 
         Examples
         --------

@@ -109,7 +109,7 @@ class UnexpandedSystem:
         Raises
         ------
         SingularPath
-            When the point lies in the singular locus, or the basis is none there.
+            When the point lies in the singular locus, or the basis is dependent there.
         """
         where = self._point(point)
         forms = self._forms_at(where)
@@ -209,7 +209,7 @@ class UnexpandedSystem:
         Raises
         ------
         SingularPath
-            When the curve lies in the singular locus, or the basis is none on it.
+            When the curve lies in the singular locus, or the basis is dependent on it.
         """
         field = function_field(parameters)
         if set(images) != set(self.variables):

@@ -226,7 +226,7 @@ def _condition(syntax: Syntax) -> Condition:
         case "name" if syntax.head in ("True", "False"):
             return Always(syntax.head == "True")
     raise BadInput(
-        f"cannot read a condition of Piecewise: {syntax.kind} {syntax.head[:60]!r} is no comparison; "
+        f"cannot read a condition of Piecewise: {syntax.kind} {syntax.head[:60]!r} is not a comparison; "
         "write for example u < 1, (u > 0) & (u <= 2) or True"
     )
 

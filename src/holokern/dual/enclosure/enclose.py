@@ -94,7 +94,7 @@ class Enclosure:
         Which proof was used: "hermite", "taylor", "integral", "independent" (r = 0), "limit" (singular covariance)
         or "bound" (a value below 2^-4096).
     digits : int
-        How many digits were asked for.
+        The number of digits that was requested.
     """
 
     k: arb
@@ -132,7 +132,7 @@ def enclose(
         Correlation in [-1, 1].
     digits : int
         The radius of each ball is at most 10^-digits of the value, or of 10^-digits times (k(c1,c1,1)k(c2,c2,1))^(1/2)
-        where the value is smaller than that.  Balls in the input limit what can be reached.
+        where the value is smaller than that.  Balls in the input limit the digits that can be reached.
     method : {"auto", "hermite", "taylor", "integral"}
         The proof to use for 0 < |r| < 1.
 
@@ -144,7 +144,7 @@ def enclose(
     Raises
     ------
     Unsupported, NotHolonomic
-        When no rigorous method serves the activation there; the message says which numerical one does.
+        When no rigorous method can handle the activation there; the message names a numerical method that can.
     PrecisionLost
         When the digits are not reached, for example because the input balls are too wide.
 
@@ -156,8 +156,8 @@ def enclose(
       coefficients come from a recurrence that follows from the exact annihilator of σ, and initial integrals.
       Where no recurrence serves they are rigorous integrals.
     - "taylor": each Taylor step of the Pfaffian system along w = tan(θ/2), by its residual and Gronwall's inequality;
-      the initial values at r = 0 are products of balls.  That the system is the right one rests on its exact
-      derivation, which is checked by its integrability and against numbers, not proved anew.
+      the initial values at r = 0 are products of balls.  That the system itself is right rests on its exact
+      derivation.  It is checked for integrability and against numbers, but not proved again.
     - "integral": one rigorous integral over u of σ(u) times the conditional mean of σ(v) in closed form, with a proved
       bound of both tails.  Nothing about annihilators or systems is used.
     - "bound": |k| ≤ (k(c1,c1,1)k(c2,c2,1))^(1/2), where that is below 2^-4096 and no other proof reaches the digits.

@@ -1,9 +1,9 @@
 """Method "hermite": dual activations from Hermite coefficients by difference HGM.
 
 k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
-after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Where that
-is slow, near r = ±1 for a σ that is not smooth, what the breaks are to blame for is split off and added in closed form,
-or the series is rewritten in the angle (σ with its only break at 0).
+after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Near
+r = ±1 the series converges slowly if σ is not smooth.  Then the part of σ with the breaks is split off and added in
+closed form, or the series is rewritten in the angle (if the only break of σ is 0).
 """
 
 from __future__ import annotations
@@ -133,16 +133,16 @@ def hermite(
     Raises
     ------
     PrecisionLost
-        When the error stays above ten times the tolerance: at large deviations, where σ(cz) turns too fast for any
-        number of terms here.
+        When the error stays above ten times the tolerance, as at large deviations, where σ(cz) oscillates too fast
+        for the number of terms allowed.
 
     Notes
     -----
     The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (used for
     few σ with their only break at 0) it is the error measured at both ends, where the values are known.
 
-    Use it for few deviations and many angles, or as a check with a proved tail: each deviation costs a sequence of
-    coefficients, an angle next to nothing.
+    Use it for few deviations and many angles, or as a check with a proved tail.  Each deviation needs a sequence of
+    coefficients; an angle costs next to nothing.
     """
     sequence = hermite_sequence(activation.tree)
     breaks = sequence.line.breaks

@@ -55,13 +55,14 @@ def all_at_once(
     Parameters
     ----------
     order : {"short", "sorted", "given"}
-        How the points are ordered: to make the path short, as the paper sorts them, or not at all.
+        The order of the points: one that makes the path short, the paper's, or the given one.
 
     Notes
     -----
-    Vertices keep away from det Σ = 0, and from apparent singularities by a common imaginary part of θ; from its vertex
-    each point is one expansion away.  The error comes from perturbations that are carried along and from a second run
-    with other steps.  Use it for many points whose deviations are alike; for few or scattered ones "hgm" is better.
+    The vertices stay away from det Σ = 0, and a common imaginary part of θ keeps them away from apparent singularities.
+    One expansion leads from a vertex to its point.  The error comes from perturbations that are transported too, and
+    from a second run with other steps.  Use it for many points with similar deviations; for few or scattered points
+    "hgm" is better.
 
     Raises
     ------

@@ -35,8 +35,8 @@ def gauss_hermite(
 
     The degree starts at 25 and doubles until the relative change is below ``change`` or the degree would exceed
     ``most``; a given ``degree`` is used as it is, and compared with its half. The error is the last change, and near
-    r = ±1 what breaks add between the nodes. At a break of σ the rule converges like 1/degree only, and it misses the
-    δ-terms of k′, whose error is then infinite: it is here for contrast.
+    r = ±1 also what a break between two nodes may add. If σ has a break, the rule converges only like 1/degree, and it
+    misses the δ-terms of k′, whose error is then infinite. It is here for comparison.
     """
     for name, value in (("degree", degree), ("most", most)):
         if value is not None and (not isinstance(value, int) or not 2 <= value <= 4096):

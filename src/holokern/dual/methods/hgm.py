@@ -71,16 +71,16 @@ def hgm(
 
     Notes
     -----
-    In Σ the parameter of the line is the angle θ, in which k has no singularity at det Σ = 0 when σ breaks at zero
-    only, so that values near r = ±1 need no fallback.  Where Taylor steps do not arrive, Chebyshev collocation goes on;
-    its last panel ends on r = ±1, where k and k′ are integrals in one variable.
+    In Σ the parameter of the line is the angle θ.  If the only break of σ is zero, k has no singularity in θ at
+    det Σ = 0, so values near r = ±1 need no fallback.  Where Taylor steps do not get through, Chebyshev collocation
+    takes over.  Its last panel ends at r = ±1, where k and k′ are integrals in one variable.
 
-    Use it for a holonomic σ at some dozens to thousands of points, each with deviations of its own, or as a check of
-    quadrature by another route; the system is derived once and kept.
+    Use it for a holonomic σ at dozens to thousands of points, each with its own deviations, or as an independent check
+    of quadrature.  The system is derived once and kept.
 
-    Where it ends: for σ that oscillates or grows, other solutions of the system grow like exp(c1 c2) on the way from
-    r = 0.  ReSin with both deviations above about 5 loses digits at small angles, at 10 most of them; the error that is
-    returned says so.  ``auto`` asks quadrature first.
+    Its limits: for σ that oscillates or grows, other solutions of the system grow like exp(c1 c2) on the way from
+    r = 0.  ReSin loses digits at small angles when both deviations are above about 5, and most of them at 10; the
+    returned error shows this.  ``auto`` tries quadrature first.
     """
     if solver not in ("taylor", "scipy"):
         raise UnknownName(f"unknown solver {solver!r}; choose 'taylor' or 'scipy'")

@@ -79,10 +79,10 @@ def hie(
 
     Notes
     -----
-    The error is the difference of fits with ``size`` and with fewer functions.  Where one fit over the whole interval
-    does not settle (σ breaks away from zero), Chebyshev panels that halve towards the end replace it.
+    The error is the difference of fits with ``size`` and with fewer functions.  If one fit over the whole interval
+    does not converge, as for σ with a break other than zero, Chebyshev panels that halve towards the end replace it.
 
-    Use it for many angles at few pairs of deviations: a fit serves all angles of its pair.
+    Use it for many angles and few pairs of deviations: one fit serves all angles of its pair.
     """
     make = _maker(basis)
     if not (isinstance(size, int) and size >= _FEWER + 4):

@@ -70,8 +70,8 @@ def expand(
     Parameters
     ----------
     radius : float
-        Points closer than this in (log c1, log c2, θ) share a representative at first; those whose series has not
-        settled then look for another one.
+        Points closer than this in (log c1, log c2, θ) share a representative at first.  A point whose series does not
+        converge then looks for another one.
     order : int
         The number of terms.
 

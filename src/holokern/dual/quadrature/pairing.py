@@ -221,7 +221,7 @@ def _better_on_boxes(f: Side, g: Side, theta: Array, outer: Index, resolution: R
     if np.any(work > _LONGEST * patience()):
         at = int(np.argmax(work))
         raise PrecisionLost(
-            f"{f.profile.label} at c1 = {f.c[at]:.6g}, c2 = {g.c[at]:.6g}, θ = {theta[at]:.6g} turns too often: "
+            f"{f.profile.label} at c1 = {f.c[at]:.6g}, c2 = {g.c[at]:.6g}, θ = {theta[at]:.6g} oscillates too fast: "
             f"quadrature needs {work[at]:.1e} values; use smaller deviations, or another method"
         )
     return np.asarray(better)

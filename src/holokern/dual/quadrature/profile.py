@@ -215,8 +215,8 @@ class Profile:
                 break
             if sum(map(len, done)) + 2 * len(rough) > _MOST_PANELS * patience():
                 raise PrecisionLost(
-                    f"{self.label} turns too often up to |u| = {limit:.6g}: it needs more than {_MOST_PANELS} panels; "
-                    "use smaller deviations, or another method"
+                    f"{self.label} oscillates too fast up to |u| = {limit:.6g}: it needs more than "
+                    f"{_MOST_PANELS} panels; use smaller deviations, or another method"
                 )
             middle = rough.mean(axis=1)
             todo = np.concatenate([np.stack([rough[:, 0], middle], 1), np.stack([middle, rough[:, 1]], 1)])

@@ -18,8 +18,8 @@ def cannot_compile(activation: Activation) -> str | None:
     if owner.breaks_away and owner.hinges is None:
         off = next(float(b) for b in activation.breaks if b != 0)
         return (
-            f"it breaks away from zero, at {off:.6g}, where k is not smooth in the deviations, and is not piecewise "
-            "polynomial; use method='quadrature'"
+            f"it has a break other than zero, at {off:.6g}, so k is not smooth in the deviations, and it is not "
+            "piecewise polynomial; use method='quadrature'"
         )
     return None
 

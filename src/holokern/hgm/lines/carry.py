@@ -111,7 +111,7 @@ def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
 def _branches(system: PfaffianSystem, a: Array, b: Array, met: Sequence[Crossing]) -> SingularPath:
     where, factor = point_text(system, a + met[0].at * (b - a)), system.singular_locus[met[0].factor]
     return SingularPath(
-        f"the way from {point_text(system, a)} to {point_text(system, b)} meets the singular locus {factor} = 0 at "
+        f"the path from {point_text(system, a)} to {point_text(system, b)} meets the singular locus {factor} = 0 at "
         f"{where}, and the solution branches there; give side='left' or side='right', or a path round it"
     )
 

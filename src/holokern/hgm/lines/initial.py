@@ -182,7 +182,7 @@ def _from_derivatives(
     chosen = _independent(dense)
     if len(chosen) < system.rank:
         raise BadInput(
-            f"the values of {', '.join(names) or 'nothing'} fix {len(chosen)} of the {system.rank} entries of F only; "
+            f"the values of {', '.join(names) or 'nothing'} fix only {len(chosen)} of the {system.rank} entries of F; "
             f"give values of more derivatives, for example of {', '.join(system.basis_text)}"
         )
     solution = acb_mat([[acb(a) for a in rows[i]] for i in chosen]).solve(acb_mat([[acb(known[i])] for i in chosen]))

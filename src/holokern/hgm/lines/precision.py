@@ -38,8 +38,8 @@ def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:
                 # a width that more bits do not change comes from the initial values
                 if before * 0.5 < width < before * 2:
                     raise PrecisionLost(
-                        f"the initial values determine the result to {max(0, int(-np.log10(reached)))} digits only, "
-                        f"not to {digits}; give narrower balls, or a function that computes them at any precision"
+                        f"the initial values determine only {max(0, int(-np.log10(reached)))} digits of the result, "
+                        f"not {digits}; give narrower balls, or a function that computes them at any precision"
                     )
                 before = width
         bits *= 2

@@ -124,7 +124,7 @@ class Landing:
             if low < 0 or (low == 0 and (k or rho.rational != 0)):
                 raise SingularPath(
                     f"the target {self._where} lies on the singular locus, and solutions have the exponent {rho}"
-                    f"{' with logarithms' * bool(k)} there, so that values need not exist; take a target close to it"
+                    f"{' with logarithms' * bool(k)} there, so values need not exist; take a target close to it"
                 )
 
     def check(self) -> None:

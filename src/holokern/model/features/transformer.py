@@ -41,10 +41,10 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Which of the two kernels.
     method : {"landmarks", "leverage", "harmonics"}, default="landmarks"
         ``"landmarks"``: Nyström features from points drawn uniformly among the data. ``"leverage"``: the same with
-        points drawn by ridge leverage scores, for data with rare far points. ``"harmonics"``: from the exact expansion
-        of the kernel in spherical harmonics, which needs only the range of the lengths of the data; low degrees
-        are exact, the others random with the right expectation. Compare ``error_``: harmonics have the
-        smaller one for isotropic data, landmarks for data that fill few directions.
+        points drawn by ridge leverage scores, for data with a few distant points. ``"harmonics"``: from the exact
+        expansion of the kernel in spherical harmonics, which needs only the range of the lengths of the data; low
+        degrees are exact, the others random with the right expectation. Compare ``error_``: harmonics have the smaller
+        one for isotropic data, landmarks for data that vary in few directions.
     tolerance : float or None, default=None
         The mean error on held-out pairs, relative to the mean of the kernel, at which the number of features stops
         growing; None takes ``n_components`` of them.
@@ -121,7 +121,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> NetworkFeatures:
-        """Take one more block of data into account; the features are made anew from a uniform sample of all blocks."""
+        """Take one more block of data into account; the features are made again from a uniform sample of all blocks."""
         first = not hasattr(self, "_sample")
         X = validate_data(self, X, dtype=np.float64, reset=first)
         if first:

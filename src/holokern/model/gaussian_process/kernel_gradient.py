@@ -58,7 +58,7 @@ class _Lost:
 def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rates]) -> list[Array] | None:
     """The kernel matrix and its derivative for each of the rates, or None when it is not smooth enough for series.
 
-    That is so when σ breaks away from zero, and at zero vectors without bias.
+    That is so when σ has a break other than zero, and at zero vectors without bias.
 
     Examples
     --------

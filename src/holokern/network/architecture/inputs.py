@@ -96,7 +96,7 @@ class Graphs:
     adjacency
         Of shape (graphs, nodes, nodes): entry (i, j) is the weight with which node i takes from node j.
     nodes
-        1 for each node and 0 for what fills up, of shape (graphs, nodes).
+        1 for each node and 0 for each empty node, of shape (graphs, nodes).
 
     Examples
     --------

@@ -37,7 +37,7 @@ class ArrayKernel:
     network
         The network.
     low, high
-        The range of norms of the rows of X and Y, as they are given. Entries with a point outside it are NaN, for
+        The range of norms of the rows of X and Y, as they are given. Entries with a point outside it are NaN, because
         traced values cannot be refused. A network whose activations are all homogeneous needs no range.
 
     Notes

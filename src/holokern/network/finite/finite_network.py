@@ -109,7 +109,7 @@ class FiniteNetwork:
         return self._run(X)[0]
 
     def nngp(self, X: Any, Y: Any = None) -> Array:
-        """The mean over outputs of f(x) f(y); it is near the NNGP kernel only if the outputs are many."""
+        """The mean over outputs of f(x) f(y); it is close to the NNGP kernel only if there are many outputs."""
         x = self._run(X)[0]
         y = x if Y is None else self._run(Y)[0]
         return np.asarray(x @ y.T / x.shape[1])

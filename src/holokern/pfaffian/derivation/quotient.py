@@ -235,7 +235,7 @@ class _Elimination:
         if self.wanted is not None:
             if set(basis) != set(self.wanted) or len(set(self.wanted)) != len(self.wanted):
                 raise BadInput(
-                    f"the {len(self.wanted)} elements given are no basis: the rank is {len(basis)}, "
+                    f"the {len(self.wanted)} elements given are not a basis: the rank is {len(basis)}, "
                     f"and a basis is formed by the monomials {' '.join(map(str, sorted(basis, key=sum)))}"
                 )
             basis = self.wanted

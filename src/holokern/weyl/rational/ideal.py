@@ -325,7 +325,7 @@ class RationalIdeal:
         NotHolonomic
             When the rank is infinite.
         BadInput
-            When the given operators are no basis.
+            When the given operators are not a basis.
 
         Examples
         --------

@@ -81,6 +81,6 @@ def from_sympy(field: FunctionField, expression: Any) -> RationalFunction:
             raise BadInput(f"division by zero in the SymPy expression {expression}")
         return base**exponent
     raise BadInput(
-        f"{expression} is no rational function of {', '.join(field.variables)} with exact coefficients; "
+        f"{expression} is not a rational function of {', '.join(field.variables)} with exact coefficients; "
         "use + - * / and integer powers, and sympy.Rational or sympy.nsimplify for decimal numbers"
     )
