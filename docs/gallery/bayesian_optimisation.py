@@ -2,9 +2,9 @@
 Bayesian optimisation with the kernel of an ELU network
 =======================================================
 
-BoTorch brings a kernel of infinitely wide ReLU networks. `holokern.gpytorch` brings those of any activation: here a
-Gaussian process with the NNGP kernel of a network of ELUs, whose bias, weight variance and noise are fitted by the
-marginal likelihood in every round, looks for the largest value of a function.
+BoTorch has a kernel of infinitely wide ReLU networks. `holokern.gpytorch` has those of any activation. Here a Gaussian
+process with the NNGP kernel of an ELU network looks for the largest value of a function. Its bias, weight variance and
+noise are fitted by the marginal likelihood in every round.
 
 It needs ``pip install 'holokern[botorch]'``.
 """

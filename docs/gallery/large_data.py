@@ -2,8 +2,8 @@ r"""
 100 000 points
 ==============
 
-A kernel matrix of 100 000 points has 80 GB. Two ways round it: conjugate gradients that compute the kernel tile by tile
-and never store it, and Nyström features. This file takes minutes, so the documentation shows it and does not run it;
+A kernel matrix of 100 000 points needs 80 GB. There are two ways to avoid it: conjugate gradients that compute the
+kernel tile by tile, and Nyström features. This file takes minutes, so the documentation shows it and does not run it;
 ``benchmarks/large.py`` measures the same with memory and residuals.
 """
 
@@ -39,8 +39,8 @@ def report(name, model):
 
 
 # %%
-# Nyström features of 1000 landmarks: the model is a linear one on 1000 columns. Inside the estimator, or as a step of a
-# pipeline, where any linear model can follow.
+# Nyström features of 1000 landmarks give a linear model on 1000 columns. They work inside the estimator, or as a step
+# of a pipeline, where any linear model can follow.
 
 report(
     "nystrom", hk.NTKRegressor("relu", depth=1, bias=0.5, alpha=1.0, solver="nystrom", n_landmarks=1000, random_state=0)
@@ -50,7 +50,7 @@ report("features and Ridge", make_pipeline(features, Ridge(alpha=1.0)))
 
 # %%
 # Conjugate gradients solve the equations of all points. The landmarks only precondition them: the more there are, the
-# fewer products with the matrix. Every step reports its residual, and the last one is computed afresh.
+# fewer products with the matrix. Every step reports its residual, and the last residual is computed from scratch.
 
 
 def show(stage, done, total):

@@ -2,7 +2,7 @@ r"""
 A first kernel
 ==============
 
-The dual activation of ReLU as a function of the correlation, and what three layers make of it.
+The dual activation of ReLU as a function of the correlation, and the kernels of a network with three layers.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ axes[0].legend()
 plt.show()
 
 # %%
-# A network stacks such maps. On the circle its two kernels depend on the angle between the points only.
+# A network stacks such maps. On the circle its two kernels depend only on the angle between the points.
 
 angle = np.linspace(0, np.pi, 181)
 circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)

@@ -2,8 +2,8 @@ r"""
 Where Gauss–Hermite fails
 =========================
 
-The usual way to the kernel of an activation without a closed form is a product Gauss–Hermite rule. It converges fast
-for smooth activations and slowly at a break, and nothing in its output tells which of the two happened.
+Without a closed form, kernels are usually computed by a product Gauss–Hermite rule. It converges fast
+for smooth activations and slowly for those with a break, and nothing in its output tells which of the two happened.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Quadrature that ends its panels at the breaks of σ needs no such luck. Its error estimate is below the tolerance for
-# all four.
+# Quadrature whose panels end at the breaks of σ does not have this problem. Its error estimate is below the tolerance
+# for all four.
 
 for name in ("relu", "resin", "tanh", "gelu"):
     value = hk.dual(name, 1, 1, theta=theta, method="quadrature")

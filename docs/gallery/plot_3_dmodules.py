@@ -2,7 +2,7 @@ r"""
 D-modules
 =========
 
-From an activation to the differential equations of its kernel, and the same by the paper's route: the Koyama–Takemura
+From an activation to the differential equations of its kernel, and the same by the paper's method: the Koyama–Takemura
 ideal and its restriction.
 """
 
@@ -14,8 +14,8 @@ from holokern.pfaffian import local_exponents, pfaffian_by_restriction, scalar_o
 from holokern.weyl import weyl_algebra, weyl_closure
 
 # %%
-# More than one operator annihilates a function. GELU's operator of order 2 has a companion of order 3 that is no
-# multiple of it.
+# More than one operator annihilates a function. GELU has an operator of order 2, and another one of order 3 that is not
+# a multiple of it.
 
 D = weyl_algebra("u", "D")
 gelu = D("u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)")
@@ -31,15 +31,15 @@ for name in ("relu", "resin", "gelu_paper"):
 print("with the paper's operator for ReSin: rank", hk.pfaffian(operator="u^2*(D^2 + 1)", cache=False).rank)
 
 # %%
-# The paper's route, by D-modules, ends in the same matrices.
+# The paper's method, by D-modules, gives the same matrices.
 
 slow = pfaffian_by_restriction("u*D - 1", basis="1, d12")
 quick = hk.pfaffian(operator="u*D - 1", coordinates="x", basis="1, d12", cache=False)
 print("equal:", slow.matrices == quick.matrices)
 
 # %%
-# On the line of unit variances the kernel of ReLU satisfies one ODE in the correlation t. Its exponents at t = 1 tell
-# how k behaves there: like a smooth function plus one times (1 - t)^(3/2).
+# For unit variances the kernel of ReLU satisfies an ODE in the correlation t. Its exponents at t = 1 tell how k behaves
+# there: like f(t) + g(t) (1 - t)^(3/2) with smooth f and g.
 
 ode = scalar_ode(quick.to_coordinates("sigma").restrict({"S11": 1, "S12": "t", "S22": 1}))
 print(ode, "  exponents at 1:", [str(value) for value, _ in local_exponents(ode, 1).exponents])

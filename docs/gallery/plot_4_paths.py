@@ -2,8 +2,8 @@ r"""
 Paths of the holonomic gradient method
 ======================================
 
-The HGM solves a differential equation along a path that begins where the answer is known. Where the path leads, in
-which coordinates, and in which order it visits the points decides what the method costs.
+The HGM solves a differential equation along a path that begins where the answer is known. The coordinates of the path,
+and the order in which it visits the points, decide what the method costs.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ for value in (direct, through):
     print(f"{value.method:12} true error {np.max(np.abs(value.k - truth.k)):.0e}, estimated {np.max(value.error):.0e}")
 
 # %%
-# The order matters. Sorting by the first coordinate, as the paper does, jumps to and fro in the others; 2-opt
-# shortens the tour.
+# The order matters. If the points are sorted by the first coordinate, as in the paper, the path jumps back and forth in
+# the others; 2-opt shortens it.
 
 points = np.stack([np.log(c1), np.log(c2), theta], axis=1)
 start = np.array([*points[0, :2], np.pi / 2])

@@ -41,7 +41,7 @@ pipeline = make_pipeline(StandardScaler(), Normalizer(), features, LogisticRegre
 print(f"with 100 features and logistic regression: {cross_val_score(pipeline, X, y, cv=3).mean():.3f}")
 
 # %%
-# **Diabetes.** Regression. Eight ridges cost one diagonalisation, and leave-one-out predictions come from it too.
+# **Diabetes.** Regression. One diagonalisation serves eight ridges, and gives leave-one-out predictions too.
 
 X, y = load_diabetes(return_X_y=True)
 X = StandardScaler().fit_transform(X)

@@ -12,7 +12,7 @@ import numpy as np
 import holokern as hk
 
 # %%
-# Mean and spread of the ensemble, from random networks at time 0 to interpolation at time infinity.
+# Mean and standard deviation of the ensemble, from random networks at time 0 to interpolation at time infinity.
 
 x = np.array([-1.5, -1.0, -0.2, 0.4, 1.0, 1.6])[:, None]
 y = np.sin(2 * x[:, 0])
