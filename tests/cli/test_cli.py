@@ -1,3 +1,4 @@
+import importlib
 import json
 import os
 import re
@@ -6,13 +7,14 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import tomllib
 import warnings
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from holokern import pfaffian
+from holokern import __version__, pfaffian
 from holokern.cli import main
 from holokern.errors import BadInput
 from holokern.pfaffian.archive import from_json
@@ -115,7 +117,6 @@ def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
     ("arguments", "words"),
     [
         (["rellu"], ["rellu"]),
-        (["tanh"], ["tanh", "quadrature"]),
         (["u +* 2"], []),
         (["__import__('os').system('x')"], []),
         (["x + 1"], []),
@@ -124,14 +125,25 @@ def test_the_cache_is_used_unless_it_is_off(run, tmp_path):
         (["elu", "-p", "alpha=nan"], ["alpha"]),
         (["elu", "-p", "beta=1"], ["beta"]),
         (["--operator", "u*Dx"], ["Dx"]),
-        (["--operator", "0"], []),
         (["relu", "--basis", "1, q"], ["q"]),
         (["relu", "--basis", "1, a"], ["odd"]),
+    ],
+    ids=lambda value: " ".join(value)[:40],
+)
+def test_words_that_cannot_be_read_are_one_line_and_exit_code_2(run, arguments, words):
+    _one_line_of_error(run("derive", *arguments), *words, code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tanh"], ["tanh", "quadrature"]),
+        (["--operator", "0"], ["operator 0"]),
         (["relu", "--cache-dir", "/dev/null/below"], ["/dev/null/below"]),
     ],
     ids=lambda value: " ".join(value)[:40],
 )
-def test_bad_input_is_one_line_and_exit_code_1(run, arguments, words):
+def test_what_cannot_be_done_is_one_line_and_exit_code_1(run, arguments, words):
     _one_line_of_error(run("derive", *arguments), *words)
 
 
@@ -205,7 +217,7 @@ def test_warnings_of_libraries_stay_inside(run, monkeypatch):
         raise BadInput("that is all")
 
     monkeypatch.setattr(sys.modules["holokern.pfaffian"], "pfaffian", warned)
-    _one_line_of_error(run("derive", "--operator", "u*D"), "that is all")
+    _one_line_of_error(run("derive", "--operator", "u*D"), "that is all", code=2)
 
 
 def test_too_little_memory_is_one_line(run, monkeypatch):
@@ -228,6 +240,16 @@ def test_the_module_is_the_command(arguments, word):
     )
     assert usage.returncode == 2
     assert usage.stderr.startswith("holokern: error: ")
+
+
+def test_the_wheel_takes_all_of_src_and_the_program_is_in_it():
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    present = {f"src/{path.name}" for path in (root / "src").iterdir() if path.name != "__pycache__"}
+    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]) == present
+    module, _, name = project["project"]["scripts"]["holokern"].partition(":")
+    assert f"src/{module}.py" in present
+    assert callable(getattr(importlib.import_module(module), name))
 
 
 def test_activations_are_listed(run):
@@ -288,6 +310,38 @@ def test_a_command_started_in_the_background_ignores_control_c_as_its_shell_aske
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "gelu" in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("moment", "handler", "code"),
+    [
+        ("holokern", "default_int_handler", 130),
+        ("numpy", "default_int_handler", 130),
+        ("holokern.cli", "default_int_handler", 130),
+        ("numpy", "SIG_IGN", 0),
+    ],
+)
+def test_control_c_while_python_imports_is_one_line(moment, handler, code):
+    """The signal arrives when a module is about to be imported; in the background it stays ignored."""
+    program = textwrap.dedent("""
+        import os, signal, sys
+        signal.signal(signal.SIGINT, getattr(signal, sys.argv[2]))
+        class Interrupt:
+            def find_spec(name, *_):
+                if name == moment:
+                    os.kill(os.getpid(), signal.SIGINT)
+        moment = sys.argv[1]
+        sys.meta_path.insert(0, Interrupt)
+        sys.argv = ["holokern", "--version"]
+        from holokern_command import main
+        main()
+    """)
+    command = [sys.executable, "-c", program, moment, handler]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.strip() == ("holokern: interrupted; nothing half-written is left" if code else "")
+    assert done.stdout == ("" if code else f"holokern, version {__version__}\n")
 
 
 def _completions(words, monkeypatch):

@@ -32,9 +32,10 @@ _INTERRUPTED = 130
 class OneLineErrors(click.Group):
     """A group that answers every error on purpose with one line on stderr.
 
-    The exit code is 1 for an error of holokern (an expression that cannot be read, digits lost, a file that cannot be
-    written), 2 for options and arguments that are missing, contradict each other or lie outside their domain, and 130
-    after Ctrl-C.  A Ctrl-C that the shell asked to ignore, as for a command in the background, stays ignored.
+    The exit code is 1 for an error of holokern (a file that cannot be read or written, digits lost, a function that is
+    not holonomic), 2 for options and arguments that are missing, unknown, cannot be read, contradict each other or lie
+    outside their domain, and 130 after Ctrl-C.  A Ctrl-C that the shell asked to ignore, as for a command in the
+    background, stays ignored.
     """
 
     def main(

@@ -314,14 +314,20 @@ class Network:
     def sample(self, width: int, seed: int = 0, *, outputs: int = 1) -> FiniteNetwork:
         """A random network of this architecture with ``width`` channels in every layer that does not say its own.
 
-        Its empirical kernels tend to those of the infinite network like width^(-1/2). The last layer has ``outputs``
-        channels, or ``width`` if nothing mixes channels after a sum of branches, a recurrent layer or `LayerNorm`.
+        Its empirical NTK tends to that of the infinite network like width^(-1/2). So does its empirical NNGP, a mean
+        over outputs, if the outputs are as many as the width. The last layer has ``outputs`` channels, or ``width`` if
+        nothing mixes channels after a sum of branches, a recurrent layer or `LayerNorm`.
 
         Examples
         --------
-        >>> finite = Network("relu", depth=2).sample(512, seed=0)
-        >>> finite(np.eye(2)).shape, [weight.shape for weight in finite.weights]
+        >>> net, X = Network("relu", depth=2), np.eye(2)
+        >>> finite = net.sample(512, seed=0)
+        >>> finite(X).shape, [weight.shape for weight in finite.weights]
         ((2, 1), [(2, 512), (512, 512), (512, 1)])
+        >>> bool(abs(finite.ntk(X) / net.ntk(X) - 1).max() < 0.25)
+        True
+        >>> bool(abs(net.sample(512, outputs=512).nngp(X) / net.nngp(X) - 1).max() < 0.25)
+        True
         """
         if self.kernels is not None:
             return FiniteNetwork.of_layers(self.kernels, width, seed, outputs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holokern.cli.options.completion import complete_expression, complete_parameter
-from holokern.cli.options.parameters import parameter_option, read_parameters
+from holokern.cli.options.parameters import parameter_option, read_activation, words_of_the_user
 from holokern.progress import display
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def derive(
         raise click.UsageError("give --cache-dir or --no-cache, not both")
     first = _side(expression, parameters, operator, name="EXPR", option="--operator")
     second = _side(other, other_param, other_operator, name="--other", option="--other-operator", required=False)
-    with display("deriving"):
+    with display("deriving"), words_of_the_user():
         from holokern.pfaffian import pfaffian
 
         system = pfaffian(
@@ -115,10 +115,7 @@ def _side(
                 f"give {name}, a name or an expression in u, or {option}; see 'holokern derive --help'"
             )
         return {}
-    values = read_parameters(parameters)
-    from holokern.activation import activation
-
-    return {"activation": activation(text, **values)}
+    return {"activation": read_activation(text, parameters)}
 
 
 def _show(system: PfaffianSystem, style: str | None) -> str:

@@ -11,7 +11,7 @@ import click
 
 from holokern.cli.options.completion import complete_expression, complete_method
 from holokern.cli.options.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANCE, ExactNumber
-from holokern.cli.options.parameters import parameter_option, read_parameters
+from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.progress import display
 
 __all__ = ["dual"]
@@ -76,14 +76,12 @@ def dual(
       holokern dual gelu --c1 1 --c2 2 --r 0.9 --digits 50
       holokern dual relu --c1 1 --c2 1 --theta 1e-6 --json
     """  # noqa: D301
-    from holokern.activation import activation
-
     if digits is not None and (method != "auto" or theta is not None):
         raise click.UsageError("--digits proves the value at --r by a method of its own; drop --method and --theta")
     if (r is None) == (theta is None):
         given = "both were given" if r is not None else "neither was given"
         raise click.UsageError(f"give exactly one of --r and --theta; {given}")
-    sigma = activation(expression, **read_parameters(parameters))
+    sigma = read_activation(expression, parameters)
     with display("computing"):
         if digits is not None:
             result = _proved(sigma, c1, c2, r, digits)

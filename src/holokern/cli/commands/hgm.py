@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from holokern.cli.options.parameters import words_of_the_user
 from holokern.errors import BadInput
 from holokern.progress import display
 
@@ -80,11 +81,13 @@ def hgm(
     with display("reading the system"):
         system = _system(record, basis)
         if loop:
-            shown = _loop(system, loop, balls, digits, as_json)
+            with words_of_the_user():
+                shown = _loop(system, loop, balls, digits, as_json)
         elif goals:
             if start is None or known is None:
                 raise click.UsageError("give --start and a --value for each entry of the basis, or both in the file")
-            shown = _solve(system, start, known, goals, path, want, side, balls, digits, as_json)
+            with words_of_the_user():
+                shown = _solve(system, start, known, goals, path, want, side, balls, digits, as_json)
         else:
             shown = system.to_json(indent=1) if as_json else system.text()
     click.echo(shown)

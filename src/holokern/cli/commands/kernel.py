@@ -11,7 +11,7 @@ import click
 from holokern.cli.options.completion import complete_expression
 from holokern.cli.options.numbers import DEVIATION, POSITIVE, Real
 from holokern.cli.options.output import OutputFile, output_folder, refuse_inputs
-from holokern.cli.options.parameters import parameter_option, read_parameters
+from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.errors import BadInput, PrecisionLost
 
 __all__ = ["kernel"]
@@ -68,12 +68,11 @@ def kernel(
     """  # noqa: D301 (click reads the backspace)
     refuse_inputs(output, (data, against))
 
-    from holokern.activation import activation as make
     from holokern.cli.options.points import read_points
     from holokern.network import Network
     from holokern.progress import display
 
-    sigma = make(activation, **read_parameters(parameters))
+    sigma = read_activation(activation, parameters)
     net = Network(sigma, depth=depth, bias=bias, weight_variance=weight_variance, residual=residual)
     rows = read_points(data)
     columns = None if against is None else read_points(against)

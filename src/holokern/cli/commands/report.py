@@ -11,7 +11,7 @@ import click
 
 from holokern.cli.options.completion import complete_expression
 from holokern.cli.options.output import OutputFile, output_folder
-from holokern.cli.options.parameters import parameter_option, read_parameters
+from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.progress import display
 
 __all__ = ["report"]
@@ -49,15 +49,14 @@ def report(
       holokern report elu --param alpha=1.5 -o elu.html
       holokern report "Heaviside(u)*sin(u)" -o resin.html
     """  # noqa: D301 (click reads the backspace)
-    from holokern.activation import activation
     from holokern.files import write_atomically
 
     if other is not None and parameters:
         raise click.BadParameter(
             "it belongs to one activation; write the second one as an expression.", param_hint="'--param'"
         )
-    sigma = activation(expression, **read_parameters(parameters))
-    second = None if other is None else activation(other)
+    sigma = read_activation(expression, parameters)
+    second = None if other is None else read_activation(other)
     name = _file_name(expression if other is None else f"{expression}-{other}")
     path = Path(f"{name}.html") if output is None else output
     start = time.perf_counter()

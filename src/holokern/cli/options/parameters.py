@@ -1,14 +1,20 @@
-"""Parameters of a named activation on the command line: ``--param NAME=VALUE``."""
+"""Activations on the command line: a name or an expression, and ``--param NAME=VALUE`` for a named one."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holokern.cli.options.completion import complete_parameter
+from holokern.errors import BadInput
 
-__all__ = ["parameter_option", "read_parameters"]
+if TYPE_CHECKING:
+    from holokern.activation import Activation
+
+__all__ = ["parameter_option", "read_activation", "words_of_the_user"]
 
 parameter_option = click.option(
     "--param",
@@ -21,7 +27,36 @@ parameter_option = click.option(
 )
 
 
-def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
+@contextmanager
+def words_of_the_user() -> Iterator[None]:
+    """Around code that reads what stands on the command line: what it cannot use is wrong usage, exit code 2.
+
+    Raises
+    ------
+    click.UsageError
+        In place of ``BadInput``, with its message.
+    """
+    try:
+        yield
+    except BadInput as error:
+        raise click.UsageError(str(error)) from None
+
+
+def read_activation(expression: str, parameters: tuple[str, ...] = ()) -> Activation:
+    """The activation of a name or an expression, with its parameters.
+
+    Raises
+    ------
+    click.UsageError
+        If there is no such activation or parameter, or the expression cannot be read.
+    """
+    from holokern.activation import activation
+
+    with words_of_the_user():
+        return activation(expression, **_read_parameters(parameters))
+
+
+def _read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
     """Read ``NAME=VALUE`` texts; commas make a tuple."""
     found: dict[str, Any] = {}
     for item in given:
