@@ -98,7 +98,7 @@ def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
     for dual in dict.fromkeys(layer.dual for layer in network.hidden_layers):
         if dual.breaks_away and dual.hinges is None and entries > _MANY:
             note(
-                f"{dual.activation} has a break away from zero, so tables do not serve points with a small angle "
-                "between them: such pairs take about a millisecond each. Piecewise polynomials and activations "
-                "that break only at zero have no such pairs"
+                f"{dual.activation} has a break other than zero, so there are no tables for points with a small angle "
+                "between them, and such pairs take about a millisecond each. Piecewise polynomials, and activations "
+                "whose only break is zero, do not have this problem"
             )

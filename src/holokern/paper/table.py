@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 __all__ = ["WIDTH", "Cell", "Json", "Table", "format_cell"]
 
 WIDTH = 100
-"""Columns of text where no terminal says how many it has."""
+"""The width of text, in columns, where no terminal gives its own."""
 
 # before every line of a table and of its notes
 _INDENT = "  "

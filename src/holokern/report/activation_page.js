@@ -330,7 +330,7 @@
       }) });
     for (const one of models) {
       const fixed = one.fixedPoint(weightOf(one), b), named = alone ? "" : `${one.name}: `;
-      if (!fixed) readings.push(named + "the variance settles nowhere within the table.");
+      if (!fixed) readings.push(named + "the variance does not converge within the range of the table.");
       else if (one.tables.steep) readings.push(`${named}fixed point c = ${shown(fixed.c)}.`);
       else {
         const phase = Math.abs(fixed.chi - 1) < 2e-3 ? "on the edge" : fixed.chi < 1 ? "ordered, correlations go to 1" : "chaotic, nearby points move apart";

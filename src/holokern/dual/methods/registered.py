@@ -37,7 +37,7 @@ _METHODS = (
         "compiled",
         cannot_compile,
         compiled,
-        "Chebyshev tensors over the range of deviations; breaks at 0 only; for many points",
+        "Chebyshev tensors over the range of deviations, for many points; no breaks but 0, or piecewise polynomials",
         aligned=True,
     ),
     Method(

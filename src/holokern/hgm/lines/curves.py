@@ -1,4 +1,4 @@
-"""Solutions of a system that is known on curves only, carried along the segments of a way."""
+"""Solutions of a system that is known on curves only, continued along the segments of a path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`NTKKernel` and `NNGPKernel`: kernels of `sklearn.gaussian_process` with gradients in their hyperparameters.
 
 The derivatives in the bias and the weight variance are exact (see `kernel_gradient`). Those in the parameters of an
-activation, and all those of activations that break away from zero, are central differences of order
+activation, and all those of activations with a break other than zero, are central differences of order
 six: the kernels are analytic in the logarithms of the hyperparameters and are evaluated to about 1e-12, so that a
 generous step gives about 1e-9.
 """
