@@ -323,7 +323,7 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[D
     PrecisionLost
         If the activation is too rough.
     """
-    part = span.shared
+    part = span.shared if smallest else span.near
     table = layer.dual.table(*part.ends, smallest)
     if table.table.is_rough and part != span.narrow:
         # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.

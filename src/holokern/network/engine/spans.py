@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -9,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from holokern.network.hidden_layer import HiddenLayer, deviations_through
-from holokern.network.plan import table_seconds
+from holokern.network.plan import near_table_seconds, table_seconds
 from holokern.numeric import Range
 
 __all__ = ["NOWHERE", "LayerSpan", "spans_of"]
@@ -20,18 +21,26 @@ _SAMPLES = 33
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """The range of the table of a layer, which it shares with layers of its activation where that saves time.
+    """The ranges of the tables of a layer, which it shares with layers of its activation where that saves time.
 
-    The narrow range is shared only with layers that meet about as few deviations.
+    Attributes
+    ----------
+    shared
+        For angles away from 0 and π.
+    near
+        For all angles. The first layer does not share its table, as it may never meet small angles.
+    narrow
+        A range that is shared only with layers that meet about as few deviations.
     """
 
     shared: Range
+    near: Range
     narrow: Range
 
     @classmethod
     def everywhere(cls, span: Range) -> LayerSpan:
         """One range for all purposes."""
-        return cls(span, span)
+        return cls(span, span, span)
 
 
 NOWHERE = LayerSpan.everywhere(Range(0.0, 0.0))
@@ -45,27 +54,31 @@ def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False)
     found = deviations_through(layers, c, zeros)[:-1]
     own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
     result = []
-    for layer, span in zip(layers, own, strict=True):
-        alike = [other for twin, other in zip(layers, own, strict=True) if twin.dual == layer.dual]
-        shared = next(one for one in _groups(tuple(alike)) if one.low <= span.low and span.high <= one.high)
-        near = _union([one for one in alike if one.width <= 1.5 * span.width + 0.5])
-        narrow = near if near.width <= 1.5 * span.width + 0.5 else span
-        result.append(LayerSpan(*map(_widened, (shared, narrow))))
+    for index, (layer, span) in enumerate(zip(layers, own, strict=True)):
+        alike = [k for k, twin in enumerate(layers) if twin.dual == layer.dual]
+        shared = _group(span, tuple(own[k] for k in alike), _by_width)
+        near = _group(span, tuple(own[k] for k in alike if k), near_table_seconds) if index else span
+        close = _union([own[k] for k in alike if own[k].width <= 1.5 * span.width + 0.5])
+        narrow = close if close.width <= 1.5 * span.width + 0.5 else span
+        result.append(LayerSpan(*map(_widened, (shared, near, narrow))))
     return tuple(result)
 
 
-@lru_cache(maxsize=256)
-def _groups(spans: tuple[Range, ...]) -> list[Range]:
-    """Few ranges that cover all: two become one as long as one table takes less time than two."""
+def _by_width(span: Range) -> float:
+    return table_seconds(span.width)
+
+
+def _group(span: Range, spans: tuple[Range, ...], seconds: Callable[[Range], float]) -> Range:
+    """The range for one of them, if ranges become one as long as one table takes less time than two."""
     groups = sorted(set(spans), key=lambda one: (one.low, one.high))
     while True:
         gains = [
-            (table_seconds(a.width) + table_seconds(b.width) - table_seconds(_union([a, b]).width), i, j)
+            (seconds(a) + seconds(b) - seconds(_union([a, b])), i, j)
             for (i, a), (j, b) in combinations(enumerate(groups), 2)
         ]
         gain, i, j = max(gains, default=(0.0, 0, 0))
         if gain <= 0:
-            return groups
+            return next(one for one in groups if one.low <= span.low and span.high <= one.high)
         groups = [*(one for k, one in enumerate(groups) if k not in (i, j)), _union([groups[i], groups[j]])]
 
 
