@@ -214,7 +214,7 @@ def test_paths_through_the_singular_locus_are_named():
 def test_bad_initial_values_are_named():
     with pytest.raises(BadInput, match="expected 2 initial values, of 1, dx; got 1 value"):
         hk.hgm.solve(AIRY, start=0, values=[1], targets=1)
-    with pytest.raises(BadInput, match="fix 1 of the 2 entries"):
+    with pytest.raises(BadInput, match="fix only 1 of the 2 entries"):
         hk.hgm.solve(AIRY, start=0, values={"1": 1}, targets=1)
     with pytest.raises(BadInput, match=r"value 3 of dx\^2 contradicts the system: .* follows 2"):
         hk.hgm.solve(AIRY, start=2, values={"1": 1, "dx": 0, "dx^2": 3}, targets=1)

@@ -368,7 +368,7 @@ class Network:
 
         Examples
         --------
-        >>> net = Network("gelu", depth=3)
+        >>> net = Network("tanh", depth=3)
         >>> x = np.geomspace(0.001, 1000.0, 3000)[:, None]
         >>> net.plan(x[::600]).engine, net.plan(x[::30]).engine, net.plan(x).engine
         ('pairs', 'layers', 'network')
