@@ -184,3 +184,13 @@ def test_tails_beside_large_deviations_are_honest(expression, r):
     for near, error, ball in ((value.k, value.error, exact.k), (value.kdot, value.kdot_error, exact.kdot)):
         true = float(ball.mid())
         assert abs(near - true) - float(ball.rad()) <= 5 * error + 4e-16 * abs(true)
+
+
+@pytest.mark.parametrize("expression", ["exp(-u)*Heaviside(u-3)", "Heaviside(-u-4)", "Max(Abs(u)-3,0)"])
+@pytest.mark.parametrize("r", [-0.6, -0.3, 0.7])
+def test_tails_that_lead_away_from_each_other_are_honest(expression, r):
+    value = hk.dual(expression, 1.0, 1.0, r)
+    exact = hk.enclose(expression, 1, 1, Fraction(r), digits=25)
+    for near, error, ball in ((value.k, value.error, exact.k), (value.kdot, value.kdot_error, exact.kdot)):
+        true = float(ball.mid())
+        assert abs(near - true) - float(ball.rad()) <= 5 * error + 4e-16 * abs(true)

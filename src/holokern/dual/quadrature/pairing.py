@@ -146,6 +146,9 @@ class _Blur:
         centre = x[:, None] * cos
         left, right = g.left[owner][:, None], g.right[owner][:, None]
         low, high = -_inner_reach(left, -centre, sin), _inner_reach(right, centre, sin)
+        if g.profile.hollow is not None:
+            first, last = (end / g.c[owner][:, None] for end in g.profile.hollow)
+            low, high = -_beyond_gap(-low, (centre - first) / sin), _beyond_gap(high, (last - centre) / sin)
         with np.errstate(over="ignore"):
             breaks, ends = (self.breaks[owner] - centre) / sin, (self.smooth.ends[owner] - centre) / sin
             needed = _needed(ends, self.smooth.gaps[owner] / sin, low, high)
@@ -333,6 +336,12 @@ def _inner_reach(extra: Array, centre: Array, sin: Array) -> Array:
     near = HALF_RANGE + extra / 2 * sin
     end = np.minimum((HALF_RANGE + extra - centre) / sin, 2 * HALF_RANGE + extra)
     return np.where(extra > 0, np.maximum(near, end), near)
+
+
+def _beyond_gap(reach: Array, begin: Array) -> Array:
+    """How far y goes if g vanishes up to ``begin``: until the density has fallen by exp(-40) from there."""
+    end = np.sqrt(np.where(np.isfinite(begin), np.maximum(begin, 0.0), 0.0) ** 2 + 80.0)
+    return np.maximum(reach, np.minimum(end, 3 * HALF_RANGE))
 
 
 def _outer_range(f: Side, g: Side, cos: Array) -> tuple[Array, Array]:

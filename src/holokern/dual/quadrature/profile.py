@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -108,6 +108,18 @@ class Profile:
             if limit not in self._panels:
                 self._panels[limit] = self._resolve(limit)
             return self._panels[limit]
+
+    @cached_property
+    def hollow(self) -> tuple[float, float] | None:
+        """The interval around zero on which σ vanishes, for tails such as Heaviside(u - 3); else None."""
+        left = float(np.max(self.breaks[self.breaks < 0], initial=-np.inf))
+        right = float(np.min(self.breaks[self.breaks > 0], initial=np.inf))
+        if 0 in self.breaks or not (np.isfinite(left) or np.isfinite(right)):
+            return None
+        far = 8 * min(-left, right)
+        u = np.linspace(max(left, -far), min(right, far), 19)[1:-1]
+        with np.errstate(all="ignore"):
+            return (left, right) if not (np.any(self.value(u)) or np.any(self.slope(u))) else None
 
     def extra_reach(self, c: Array) -> tuple[Array, Array]:
         """How far beyond nine deviations σ(cx)²φ(x) and its derivative's keep mass, on the left and on the right.
