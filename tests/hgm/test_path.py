@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holokern.errors import BadInput
-from holokern.hgm.polar.line import LinePath, LineTable
+from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import polar_table
@@ -102,11 +102,12 @@ def test_near_end_loses_no_digits_close_to_the_end(polar):
             assert found == pytest.approx(want, rel=1e-12)
 
 
+@pytest.mark.parametrize("determinant", [True, False])
 @pytest.mark.parametrize("coordinates", ["sigma", "x"])
 @pytest.mark.parametrize("name", ["relu", "resin", "gelu"])
-def test_line_path(name, coordinates):
+def test_line_path(name, coordinates, determinant):
     system = pfaffian(name, coordinates=coordinates)
-    table = LineTable.of(system)
+    table = LineTable.of(system, determinant)
     start = np.array([[1.0, 0.2, 1.5]]) if coordinates == "sigma" else np.array([[-1.0, 0.2, -1.5]])
     end = start * 1.3 + 0.05
     path = LinePath(table, start, end)
@@ -115,7 +116,8 @@ def test_line_path(name, coordinates):
         point = start[0] + (0.25 + x) * (end[0] - start[0])
         unscaled = system._compiled.floats(*point)
         want = np.einsum("v,vij->ij", end[0] - start[0], unscaled)
-        powers = x ** np.arange(11)
+        # the series are polynomials, and end with their degree
+        powers = x ** np.arange(equation.bottom.shape[1])
         found = np.tensordot(powers, equation.top[0], 1) / (powers @ equation.bottom[0])
         np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-9)
 

@@ -40,10 +40,10 @@ from holokern.hgm.least_squares import (
     gauss_nodes,
 )
 from holokern.hgm.lines.frobenius import Exponent, LocalBasis, LocalSeries, frobenius
+from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.monodromy import Transition, connection, monodromy, transition
 from holokern.hgm.ordering import clusters, length_of, order_of, resampled
 from holokern.hgm.polar.half_angle import HalfAngleTable
-from holokern.hgm.polar.line import LinePath, LineTable
 from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import PolarTable, polar_table

@@ -32,7 +32,7 @@ _EPS = float(np.finfo(float).eps)
 def system_in_x(activation: Activation) -> tuple[PfaffianSystem, LineTable]:
     """The Pfaffian system in x with its tables; the most recent ones are kept."""
     system = pfaffian(activation, coordinates="x")
-    return system, LineTable.of(system)
+    return system, LineTable.of(system, determinant=True)
 
 
 def coordinates_x(c1: Array, c2: Array, theta: Array) -> Array:

@@ -12,7 +12,7 @@ from holokern.errors import SingularPath
 from holokern.hgm.lines.ball_lines import Ball, BallLines
 from holokern.hgm.lines.initial import as_complex
 from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
-from holokern.hgm.lines.segments import SegmentTracks, SystemTable
+from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
 from holokern.pfaffian import PfaffianSystem
@@ -43,7 +43,7 @@ def floats_along(
 
     ``radii`` are the errors of the vectors themselves, where they exceed rounding.
     """
-    table = SystemTable.of(system)
+    table = LineTable.of(system)
     value, error = _floats_along(system, table, stops, vectors, side, radii)
     if table.cancellation(stops) > _CANCELS:
         # then the rounding of the coefficients is an error of its own: see what changed coefficients do
@@ -54,7 +54,7 @@ def floats_along(
 
 def _floats_along(
     system: PfaffianSystem,
-    table: SystemTable,
+    table: LineTable,
     stops: Sequence[Array],
     vectors: Array,
     side: str | None,
@@ -85,13 +85,13 @@ def _floats_along(
     return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0]) + _TINY
 
 
-def _polygon(table: SystemTable, corners: Sequence[Array], state: Array) -> Array:
+def _polygon(table: LineTable, corners: Sequence[Array], state: Array) -> Array:
     for a, b in pairwise(corners):
         state = _leg(table, a[None], b[None], state)
     return state
 
 
-def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
+def _leg(table: LineTable, a: Array, b: Array, state: Array) -> Array:
     """Straight segments that meet no singularity."""
     if not len(a):
         return state
@@ -99,7 +99,7 @@ def _leg(table: SystemTable, a: Array, b: Array, state: Array) -> Array:
     a, b, state = (a.real, b.real, state) if real else (a.astype(complex), b.astype(complex), state.astype(complex))
     tracks = np.arange(len(a))
     arrival = transport(
-        SegmentTracks(table, a, b), np.zeros(len(a)), state, tracks, np.ones(len(a)), most=_MOST_STEPS, every_entry=True
+        LinePath(table, a, b), np.zeros(len(a)), state, tracks, np.ones(len(a)), most=_MOST_STEPS, every_entry=True
     )
     value = arrival.value
     # what the series left out is an error as well; targets that no step reached have an infinite one
@@ -120,7 +120,7 @@ def carry_along(
     system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
 ) -> list[list[Ball]]:
     """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
-    table, lines = SystemTable.of(system), BallLines(system)
+    table, lines = LineTable.of(system), BallLines(system)
     for a, b in pairwise(stops):
         floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
         (met,) = crossings(system, table, floats[0][None], floats[1][None])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.errors import SingularPath
-from holokern.hgm.lines.segments import SegmentTracks, SystemTable
+from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 
@@ -35,7 +35,7 @@ class Crossing:
     clear: float
 
 
-def crossings(system: PfaffianSystem, table: SystemTable, a: Array, b: Array) -> list[list[Crossing]]:
+def crossings(system: PfaffianSystem, table: LineTable, a: Array, b: Array) -> list[list[Crossing]]:
     """For each segment the places strictly inside that are singular, in order.
 
     Raises
@@ -43,7 +43,7 @@ def crossings(system: PfaffianSystem, table: SystemTable, a: Array, b: Array) ->
     SingularPath
         When an end, or a whole segment, lies in the singular locus.
     """
-    tracks = SegmentTracks(table, a, b)
+    tracks = LinePath(table, a, b)
     names = [str(factor) for factor in system.singular_locus]
     found: list[list[Crossing]] = []
     for k, roots in enumerate(tracks.roots):

@@ -3,6 +3,9 @@
 On x(t) = a + t (b - a) the system is D(t) F' = N(t) F with polynomials: D is the product of the irreducible factors of
 the denominators.  Every factor and every numerator is restricted to the line by itself, so nothing is expanded in
 several variables.
+
+Systems in the three coordinates y1, y2, y3 of Σ or x may be written with d = y1y3 - y2² as a fourth variable: near
+d = 0 powers of the determinant would cancel otherwise, and with them every digit.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 from flint import fmpz_mpoly
@@ -19,10 +23,12 @@ from holokern.hgm.steps.path import SeriesEquation, batch_roots
 from holokern.hgm.steps.series import Array, multiply_series, power_table
 from holokern.pfaffian import PfaffianSystem, split_off
 
-__all__ = ["SegmentTracks", "SystemTable"]
+__all__ = ["LinePath", "LineTable"]
 
 Powers = tuple[int, ...]
 
+# more than the degree of any polynomial here
+_WHOLE = 10**6
 # where on a segment the sizes of terms are compared
 _PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)
 
@@ -38,19 +44,21 @@ class _Group:
 
 
 @dataclass(frozen=True)
-class SystemTable:
-    """A Pfaffian system as tables of floats.
+class LineTable:
+    """A Pfaffian system as tables of floats, for :class:`LinePath`.
 
     Attributes
     ----------
     rank : int
     exponents : array of int, (monomials, variables)
+        The last variable is the determinant where ``determinant`` is set.
     factors : array, (factors, monomials)
         The irreducible factors of the denominators.
     powers : tuple of int
         Their powers in the common denominator.
     groups : tuple
         The entries of the matrices, by denominators.
+    determinant : bool
     """
 
     rank: int
@@ -58,10 +66,12 @@ class SystemTable:
     factors: Array
     powers: Powers
     groups: tuple[_Group, ...]
+    determinant: bool = False
 
     @classmethod
-    def of(cls, system: PfaffianSystem) -> SystemTable:
-        """Prepare a system."""
+    def of(cls, system: PfaffianSystem, determinant: bool = False) -> LineTable:
+        """Prepare a system; ``determinant`` for one in three coordinates whose ways come close to y1y3 = y2²."""
+        terms_of = _terms_with_determinant if determinant else _terms
         factors = [f.numerator for f in system.singular_locus]
         powers = system.multiplicities
         found: dict[Powers, dict[tuple[int, int], list[tuple[int, fmpz_mpoly, int]]]] = {}
@@ -75,14 +85,17 @@ class SystemTable:
                         scale = int(rest.leading_coefficient())
                         places.setdefault((i, j), []).append((variable, entry.numerator, scale))
         monomials: dict[tuple[int, ...], int] = {}
-        named = [_terms(f, monomials) for f in factors]
+        named = [_numbered(terms_of(f), monomials) for f in factors]
         listed = [
-            (missing, list(places), [[(v, _terms(top, monomials), s) for v, top, s in entries] for entries in values])
+            (
+                missing,
+                list(places),
+                [[(v, _numbered(terms_of(top), monomials), s) for v, top, s in rows] for rows in places.values()],
+            )
             for missing, places in found.items()
-            for values in [list(places.values())]
         ]
         count, variables = max(len(monomials), 1), len(system.variables)
-        exponents = np.array(list(monomials) or [(0,) * variables], dtype=np.intp)
+        exponents = np.array(list(monomials) or [(0,) * (variables + determinant)], dtype=np.intp)
         groups = []
         for missing, keys, values in listed:
             tops = np.zeros((variables, len(keys), count))
@@ -96,7 +109,7 @@ class SystemTable:
         for k, terms in enumerate(named):
             for at, c in terms:
                 dense[k, at] = c
-        return cls(system.rank, exponents, dense, powers, tuple(groups))
+        return cls(system.rank, exponents, dense, powers, tuple(groups), determinant)
 
     def cancellation(self, stops: Sequence[Array]) -> float:
         """How much larger the terms of a denominator or of the numerators are than their sums, on the way."""
@@ -115,7 +128,7 @@ class SystemTable:
                     worst = max(worst, float(np.max(ratio, initial=1.0)))
         return worst
 
-    def perturbed(self) -> SystemTable:
+    def perturbed(self) -> LineTable:
         """The same table with coefficients that differ by rounding."""
         random = np.random.default_rng(2)
 
@@ -127,10 +140,10 @@ class SystemTable:
 
 
 @dataclass(frozen=True)
-class SegmentTracks:
+class LinePath:
     """Segments from ``start`` (t = 0) to ``end`` (t = 1), (tracks, variables) each."""
 
-    table: SystemTable
+    table: LineTable
     start: Array
     end: Array
 
@@ -144,20 +157,23 @@ class SegmentTracks:
         """All entries matter."""
         return tuple(range(self.rank))
 
-    def _monomials(self, tracks: Array, at: Array) -> Array:
+    def _monomials(self, tracks: Array, at: Array, order: int) -> Array:
         """All monomials along the lines as polynomials in t - ``at``, (tracks, monomials, degree + 1)."""
         speed = (self.end - self.start)[tracks]
         here = self.start[tracks] + at[:, None] * speed
         exponents = self.table.exponents
-        degree = int(exponents.sum(axis=1).max(initial=0))
+        lines = [np.stack(line, axis=1) for line in zip(here.T, speed.T, strict=True)]
+        if self.table.determinant:
+            lines.append(multiply_series(lines[0], lines[2], 2) - multiply_series(lines[1], lines[1], 2))
+        degrees = np.array([line.shape[1] - 1 for line in lines])
+        degree = min(order, int((exponents @ degrees).max(initial=0)))
         result = np.zeros((len(tracks), len(exponents), degree + 1), dtype=here.dtype)
         result[:, :, 0] = 1.0
-        for axis in range(here.shape[1]):
-            line = np.stack([here[:, axis], speed[:, axis]], axis=1)
-            highest = int(exponents[:, axis].max(initial=0))
+        for line, powers in zip(lines, exponents.T, strict=True):
+            highest = int(powers.max(initial=0))
             if highest:
-                table = power_table(line, highest, highest)
-                result = multiply_series(table[:, exponents[:, axis]], result, degree)
+                table = power_table(line, highest, min(degree, highest * (line.shape[1] - 1)))
+                result = multiply_series(table[:, powers], result, degree)
         return result
 
     @cached_property
@@ -167,7 +183,7 @@ class SegmentTracks:
         A factor that vanishes on the whole line has only NaN.
         """
         tracks = np.arange(len(self.start))
-        series = self._monomials(tracks, np.zeros(len(tracks)))
+        series = self._monomials(tracks, np.zeros(len(tracks)), _WHOLE)
         sizes = self._monomials_size(tracks)
         found = np.full((len(tracks), len(self.table.factors), max(series.shape[2] - 1, 1)), np.inf + 0j)
         for k, factor in enumerate(self.table.factors):
@@ -186,6 +202,8 @@ class SegmentTracks:
 
     def _monomials_size(self, tracks: Array) -> Array:
         ends = np.maximum(np.abs(self.start[tracks]), np.abs(self.end[tracks]))
+        if self.table.determinant:
+            ends = np.concatenate([ends, ends[:, :1] * ends[:, 2:] + ends[:, 1:2] ** 2], axis=1)
         return np.asarray(np.prod(ends[:, None] ** self.table.exponents, axis=2))
 
     @cached_property
@@ -203,7 +221,7 @@ class SegmentTracks:
     def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``; they are polynomials, and end with their degree."""
         table = self.table
-        series = self._monomials(tracks, at)
+        series = self._monomials(tracks, at, order)
         factors = [_trimmed(np.einsum("m,pmn->pn", factor, series)) for factor in table.factors]
         speed = (self.end - self.start)[tracks]
         parts = []
@@ -218,7 +236,12 @@ class SegmentTracks:
             top[:, : part.shape[2], group.rows, group.columns] += np.moveaxis(part, 1, 2)
         whole = np.zeros((len(tracks), width), dtype=series.dtype)
         whole[:, : bottom.shape[1]] = bottom
-        return SeriesEquation(whole, top, None)
+        return SeriesEquation(whole, top, None, self._noise(series[:, :, 0]) if table.determinant else None)
+
+    def _noise(self, monomials: Array) -> Array:
+        """How many units in the last place the denominator is off: the determinant itself is a difference."""
+        terms, sums = np.abs(monomials) @ np.abs(self.table.factors).T, np.abs(monomials @ self.table.factors.T)
+        return np.asarray(1.0 + np.array(self.table.powers) @ (terms / np.maximum(sums, 1e-300)).T)
 
 
 def multiply_into(numerators: Array, cofactor: Array | None, order: int) -> Array:
@@ -246,7 +269,21 @@ def _product(factors: list[Array], powers: Powers) -> Array | None:
     return total
 
 
-def _terms(polynomial: fmpz_mpoly, monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
-    return [
-        (monomials.setdefault(tuple(map(int, key)), len(monomials)), float(int(c))) for key, c in polynomial.terms()
-    ]
+def _terms(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
+    return {tuple(map(int, key)): int(value) for key, value in polynomial.terms()}
+
+
+def _terms_with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
+    """The terms after y1^i y3^j = y1^(i-m) y3^(j-m) (y2² + d)^m, m the smaller of i and j."""
+    total: dict[tuple[int, ...], int] = {}
+    for (i, k, j), value in _terms(polynomial).items():
+        m = min(i, j)
+        for e in range(m + 1):
+            new = (i - m, k + 2 * (m - e), j - m, e)
+            total[new] = total.get(new, 0) + value * comb(m, e)
+    return {key: value for key, value in total.items() if value}
+
+
+def _numbered(terms: dict[tuple[int, ...], int], monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
+    """Coefficients with the numbers of their monomials; new monomials are added."""
+    return [(monomials.setdefault(key, len(monomials)), float(value)) for key, value in terms.items()]
