@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holokern.activation.ode.closure import affine_operator, derivative_operator, product_operator, sum_operator
 from holokern.activation.ring.relation import D1
-from holokern.errors import BadOperator
+from holokern.errors import BadInput, BadOperator, TooLarge
 
 FUNCTIONS = {
     "D - 1": mp.exp,
@@ -85,6 +85,10 @@ def test_degenerate_operators():
     assert product_operator(D1("1"), D1("D - 1")) == 1
     assert sum_operator(D1("u*(D - 1)"), D1("D - 1")) == D1("D - 1")
     with pytest.raises(BadOperator, match="annihilates every function"):
+        derivative_operator(D1("0"))
+    with pytest.raises(BadInput, match="other than 0"):
         sum_operator(D1("0"), D1("D"))
+    with pytest.raises(TooLarge, match="stops at 36"):
+        product_operator(D1("D^7 - u"), D1("D^6 + u"))
     with pytest.raises(BadOperator, match="not be zero"):
         affine_operator(D1("D"), Fraction(0), Fraction(1))

@@ -6,18 +6,16 @@ f·g, f' or f(au + b) for *all* solutions f of P and g of Q, of least order with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
-from holokern.activation.ring.quotient import Quotient
-from holokern.activation.ring.relation import D1, first_relation, operator_from
-from holokern.errors import BadOperator
-from holokern.weyl import Operator
+from holokern.activation.ring.relation import D1, operator_from
+from holokern.errors import BadOperator, TooLarge
+from holokern.weyl import Operator, lclm, symmetric_product
 
 __all__ = ["affine_operator", "derivative_operator", "product_operator", "sum_operator"]
 
-Vector = dict[Any, Quotient]
+# operators of orders 5 and 4, whose product has order 20, take a second
+_MOST_ORDER = 36
 
 
 def sum_operator(left: Operator, right: Operator) -> Operator:
@@ -28,15 +26,7 @@ def sum_operator(left: Operator, right: Operator) -> Operator:
     >>> sum_operator(D1("D - 1"), D1("D + 1"))
     D^2 - 1
     """
-    one, two = _Solutions(left), _Solutions(right)
-
-    def rows() -> Iterator[Vector]:
-        f, g = one.generic(), two.generic()
-        while True:
-            yield {**{("f", i): c for i, c in f.items()}, **{("g", i): c for i, c in g.items()}}
-            f, g = one.derivative(f), two.derivative(g)
-
-    return first_relation(rows())
+    return lclm(*_within_reach(left, right, left.order + right.order))
 
 
 def product_operator(left: Operator, right: Operator) -> Operator:
@@ -47,41 +37,38 @@ def product_operator(left: Operator, right: Operator) -> Operator:
     >>> product_operator(D1("D^2 + 1"), D1("D^2 + 1"))
     D^3 + 4*D
     """
-    one, two = _Solutions(left), _Solutions(right)
+    return symmetric_product(*_within_reach(left, right, left.order * right.order))
 
-    def rows() -> Iterator[Vector]:
-        row: Vector = {(0, 0): Quotient.constant(1)} if one.order and two.order else {}
-        while True:
-            yield row
-            following: Vector = {}
-            for (i, j), c in row.items():
-                _add(following, (i, j), c.derivative())
-                for k, d in one.derivative_of_basis(i).items():
-                    _add(following, (k, j), c * d)
-                for k, d in two.derivative_of_basis(j).items():
-                    _add(following, (i, k), c * d)
-            row = following
 
-    return first_relation(rows())
+def _within_reach(left: Operator, right: Operator, order: int) -> tuple[Operator, Operator]:
+    if order > _MOST_ORDER:
+        raise TooLarge(
+            f"operators of the orders {left.order} and {right.order} may give one of order {order}, and exact algebra "
+            f"stops at {_MOST_ORDER}; give the function by a simpler ODE or as an expression"
+        )
+    return D1(left), D1(right)
 
 
 def derivative_operator(operator: Operator) -> Operator:
     """The operator of the derivatives f'.
+
+    With P = QD + p₀ the derivative g solves Qg = -p₀f, so D(Qg/p₀) + g = 0; and Qg = 0 if p₀ vanishes.
 
     Examples
     --------
     >>> derivative_operator(D1("u*D - 1"))
     D
     """
-    solutions = _Solutions(operator)
-
-    def rows() -> Iterator[Vector]:
-        f = solutions.derivative(solutions.generic())
-        while True:
-            yield f
-            f = solutions.derivative(f)
-
-    return first_relation(rows())
+    if not operator:
+        raise BadOperator("the operator 0 annihilates every function; give one that is not zero")
+    last, *rest = D1(operator).polynomials()
+    if not last:
+        return operator_from(rest)
+    rows = [last * last, *[last * 0] * len(rest)]
+    for k, a in enumerate(rest):
+        rows[k] += a.derivative() * last - a * last.derivative()
+        rows[k + 1] += a * last
+    return operator_from(rows)
 
 
 def affine_operator(operator: Operator, scale: Fraction, shift: Fraction) -> Operator:
@@ -100,37 +87,3 @@ def affine_operator(operator: Operator, scale: Fraction, shift: Fraction) -> Ope
     for (i, j), c in D1(operator):
         total = total + inner**i * outer**j * D1(c)
     return total.primitive()
-
-
-class _Solutions:
-    """The module Q(u)⟨D⟩/P with its basis f, f', …, f^(r-1)."""
-
-    def __init__(self, operator: Operator) -> None:
-        if not operator:
-            raise BadOperator("the operator 0 annihilates every function; give one that is not zero")
-        rows = D1(operator_from(D1(operator).polynomials())).polynomials()
-        self.order = len(rows) - 1
-        lead = Quotient(rows[-1])
-        self.top = {i: -Quotient(a) / lead for i, a in enumerate(rows[:-1]) if a}
-
-    def generic(self) -> Vector:
-        """The solution f itself."""
-        return {0: Quotient.constant(1)} if self.order else {}
-
-    def derivative_of_basis(self, i: int) -> Vector:
-        """The derivative of f^(i) in the basis."""
-        return {i + 1: Quotient.constant(1)} if i + 1 < self.order else self.top
-
-    def derivative(self, vector: Vector) -> Vector:
-        """The derivative of Σ c_i f^(i)."""
-        result: Vector = {}
-        for i, c in vector.items():
-            _add(result, i, c.derivative())
-            for k, d in self.derivative_of_basis(i).items():
-                _add(result, k, c * d)
-        return result
-
-
-def _add(vector: Vector, key: Any, value: Quotient) -> None:
-    if value:
-        vector[key] = vector[key] + value if key in vector else value
