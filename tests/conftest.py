@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests of pages, driven over the DevTools protocol through a pipe."""
+"""One thread a worker, and a headless Chromium for the tests of pages, driven over the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from pathlib import Path
 
 import pytest
 
+# pytest starts a worker for each core: threads of the linear algebra would wait for each other and burn twice the time
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+# seconds until Chromium has answered
 _PATIENCE = 60
 
 
