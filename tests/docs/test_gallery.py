@@ -19,13 +19,13 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_the_example_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib
+    import matplotlib as mpl
 
     monkeypatch.setenv("HOLOKERN_CACHE_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    with matplotlib.rc_context({"backend": "Agg"}):
+    with mpl.rc_context({"backend": "Agg"}):
         runpy.run_path(str(path), run_name="__main__")
-        matplotlib.pyplot.close("all")
+        mpl.pyplot.close("all")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -3,12 +3,12 @@ from __future__ import annotations
 from itertools import islice
 
 import numpy as np
-from flint import fmpq, fmpz, nmod_mat
+from flint import fmpz, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.weyl.groebner.macaulay import Plan, Row
-from holokern.weyl.groebner.modular import echelon, eliminate, random_primes, reconstruct
+from holokern.weyl.groebner.modular import echelon, eliminate, random_primes
 
 P = 2**31 - 1
 
@@ -53,19 +53,3 @@ def test_elimination_leaves_the_schur_complement(seed: int) -> None:
     stacked = np.vstack([upper, matrix])
     _, pivot_columns = echelon(np.vstack([upper, np.ascontiguousarray(columns.T) % np.uint64(P)]), P)
     assert pivot_columns == echelon(stacked, P)[1]
-
-
-@given(st.fractions(min_value=-(10**4), max_value=10**4, max_denominator=10**4))
-@settings(deadline=None, max_examples=60)
-def test_rational_reconstruction(value: object) -> None:
-    number = fmpq(value.numerator, value.denominator)  # type: ignore[attr-defined]
-    modulus = P * (2**61 - 1)
-    residue = int(number.p) * pow(int(number.q), -1, modulus) % modulus
-    assert reconstruct(residue, modulus) == number
-
-
-def test_reconstruction_finds_exactly_the_small_fractions() -> None:
-    modulus, bound = 101, 7
-    small = {a * pow(b, -1, modulus) % modulus for a in range(-bound, bound + 1) for b in range(1, bound + 1)}
-    assert 50 < len(small) < modulus
-    assert {r for r in range(modulus) if reconstruct(r, modulus) is not None} == small

@@ -8,6 +8,7 @@ from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.exact import natural_roots, nullspace
 from holokern.numeric.gauss import hermite_rule, legendre_rule
+from holokern.numeric.lifting import Lifted, Lifting
 from holokern.numeric.panels import Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
@@ -18,6 +19,8 @@ __all__ = [
     "ARCSINE",
     "Array",
     "Index",
+    "Lifted",
+    "Lifting",
     "Panels",
     "Range",
     "Series",

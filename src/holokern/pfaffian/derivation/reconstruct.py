@@ -18,6 +18,7 @@ from random import Random
 from flint import fmpz, fmpz_mpoly, fmpz_mpoly_ctx, nmod_poly
 
 from holokern.errors import CheckFailed, TooLarge
+from holokern.numeric import Lifting
 from holokern.pfaffian.derivation.interpolate import (
     BlackBox,
     Exponents,
@@ -30,7 +31,6 @@ from holokern.pfaffian.derivation.interpolate import (
     random_point,
     value_modulo,
 )
-from holokern.pfaffian.derivation.lifting import Lifting
 from holokern.progress import report
 from holokern.weyl import FunctionField, RationalFunction
 

@@ -6,7 +6,10 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
 
+from flint import fmpq
+
 from holokern.errors import BadInput, CheckFailed
+from holokern.numeric import Lifted, Lifting
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing
@@ -14,7 +17,7 @@ from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.division import PackedDivider
 from holokern.weyl.groebner.exact import check_s_pairs, exact_basis
 from holokern.weyl.groebner.f4 import F4Run, UnluckyPrime
-from holokern.weyl.groebner.modular import Residues, random_primes, reconstruct
+from holokern.weyl.groebner.modular import Residues, random_primes
 
 __all__ = ["groebner_basis", "leading_parts"]
 
@@ -110,9 +113,8 @@ def leading_parts(generators: Sequence[Operator], order: Order) -> list[tuple[in
 def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -> list[dict[int, Any]]:
     """The reduced basis over Q, from its images modulo primes."""
     run: F4Run | None = None
-    combined: list[list[int]] = []
-    modulus = 1
-    guess: list[list[Any]] | None = None
+    lifting = Lifting()
+    guess: Lifted | None = None
     thorough = True  # the first replay, and the last one
     for p in islice(random_primes(), _MAX_PRIMES):
         if _divides_a_coefficient(p, generators):
@@ -124,7 +126,8 @@ def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -
             else:
                 values = run.replay(p, thorough)
                 if guess is not None and _agrees(guess, values, p):
-                    basis = [dict(zip(codes, row, strict=True)) for codes, row in zip(run.codes, guess, strict=True)]
+                    rows = ([fmpq(top, bottom) for top in tops] for tops, bottom in guess)
+                    basis = [dict(zip(codes, row, strict=True)) for codes, row in zip(run.codes, rows, strict=True)]
                     if thorough:
                         _verify(packing, run, basis, certified)
                         return basis
@@ -133,11 +136,10 @@ def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -
                 thorough = False
         except UnluckyPrime:
             # Either prime may be the unlucky one: begin again, so that two agreeing primes are needed.
-            run, combined, modulus, guess, thorough = None, [], 1, None, True
+            run, lifting, guess, thorough = None, Lifting(), None, True
             continue
-        combined = _combine(combined, modulus, values, p)
-        modulus *= p
-        guess = _guess(combined, modulus)
+        lifting.add([row.tolist() for row in values], p)
+        guess = lifting.lifted()
     raise CheckFailed(
         f"the Gröbner basis of {len(generators)} generators was not found with {_MAX_PRIMES} primes: its coefficients "
         "are too large; try another order, or other generators of the same ideal"
@@ -157,33 +159,9 @@ def _verify(packing: Packing, run: F4Run, basis: list[dict[int, Any]], certified
         raise UnluckyPrime
 
 
-def _combine(combined: list[list[int]], modulus: int, values: list[Residues], p: int) -> list[list[int]]:
-    fresh = [row.tolist() for row in values]
-    if not combined:
-        return fresh
-    inverse = pow(modulus, -1, p)
-    return [
-        [a + modulus * ((b - a) * inverse % p) for a, b in zip(row, new, strict=True)]
-        for row, new in zip(combined, fresh, strict=True)
-    ]
-
-
-def _guess(combined: list[list[int]], modulus: int) -> list[list[Any]] | None:
-    found = []
-    for row in combined:
-        numbers = []
-        for residue in row:
-            number = reconstruct(residue, modulus)
-            if number is None:
-                return None
-            numbers.append(number)
-        found.append(numbers)
-    return found
-
-
-def _agrees(guess: list[list[Any]], values: list[Residues], p: int) -> bool:
-    for numbers, residues in zip(guess, values, strict=True):
-        for number, residue in zip(numbers, residues.tolist(), strict=True):
-            if (int(number.p) - int(number.q) * residue) % p:
-                return False
-    return True
+def _agrees(guess: Lifted, values: list[Residues], p: int) -> bool:
+    return all(
+        (top - bottom * residue) % p == 0
+        for (tops, bottom), residues in zip(guess, values, strict=True)
+        for top, residue in zip(tops, residues.tolist(), strict=True)
+    )

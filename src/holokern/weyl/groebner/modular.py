@@ -1,4 +1,4 @@
-"""Arithmetic modulo 31-bit primes on numpy arrays: elimination with sparse pivots, echelon form, and lifting to Q."""
+"""Arithmetic modulo 31-bit primes on numpy arrays: elimination with sparse pivots, echelon form."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from random import SystemRandom
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpz, nmod
+from flint import fmpz, nmod
 
-__all__ = ["Level", "Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes", "reconstruct"]
+__all__ = ["Level", "Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes"]
 
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -98,21 +98,3 @@ def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:
         matrix[hit] = (matrix[hit] + factors[hit, None] * matrix[done]) % np.uint64(p)
         pivots.append(column)
     return matrix[: len(pivots)], pivots
-
-
-def reconstruct(residue: int, modulus: int) -> Any | None:
-    """The rational number a/b ≡ residue with |a|, b at most √(modulus/2), or None.
-
-    Examples
-    --------
-    >>> reconstruct(int(3 * pow(7, -1, 10007)) % 10007, 10007)
-    3/7
-    """
-    bound = fmpz(modulus // 2).isqrt()
-    r0, r1, t0, t1 = fmpz(modulus), fmpz(residue), fmpz(0), fmpz(1)
-    while r1 > bound:
-        q = r0 // r1
-        r0, r1, t0, t1 = r1, r0 - q * r1, t1, t0 - q * t1
-    if t1 == 0 or abs(t1) > bound or t1.gcd(r1) != 1:
-        return None
-    return fmpq(r1, t1)

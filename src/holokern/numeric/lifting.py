@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, isqrt
+from typing import TypeAlias
 
-__all__ = ["Lifting", "rational_from_residue"]
+__all__ = ["Lifted", "Lifting", "rational_from_residue"]
+
+Lifted: TypeAlias = list[tuple[list[int], int]]
+"""Rows of integers, each over one positive denominator."""
 
 
 def rational_from_residue(residue: int, modulus: int, bound: int | None = None) -> tuple[int, int] | None:
@@ -45,7 +49,7 @@ class Lifting:
             ]
         self.modulus *= prime
 
-    def lifted(self, spare: int = 0) -> list[tuple[list[int], int]] | None:
+    def lifted(self, spare: int = 0) -> Lifted | None:
         """Every row as integers over one denominator; None while the modulus is too small.
 
         A random row passes with a probability of about 2^-``spare``; with none to spare the lift needs another check.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.pfaffian.derivation.lifting import Lifting, rational_from_residue
+from holokern.numeric.lifting import Lifting, rational_from_residue
 from holokern.pfaffian.derivation.quotient import PRIMES
 
 
@@ -18,10 +18,11 @@ def test_rational_from_residue(top: int, bottom: int):
     assert found[0] * bottom == top * found[1]
 
 
-def test_no_small_fraction():
-    assert rational_from_residue(50, 101) is not None
-    residues = [r for r in range(101) if rational_from_residue(r, 101) is None]
-    assert residues, "some residues have no fraction with parts below √(101/2)"
+def test_exactly_the_small_fractions_are_found():
+    modulus, bound = 101, 7
+    small = {a * pow(b, -1, modulus) % modulus for a in range(-bound, bound + 1) for b in range(1, bound + 1)}
+    assert 50 < len(small) < modulus
+    assert {r for r in range(modulus) if rational_from_residue(r, modulus) is not None} == small
 
 
 @given(st.lists(st.fractions(max_denominator=10**30), min_size=1, max_size=5))
