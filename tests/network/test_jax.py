@@ -63,11 +63,12 @@ def test_gradients_of_relu(delicate_points, differences):
     net = Network("relu", 1)
     weights = np.random.default_rng(1).standard_normal((11, 11))
     y = jnp.asarray(delicate_points)
-    gradient = jax.grad(lambda x: jnp.sum(weights * net.nngp(x, y)))(y)
+    # compiled: one after another the hundreds of small operations take ten seconds
+    gradient = jax.jit(jax.grad(lambda x: jnp.sum(weights * net.nngp(x, y))))(y)
     want = differences(net.nngp, weights, delicate_points, delicate_points)
     assert np.max(np.abs(gradient - want)) < 1e-8 * np.max(np.abs(want))
     # The NTK has tips at copies and antipodes.
-    assert np.all(np.isfinite(jax.grad(lambda x: jnp.sum(net.ntk(x)))(y)))
+    assert np.all(np.isfinite(jax.jit(jax.grad(lambda x: jnp.sum(net.ntk(x))))(y)))
 
 
 @pytest.mark.usefixtures("x64")
