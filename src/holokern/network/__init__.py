@@ -7,7 +7,7 @@ from holokern.network.criticality import CriticalPoint, EdgePart, critical, edge
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.network import Network
 from holokern.network.tangent import require_tangent
-from holokern.network.tiled_product import TILE, matvec
+from holokern.network.tiled_product import TILE, by_length, matvec
 
 __all__ = [
     "TILE",
@@ -16,6 +16,7 @@ __all__ = [
     "EdgePart",
     "HiddenLayer",
     "Network",
+    "by_length",
     "critical",
     "edge_of_chaos",
     "layers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.numeric import Array, one_thread, unit_vectors
@@ -13,7 +14,7 @@ from holokern.progress import report
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["TILE", "matvec"]
+__all__ = ["TILE", "by_length", "matvec"]
 
 TILE = 1024
 """Rows of a tile."""
@@ -21,6 +22,11 @@ TILE = 1024
 _WIDTH = 8
 """Columns for each row of a tile, which has 64 MB then: the few pairs of a strip of rows that no table of the network
 serves are computed together, which costs little beside a long strip."""
+
+
+def by_length(network: Network, X: Array) -> NDArray[np.intp]:
+    """The order of the points in which tiles are cheap: those of a tile have similar deviations."""
+    return np.argsort(unit_vectors(X)[1], kind="stable") if network.hidden_layers else np.arange(len(X))
 
 
 def matvec(
@@ -31,16 +37,13 @@ def matvec(
     threads: int | None = None,
     tile: int = TILE,
 ) -> Array:
-    """K(X, X) v for a vector or a matrix v; a tile beside the diagonal serves its mirror image too.
-
-    The points are sorted by length first, so that those of a tile have similar deviations, which makes it cheaper.
-    """
+    """K(X, X) v for a vector or a matrix v; a tile beside the diagonal serves its mirror image too."""
     if kernel not in ("ntk", "nngp"):
         raise BadInput(f"kernel = {kernel!r}; choose 'ntk' or 'nngp'")
     vectors = np.asarray(v, dtype=float)
     if vectors.ndim not in (1, 2) or len(vectors) != len(X):
         raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
-    order = np.argsort(unit_vectors(X)[1], kind="stable") if network.hidden_layers else np.arange(len(X))
+    order = by_length(network, X)
     points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
     data = network.data_range(points)
     wanted = (kernel == "nngp", kernel == "ntk")

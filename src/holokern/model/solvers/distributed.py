@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel
+from holokern.network import by_length
 from holokern.numeric import one_thread
 from holokern.progress import report
 
@@ -51,10 +52,11 @@ class DistributedKernel:
         from distributed import as_completed
 
         kernel, data = self.kernel, self.kernel.network.data_range(self.points)
-        parts = [slice(start, start + self.tile) for start in range(0, len(self.points), self.tile)]
+        order = by_length(kernel.network, self.points)
+        parts = [order[start : start + self.tile] for start in range(0, len(order), self.tile)]
         pairs = {}
         for rows, columns in combinations_with_replacement(parts, 2):
-            other = None if rows == columns else (self.points[columns], vectors[columns])
+            other = None if rows is columns else (self.points[columns], vectors[columns])
             task = self.client.submit(
                 _tile, kernel, data, self.points[rows], vectors[rows], other, pure=False, retries=_LIVES
             )

@@ -209,8 +209,9 @@ def _complete(part: _Part, matrix: Matrix, strip: Strip, starts: NDArray[np.int6
     near = part.expanded(matrix.kernels, True)
     if near is not None and not near.fill(strip, starts, panels, only_missing=True):
         return
-    missing = np.isnan(panels[matrix.kernels[0]]) & (np.arange(panels.shape[2]) >= starts[:, None])
-    part.layered.complete(matrix, strip, missing, panels)
+    rows, columns = np.divmod(np.flatnonzero(np.isnan(panels[matrix.kernels[0]])), panels.shape[2])
+    wanted = columns >= starts[rows]
+    part.layered.complete(matrix, strip, rows[wanted], columns[wanted], panels)
 
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:

@@ -35,7 +35,10 @@ _WIDE_CELL = 0.8
 Tile = tuple[Array, Array, Array]
 """θ, Σ and Θ of some rows and some columns."""
 
-Some = slice | NDArray[np.intp]
+Places = NDArray[np.intp]
+"""Rows or columns by their numbers."""
+
+Some = slice | Places
 """Rows or columns of a tile."""
 
 
@@ -300,19 +303,20 @@ class LayeredRows:
             for kernel in matrix.kernels:
                 panels[kernel][:, others] = tile[1 + kernel]
 
-    def complete(self, matrix: Matrix, strip: Strip, missing: NDArray[np.bool_], panels: Array) -> None:
-        """The entries of a strip that are missing, from the rows and the columns that have any: often few of them."""
-        columns = np.nonzero(missing.any(axis=0))[0]
-        for start in range(0, len(columns), _WIDTH):
-            others = columns[start : start + _WIDTH]
-            own = np.nonzero(missing[:, others].any(axis=1))[0]
+    def complete(self, matrix: Matrix, strip: Strip, rows: Places, columns: Places, panels: Array) -> None:
+        """The entries of a strip in these places: often few rows meet few columns."""
+        found = np.unique(columns)
+        for start in range(0, len(found), _WIDTH):
+            others = found[start : start + _WIDTH]
+            here = (columns >= others[0]) & (columns <= others[-1])
+            own = np.unique(rows[here])
             places, some = np.ix_(own, others - strip.first), strip.some.start + own
             lengths = matrix.rows.length[some], matrix.columns.length[others]
             tile = _entering(*lengths, strip.cosines[places], strip.theta[places])
             self.through(tile, some, others, 1 in matrix.kernels)
-            rows, there = np.nonzero(missing[np.ix_(own, others)])
+            inside = np.searchsorted(own, rows[here]), np.searchsorted(others, columns[here])
             for kernel in matrix.kernels:
-                panels[kernel, own[rows], others[there]] = tile[1 + kernel][rows, there]
+                panels[kernel, rows[here], columns[here]] = tile[1 + kernel][inside]
 
 
 def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[DualTable, Range]:

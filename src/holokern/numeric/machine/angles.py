@@ -99,12 +99,13 @@ def angles_between(cosines: Any, rows: Any, columns: Any) -> None:
     Nearly parallel vectors are subtracted from each other, or added if they are opposite.
     """
     for i in range(cosines.shape[0]):
-        nearest = 1.0
         for j in range(cosines.shape[1]):
-            angle = angle_from_gap(1.0 - cosines[i, j])
-            cosines[i, j] = angle
-            nearest = min(nearest, angle, math.pi - angle)
-        for j in range(cosines.shape[1] if nearest < _NEAR else 0):
+            cosines[i, j] = angle_from_gap(1.0 - cosines[i, j])
+        # Counted in a loop of its own: it would keep the one above from becoming vector instructions.
+        near = 0
+        for j in range(cosines.shape[1]):
+            near += 1 if min(cosines[i, j], math.pi - cosines[i, j]) < _NEAR else 0
+        for j in range(cosines.shape[1] if near else 0):
             angle = cosines[i, j]
             if min(angle, math.pi - angle) < _NEAR:
                 sign, square = 1.0 if angle < 1.0 else -1.0, 0.0

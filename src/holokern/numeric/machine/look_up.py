@@ -1,8 +1,9 @@
 """The machine code that evaluates tables: functions of the rows and columns of a tile from their angles.
 
 Every value is a function of its two points and of the table alone, whatever the other points of a tile are, so parts of
-a matrix have the same bits as the whole. Inner loops run along a chunk of a row without branches, so that they become
-vector instructions. Helpers would be optimised again inside of what calls them, so there are only two functions.
+a matrix have the same bits as the whole. Inner loops run along a chunk of a row without branches, and index slices from
+their beginning (an index that may be negative is tested for every entry), so that they become vector instructions.
+Helpers would be optimised again inside of what calls them, so there are only two functions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from holokern.numeric.panels import Array
 
 __all__ = ["CHUNK", "Room", "Task", "TileAngles", "TileSide", "look_up", "look_up_tile", "room_for"]
 
-CHUNK = 128
+CHUNK = 1024
+"""Columns that are looked up at a time: enough that panels with few of their angles do not cost much."""
+
+_SHORT = 128
 """Columns that are evaluated at a time: their polynomials stay in the nearest cache."""
 
 
@@ -76,9 +80,9 @@ class Room(NamedTuple):
     known
         For each panel how long its lines are, 0 if they are not made; and how many angles it has.
     work
-        The polynomials of a chunk, then room for sums, values, angles and the polynomials of gathered columns.
+        Polynomials of angles, then room for sums, values, angles and the polynomials of gathered columns.
     places
-        The panel of each angle, and the places of those in one panel.
+        The panel of each angle, the places of those that are not in the fullest panel, and of those in one panel.
     """
 
     lines: Array
@@ -98,24 +102,25 @@ def room_for(cores: Cores) -> Room:
     return Room(
         np.empty((functions, panels, rank, degree)),
         np.zeros((2, panels), dtype=np.int64),
-        np.empty((max(2, degree) + _GATHERED + rank, CHUNK)),
-        np.empty((2, CHUNK), dtype=np.int64),
+        np.empty((max(2, degree) + _GATHERED + rank, _SHORT)),
+        np.empty((3, CHUNK), dtype=np.int64),
     )
 
 
 @called
-def look_up(
+def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
     cores: Any, cell: Any, row: Any, other: Any, columns: Any, start: Any, theta: Any, wanted: Any, room: Any, out: Any
 ) -> int:
     """Functions ``wanted`` of one point and the columns from ``start`` on, all in one cell; returns how many have none.
 
-    ``out`` has one row for each function of the table; values without a panel are NaN. Set ``room.known`` to 0 before
-    another row or another cell.
+    There are at most `CHUNK` angles. ``out`` has one row for each function of the table; values without a panel are
+    NaN. Set ``room.known`` to 0 before another row or another cell.
     """
     lines, work = room.lines, room.work
     base = work.shape[0] - _GATHERED - row.shape[0]
     part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
-    which, places, known, counts = room.places[0], room.places[1], room.known[0], room.known[1]
+    which, elsewhere, places = room.places[0], room.places[1], room.places[2]
+    known, counts = room.known[0], room.known[1]
     size, left_out = theta.shape[0], 0
     # The panel of every angle, how many there are in each, and the fullest.
     for j in range(size):
@@ -131,6 +136,12 @@ def look_up(
         counts[t - 1] -= above
     for t in range(1, counts.shape[0]):
         fullest = t if counts[t] > counts[fullest] else fullest
+    others = 0
+    if counts[fullest] < size:
+        for j in range(size):
+            if which[j] != fullest:
+                elsewhere[others] = j
+                others += 1
     for step in range(counts.shape[0]):
         # All angles as if they were in the fullest panel, then those that are not.
         t = (step - 1 if step <= fullest else step) if step > 0 else fullest
@@ -155,50 +166,62 @@ def look_up(
                     for p in range(row.shape[0]):
                         for m in range(length):
                             lines[f, t, q, m] += row[p] * cores.cores[f, number, p, q, m]
-        some, at, source = size, start, columns
+        total = size
         if step > 0:
-            some, at, source = 0, 0, gathered
-            for j in range(size):
-                places[some] = j
-                some += 1 if which[j] == t else 0
-            for j in range(some):
-                angles[j] = theta[places[j]]
-            for q in range(row.shape[0]):
-                for j in range(some):
-                    gathered[q, j] = columns[q, start + places[j]]
-        else:
-            for j in range(some):
-                angles[j] = theta[j]
+            total = 0
+            for j in range(others):
+                places[total] = elsewhere[j]
+                total += 1 if which[elsewhere[j]] == t else 0
         # T_m of the angles mapped from the panel to [-1, 1]
         low, high = cores.edges[t], cores.edges[t + 1]
         scale, shift = 2.0 / (high - low), (high + low) / (high - low)
-        for j in range(some):
-            work[0, j] = 1.0
-            work[1, j] = scale * angles[j] - shift
-        for m in range(2, known[t]):
-            for j in range(some):
-                work[m, j] = 2.0 * work[1, j] * work[m - 1, j] - work[m - 2, j]
-        for f in wanted:
-            # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
-            for j in range(some):
-                value[j] = 0.0
-            for q in range(row.shape[0]):
-                if cores.lengths[f, number, q] > 0:
+        for first in range(0, total, _SHORT):
+            some, at, source = min(_SHORT, total - first), start + first, columns
+            if step > 0:
+                at, source = 0, gathered
+                for j in range(some):
+                    angles[j] = theta[places[first + j]]
+                for q in range(row.shape[0]):
                     for j in range(some):
-                        part[j] = 0.0
-                    for m in range(0, cores.lengths[f, number, q], 4):
-                        a, b, c, d = (
-                            lines[f, t, q, m],
-                            lines[f, t, q, m + 1],
-                            lines[f, t, q, m + 2],
-                            lines[f, t, q, m + 3],
-                        )
+                        gathered[q, j] = columns[q, start + places[first + j]]
+            else:
+                near = theta[first : first + some]
+                for j in range(some):
+                    angles[j] = near[j]
+            for j in range(some):
+                work[0, j] = 1.0
+                work[1, j] = scale * angles[j] - shift
+            for m in range(2, known[t]):
+                for j in range(some):
+                    work[m, j] = 2.0 * work[1, j] * work[m - 1, j] - work[m - 2, j]
+            for f in wanted:
+                # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
+                for j in range(some):
+                    value[j] = 0.0
+                for q in range(row.shape[0]):
+                    if cores.lengths[f, number, q] > 0:
+                        a, b, c, d = lines[f, t, q, 0], lines[f, t, q, 1], lines[f, t, q, 2], lines[f, t, q, 3]
                         for j in range(some):
-                            part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
+                            part[j] = a + b * work[1, j] + c * work[2, j] + d * work[3, j]
+                        for m in range(4, cores.lengths[f, number, q], 4):
+                            a, b, c, d = (
+                                lines[f, t, q, m],
+                                lines[f, t, q, m + 1],
+                                lines[f, t, q, m + 2],
+                                lines[f, t, q, m + 3],
+                            )
+                            for j in range(some):
+                                part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
+                        column = source[q, at : at + some]
+                        for j in range(some):
+                            value[j] += part[j] * column[j]
+                if step > 0:
                     for j in range(some):
-                        value[j] += part[j] * source[q, at + j]
-            for j in range(some):
-                out[f, places[j] if step > 0 else j] = value[j]
+                        out[f, places[first + j]] = value[j]
+                else:
+                    line = out[f, first : first + some]
+                    for j in range(some):
+                        line[j] = value[j]
     return left_out
 
 
@@ -214,13 +237,15 @@ def look_up_tile(
     left_out, width = 0, out.shape[2]
     wanted, signs, theta, before = task.functions, task.signs, tile.theta, tile.before
     angles, found = np.empty(CHUNK), np.empty((2, CHUNK))
+    # Where the columns in the cell of each column end.
+    ends = np.full(width, width)
+    for j in range(width - 2, -1, -1):
+        ends[j] = ends[j + 1] if columns.cells[j] == columns.cells[j + 1] else j + 1
     for i in range(out.shape[1]):
         cell, row = rows.cells[i], rows.polynomials[i]
         stop = starts[i]
         while stop < width:
-            start, other = stop, columns.cells[stop]
-            while stop < width and columns.cells[stop] == other:
-                stop += 1
+            start, other, stop = stop, columns.cells[stop], ends[stop]
             room.known[:] = 0
             for f in range(flat.shape[0]):
                 for j in range(start, stop):
@@ -234,21 +259,21 @@ def look_up_tile(
             for first in range(start, stop, CHUNK):
                 size = min(CHUNK, stop - first)
                 if task.only_missing:
-                    missing = 0
+                    missing, line = 0, out[wanted[0], i, first : first + size]
                     for j in range(size):
-                        missing += 1 if np.isnan(out[wanted[0], i, first + j]) else 0
+                        missing += 1 if np.isnan(line[j]) else 0
                     if missing == 0:
                         continue
+                here = theta[i, first - before : first - before + size]
                 for j in range(size):
-                    angle = theta[i, first - before + j]
-                    angles[j] = math.pi - angle if signs[0] != 0.0 and angle > 0.5 * math.pi else angle
+                    angles[j] = math.pi - here[j] if signs[0] != 0.0 and here[j] > 0.5 * math.pi else here[j]
                 chunk = angles[:size]
                 left = look_up(cores, cell, row, other, columns.polynomials, first, chunk, wanted, room, found)
                 for f in wanted:
+                    own, scales = rows.scales[f, i], columns.scales[f, first : first + size]
+                    beyond = signs[f] if signs[f] != 0.0 else 1.0
                     for j in range(size):
-                        far = signs[f] != 0.0 and theta[i, first - before + j] > 0.5 * math.pi
-                        scale = rows.scales[f, i] * columns.scales[f, first + j]
-                        found[f, j] *= signs[f] * scale if far else scale
+                        found[f, j] *= own * scales[j] * (beyond if here[j] > 0.5 * math.pi else 1.0)
                 if task.only_missing:
                     left = 0
                     for j in range(size):
@@ -258,7 +283,8 @@ def look_up_tile(
                                 out[f, i, first + j] = found[f, j]
                 else:
                     for f in wanted:
+                        line = out[f, i, first : first + size]
                         for j in range(size):
-                            out[f, i, first + j] = found[f, j]
+                            line[j] = found[f, j]
                 left_out += left
     return left_out
