@@ -199,25 +199,29 @@ class DualActivation:
 
     def rows(self, c: Array) -> list[PointRow] | None:
         """The activation on a mesh for each deviation; None if σ has a break other than zero or is too rough."""
-        if self.breaks_away:
-            return None
-        try:
-            return [self._row(float(one)) for one in c]
-        except PrecisionLost:
-            return None
+        found: list[PointRow] = []
+        for one in () if self.breaks_away else c.tolist():
+            row = self._row(one)
+            if row is None:
+                return None
+            found.append(row)
+        return None if self.breaks_away else found
 
-    def _row(self, c: float) -> PointRow:
+    def _row(self, c: float) -> PointRow | None:
+        """The row of a deviation, None if σ(cx) is too rough: both take time to find out, and are kept."""
         with _rows_lock:
             known = self._known_rows
             if c not in known:
                 while len(known) >= _ROWS_KEPT:
                     known.popitem(last=False)
-                known[c] = PointRow.of(self.activation, c)
+                known[c] = None
+                with suppress(PrecisionLost):
+                    known[c] = PointRow.of(self.activation, c)
             known.move_to_end(c)
             return known[c]
 
     @cached_property
-    def _known_rows(self) -> OrderedDict[float, PointRow]:
+    def _known_rows(self) -> OrderedDict[float, PointRow | None]:
         return OrderedDict()
 
     def mean_slopes(self, c: Array) -> Array:

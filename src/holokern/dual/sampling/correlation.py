@@ -18,7 +18,7 @@ import numpy as np
 from holokern.dual.sampling.mesh import NODES, Mesh, lagrange
 from holokern.numeric import Array, Index, between, hermite_rule, legendre_rule
 
-__all__ = ["Correlation"]
+__all__ = ["CLOSE_NODES", "Correlation", "is_close"]
 
 _FARTHEST = 8.5
 """Given x, y is within so many of its deviations but for 2e-17."""
@@ -29,7 +29,13 @@ _WIDEST = 3.4
 _CLOSE = 0.4
 """Deviations of y given x, in widths of the narrowest panel, up to which 20 Gauss–Hermite nodes are enough."""
 
-_HERMITE_NODES = 20
+CLOSE_NODES = 20
+"""Gauss–Hermite nodes for y given x where y hardly differs from x."""
+
+
+def is_close(mesh: Mesh, theta: float) -> bool:
+    """Whether y hardly differs from x, on the scale of a mesh."""
+    return float(np.sin(theta)) <= _CLOSE * float(np.min(np.diff(mesh.edges)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +81,7 @@ class Correlation:
             right, left = flat[:, len(x) :], mirrored[:, len(x) :]
         else:
             right, left = self.mesh.values_at(flat, x), self.mesh.values_at(mirrored, x)
-        if sine <= _CLOSE * float(np.min(np.diff(self.mesh.edges))):
+        if is_close(self.mesh, theta):
             matrix = self._close(x, theta)
             same, other = matrix @ flat.T, matrix @ mirrored.T
         else:
@@ -130,7 +136,7 @@ class Correlation:
         near = cosine * x < _FARTHEST * sine if self.kinks else np.zeros(len(x), dtype=bool)
         owners, places, shares = [], [], []
         far = np.nonzero(~near)[0]
-        z, mass = hermite_rule(_HERMITE_NODES)
+        z, mass = hermite_rule(CLOSE_NODES)
         y = cosine * x[far, None] + sine * z
         place, weights = self._interpolation(y)
         owners.append(np.repeat(far, len(z)))

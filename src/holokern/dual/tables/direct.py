@@ -98,8 +98,21 @@ def losses(
     lost[apart] = np.maximum(1.0 - k / scale[apart], 0.0)
     near = apart & (lost < _NEAR) & (n1 * n2 > 0)
     if np.any(near):
-        lost[near] = _small_losses(sigma, c1[near], c2[near], angle[near], (n1[near], n2[near]))
+        left = near.copy()
+        for i in np.nonzero(near)[0] if not sigma.breaks else ():
+            found = _close_loss(rows, c1[i : i + 1], c2[i : i + 1], angle[i], (n1[i], n2[i]))
+            left[i] = found is None
+            lost[i] = lost[i] if found is None else found
+        if np.any(left):
+            lost[left] = _small_losses(sigma, c1[left], c2[left], angle[left], (n1[left], n2[left]))
     return lost, kdot
+
+
+def _close_loss(rows: Rows, c1: Array, c2: Array, theta: float, norms: tuple[float, float]) -> float | None:
+    """1 - k/(n₁n₂) of one pair of a smooth σ on a mesh, if its angle is small on the scale of the mesh."""
+    first, second = rows(c1), rows(c2)
+    close = first[0].close_to(second[0], theta) if first and second else None
+    return None if close is None else close.loss(norms)
 
 
 def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales: tuple[Array, Array]) -> Array:

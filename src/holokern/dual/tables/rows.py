@@ -16,12 +16,12 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
-from holokern.dual.sampling.correlation import Correlation
+from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, hermite_sums, terms_needed
 from holokern.dual.sampling.mesh import Mesh
 from holokern.dual.sampling.range_nodes import RangeNodes
 from holokern.dual.tables.compressed import Compressed, compressed
-from holokern.numeric import Array, Range, legendre_rule
+from holokern.numeric import Array, Range, hermite_rule, legendre_rule
 from holokern.progress import note
 
 __all__ = [
@@ -214,13 +214,66 @@ class PointRow:
         if small >= _BY_SERIES:
             powers = np.cos(theta) ** np.arange(self._terms.shape[1])
             return np.asarray(np.sum(self._terms * other._terms * powers, axis=1))
-        edges = np.unique(np.concatenate([self.mesh.edges, other.mesh.edges]))
-        mesh = Mesh(edges)
+        close = self.close_to(other, small)
+        if close is not None:
+            return close.correlations(-1.0 if theta > np.pi / 2 else 1.0)
+        mesh = self._joint_mesh(other)
         first, second = (one.mesh.values_at(one.values, mesh.nodes) for one in (self, other))
         beyond = mesh.nodes[:, None] ** 2 > np.array([self.mesh.edges[-1], other.mesh.edges[-1]]) ** 2
         first[:, beyond[:, 0]], second[:, beyond[:, 1]] = 0.0, 0.0
         found = Correlation(mesh, np.stack([first, second], axis=1), bool(self.sigma.breaks)).at(small)
         return np.asarray(found[int(theta > np.pi / 2)][:, 0, 1])
+
+    def close_to(self, other: PointRow, theta: float) -> ClosePair | None:
+        """The pair with another deviation at the angle θ ≤ π/2, if it is a close one."""
+        mesh = self._joint_mesh(other)
+        if self.sigma.breaks or not is_close(mesh, theta):
+            return None
+        return ClosePair(self, other, mesh, theta)
+
+    def _joint_mesh(self, other: PointRow) -> Mesh:
+        return Mesh(np.unique(np.concatenate([self.mesh.edges, other.mesh.edges])))
+
+
+@dataclass(frozen=True, eq=False)
+class ClosePair:
+    """Two deviations at an angle so small that, given u, a Gauss–Hermite rule resolves σ(v), which must have no break.
+
+    Attributes
+    ----------
+    first, second
+        The rows.
+    mesh
+        A mesh that resolves both.
+    theta
+        The angle.
+    """
+
+    first: PointRow
+    second: PointRow
+    mesh: Mesh
+    theta: float
+
+    @cached_property
+    def _points(self) -> tuple[Array, Array, Array]:
+        """The values of u and v, and the weights of the rule."""
+        z, weights = hermite_rule(CLOSE_NODES)
+        x = self.mesh.nodes
+        y = np.cos(self.theta) * x[:, None] + np.sin(self.theta) * z
+        return self.first.c * x, self.second.c * y, weights
+
+    def correlations(self, sign: float) -> Array:
+        """E[f(u) f(sign v)] for f = σ and σ′."""
+        u, v, weights = self._points
+        given = [f(sign * v) @ weights * f(u) for f in _functions(self.first.sigma)]
+        return np.array([np.sum(one * self.mesh.masses) for one in given])
+
+    def loss(self, norms: tuple[float, float]) -> float:
+        """1 - E[σ(u)σ(v)]/(n1 n2) for the norms n1 and n2, as half the mean square of a difference."""
+        u, v, weights = self._points
+        sigma = self.first.sigma
+        difference = (sigma(u) / norms[0])[:, None] - sigma(v) / norms[1]
+        return float(np.sum(difference**2 @ weights * self.mesh.masses)) / 2
 
 
 def scaled_norms(values: Array, mesh: Mesh) -> Array:

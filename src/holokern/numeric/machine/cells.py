@@ -118,7 +118,7 @@ class Cells:
         """
         made = [tensors for tensors in table.panels if tensors is not None]
         functions = made[0][table.flat].functions
-        bent = [[one.core[None, None] for one in tensors[table.flat :]] for tensors in made]
+        bent = [[one.core[None, :, None] for one in tensors[table.flat :]] for tensors in made]
         shared = all(one.functions is functions for tensors in made for one in tensors[table.flat :])
         if not shared or any(np.any(one.core) for one in made[0][: table.flat]):
             return None
@@ -144,7 +144,7 @@ class Cells:
 
 
 def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array]) -> Array:
-    """Coefficients for all pairs of cells, of shape (cells, cells, p, q, m)."""
+    """Coefficients for all pairs of cells, of shape (cells, p, cells, q, m)."""
     moved = known.get(id(tensor.functions))
     if moved is None:
         moved = known.setdefault(id(tensor.functions), _moved(tensor.functions, span, cells))
@@ -153,9 +153,8 @@ def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array
     # A cell is narrow, so few polynomials of its place count.
     sizes = np.max(np.abs(half), axis=(0, 2, 3))
     kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED)[0], initial=0))
-    half, other = half[:, :kept], moved[:, :kept].reshape(-1, functions)
-    rows = np.moveaxis(half, 2, -1).reshape(-1, functions) @ other.T
-    return np.asarray(np.moveaxis(rows.reshape(count, kept, -1, count, kept), (3, 4, 2), (1, 3, 4)))
+    other = np.ascontiguousarray(moved[:, :kept]).reshape(-1, functions)
+    return np.matmul(other, half[:, :kept]).reshape(count, kept, count, kept, -1)
 
 
 def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
@@ -173,32 +172,34 @@ def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
 def _packed(
     edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], count: int, dropped: float = _DROPPED
 ) -> Cores:
-    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours."""
-    everything = [core for cores in bent for core in cores] + [core[..., None] for core in flat]
+    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours.
+
+    Functions of two deviations are symmetric, so what counts of q counts of p.
+    """
     rank = degree = 1
-    for core in everything:
-        sizes = np.max(np.abs(core), axis=(0, 1))
-        for axis in range(3):
-            along = np.max(sizes, axis=tuple(a for a in range(3) if a != axis))
-            last = 1 + int(np.max(np.nonzero(along >= dropped)[0], initial=0))
-            rank, degree = (max(rank, last), degree) if axis < 2 else (rank, max(degree, last))
+    largest = [[np.max(np.abs(core), axis=1) for core in cores] for cores in bent]
+    for sizes in [sizes for cores in largest for sizes in cores] + [np.max(np.abs(f), axis=1)[..., None] for f in flat]:
+        _, _, q, m = np.nonzero(sizes >= dropped)
+        rank, degree = max(rank, 1 + int(np.max(q, initial=0))), max(degree, 1 + int(np.max(m, initial=0)))
     degree = -(-degree // _UNROLLED) * _UNROLLED
     functions = max((len(cores) for cores in bent), default=0)
-    cores = np.zeros((functions, len(bent) * count**2, rank, rank, degree))
+    cores = np.zeros((functions, len(bent), count, count, rank, rank, degree))
+    lengths = np.zeros((functions, len(bent), count, count, rank), dtype=np.int64)
     for number, panel in enumerate(bent):
         for f, core in enumerate(panel):
-            p, q, m = (min(a, b) for a, b in zip(core.shape[2:], (rank, rank, degree), strict=True))
-            some = core[:, :, :p, :q, :m].reshape(count**2, p, q, m)
-            cores[f, number * count**2 : (number + 1) * count**2, :p, :q, :m] = some
-    used = np.max(np.abs(cores), axis=2, initial=0.0) >= dropped
-    # The last term that counts, found from the end.
-    needed = np.where(np.any(used, axis=3), degree - np.argmax(used[..., ::-1], axis=3), 0)
-    lengths = -(-needed // _UNROLLED) * _UNROLLED
+            some = core[:, :rank, :, :rank, :degree]
+            _, p, _, q, m = some.shape
+            cores[f, number, :, :, :p, :q, :m] = some.swapaxes(1, 2)
+            used = largest[number][f][:, :, :q, :m] >= dropped
+            # The last term that counts, found from the end.
+            needed = np.where(np.any(used, axis=3), m - np.argmax(used[..., ::-1], axis=3), 0)
+            lengths[f, number, :, :, :q] = -(-needed // _UNROLLED) * _UNROLLED
     flats = np.zeros((len(flat), count, count, rank, rank))
     for f, core in enumerate(flat):
-        p, q = min(core.shape[2], rank), min(core.shape[3], rank)
-        flats[f, :, :, :p, :q] = core[:, :, :p, :q]
-    return Cores(np.ascontiguousarray(edges), index, cores, np.ascontiguousarray(lengths, dtype=np.int64), flats)
+        some = core[:, :rank, :, :rank]
+        flats[f, :, :, : some.shape[1], : some.shape[3]] = some.swapaxes(1, 2)
+    shape = (functions, len(bent) * count**2, rank, rank, degree)
+    return Cores(np.ascontiguousarray(edges), index, cores.reshape(shape), lengths.reshape(shape[:3]), flats)
 
 
 def cores_at_points(table: Table, logs: Array) -> Cores:
