@@ -21,8 +21,8 @@ from holokern.numeric import Array, Range, machine
 
 __all__ = ["NodeSamples"]
 
-_FEW = 500
-"""Pairs that may be integrated by themselves where no table serves."""
+_FEW = 200
+"""Pairs of a layer that may be integrated by themselves where no table serves: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class _NodeLayer:
     side: LayerSide
     span: LayerSpan
     _cores: dict[float, tuple[machine.Cores, DualTable]] = field(default_factory=dict)
+    _integrated: list[int] = field(default_factory=list)
 
     def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
         """1 - |k|/(n₁n₂) and k′ of the first deviations with one of them, one row each, at columns of angles."""
@@ -50,7 +51,8 @@ class _NodeLayer:
             if not left:
                 return lost, slope
         missing = np.nonzero(np.isnan(lost))
-        if len(missing[0]) > _FEW:
+        self._integrated.append(len(missing[0]))
+        if sum(self._integrated) > _FEW:
             raise PrecisionLost(f"{dual.activation} has no table for small angles; its pairs go layer by layer")
         c = self.side.safe
         lost[missing], slope[missing] = dual.losses(c[missing[0]], np.full(len(missing[0]), c[node]), theta[missing])
