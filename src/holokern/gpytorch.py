@@ -26,7 +26,7 @@ try:
     with warnings.catch_warnings():
         # GPyTorch compiles some functions by a deprecated way of torch when it is imported.
         warnings.simplefilter("ignore", DeprecationWarning)
-        from gpytorch.constraints import Positive
+        from gpytorch.constraints import Interval
         from gpytorch.kernels import Kernel
 except ImportError as error:
     raise ImportError("holokern.gpytorch needs GPyTorch; install it with: pip install 'holokern[gpytorch]'") from error
@@ -36,6 +36,11 @@ __all__ = ["NNGPKernel", "NTKKernel", "NetworkKernel"]
 # Steps and weights of the central difference of order six, for parameters of activations.
 _WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 _STEP = 0.02
+# The range of a learnable number, as in `holokern.model.NNGPKernel`: a line search without it tries variances of
+# 1e-128, which no table serves.
+_BOUNDS = (1e-3, 1e3)
+# A start value outside is this far from the end of its range.
+_ROOM = 10.0
 # Tables are made for ranges that end at powers of this, so that small moves of points and variances meet the same one.
 _GRID = 2.0
 
@@ -62,7 +67,8 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
     Notes
     -----
     Parameters and results are in double precision, whatever the type of the points. On the diagonal and at antipodal
-    points values are exact and first derivatives are right. Parameters of activations have no batches.
+    points values are exact and first derivatives are right. Parameters of activations have no batches. Learnable
+    numbers stay between 0.001 and 1000; `register_constraint` sets another range.
     """
 
     has_lengthscale: ClassVar[bool] = False
@@ -102,12 +108,14 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
         return Network(sigma, depth, bias=bias, weight_variance=weight_variance)
 
     def _learn(self, name: str, start: float | None, count: tuple[int, ...], *, batched: bool = True) -> None:
-        """A positive parameter ``raw_<name>``, unless there is no start value."""
+        """A positive parameter ``raw_<name>`` with a range, unless there is no start value."""
         if start is None:
             return
         shape = (*(self.batch_shape if batched else ()), *count)
         self.register_parameter(f"raw_{name}", torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)))
-        self.register_constraint(f"raw_{name}", Positive())
+        self.register_constraint(
+            f"raw_{name}", Interval(min(_BOUNDS[0], start / _ROOM), max(_BOUNDS[1], start * _ROOM))
+        )
         value = torch.full(shape, start, dtype=torch.float64)
         self.initialize(**{f"raw_{name}": getattr(self, f"raw_{name}_constraint").inverse_transform(value)})
 

@@ -143,11 +143,21 @@ def test_refusals(kernels, points):
         kernels["nngp"]().forward(points, points, last_dim_is_batch=True)
 
 
+def test_learnable_numbers_have_a_range(torch, kernels, points):
+    kernel = kernels["nngp"]("relu", 1, 0.5, 1.5)
+    for end, raw in ((1e-3, -1e3), (1e3, 1e3)):
+        there = torch.tensor(raw, dtype=torch.float64)
+        kernel.initialize(raw_bias=there, raw_weight_variance=there)
+        assert float(kernel.bias) == pytest.approx(end)
+        assert torch.isfinite(kernel(points).to_dense()).all()
+    assert float(kernels["nngp"]("relu", 1, 0.5, 5000.0).weight_variance) == pytest.approx(5000.0)
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # ten rounds, each a fit and a search
+@pytest.mark.timeout(1800)  # six rounds, each a fit and a search
 @pytest.mark.filterwarnings("ignore")
 def test_bayesian_optimisation_finds_the_hill():
     pytest.importorskip("botorch")
     example = runpy.run_path(str(EXAMPLE))
-    found = example["search"](10)
+    found = example["search"](6)
     assert float(found[-1]) > 1.05

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
 
+from holokern import layers as L
 from holokern.errors import BadInput
 from holokern.model import NNGPKernel, NTKKernel
 from holokern.network import Network
@@ -87,6 +88,58 @@ def test_marginal_likelihood_is_optimised_and_its_gradient_vanishes(points, targ
     )
     _, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
     assert np.all(np.abs(gradient[inside]) < 1e-2)
+
+
+def conv() -> L.Layer:
+    block = L.Serial(L.FanOut(2), L.Parallel(L.Identity(), L.Serial(L.Activation("relu"), L.Dense(0.7))), L.Sum())
+    return L.Serial(L.Conv(2, 1.4, 0.3), block, L.Activation("erf"), L.GlobalAvgPool(), L.Dense(1.2))
+
+
+def images(count=8):
+    return np.random.default_rng(5).normal(size=(count, 9))
+
+
+@pytest.mark.parametrize("cls", [NNGPKernel, NTKKernel])
+def test_layers_have_values_and_gradients(cls):
+    x = images(4)
+    kernel = cls(conv(), input_shape=(3, 3, 1))
+    assert kernel.parameter_names == ("0.W_std", "0.b_std", "1.1.1.1.W_std", "4.W_std")
+    exact = getattr(Network(conv()), "nngp" if cls is NNGPKernel else "ntk")
+    np.testing.assert_array_equal(kernel(x, x[:2]), exact(x.reshape(-1, 3, 3, 1), x[:2].reshape(-1, 3, 3, 1)))
+    np.testing.assert_allclose(kernel.diag(x), np.diagonal(kernel(x)), rtol=1e-12)
+    assert clone(kernel) == kernel
+    matrix, gradient = kernel(x, eval_gradient=True)
+    np.testing.assert_array_equal(matrix, kernel(x))
+    for index, unit in enumerate(np.eye(4)):
+        coarse, fine = (
+            (kernel.clone_with_theta(kernel.theta + h * unit)(x) - kernel.clone_with_theta(kernel.theta - h * unit)(x))
+            / (2 * h)
+            for h in (2e-3, 1e-3)
+        )
+        np.testing.assert_allclose(gradient[:, :, index], (4 * fine - coarse) / 3, rtol=1e-6, atol=1e-7)
+    if cls is NNGPKernel:  # the last layer only scales
+        np.testing.assert_allclose(gradient[:, :, 3], 2 * matrix, rtol=1e-8)
+
+
+def test_the_marginal_likelihood_of_layers_is_optimised():
+    x = images(20)
+    # noise in the data keeps the best noise level away from its bound
+    y = np.mean(x, axis=1) + 0.3 * np.random.default_rng(1).normal(size=20)
+    kernel = NNGPKernel(conv(), input_shape=(3, 3, 1), parameter_names=("4.W_std",)) + WhiteKernel(0.1)
+    assert len(kernel.theta) == 2
+    model = GaussianProcessRegressor(kernel, alpha=1e-8).fit(x, y)
+    before = GaussianProcessRegressor(kernel, alpha=1e-8, optimizer=None).fit(x, y)
+    assert model.log_marginal_likelihood_value_ > before.log_marginal_likelihood_value_
+    assert model.predict(x[:3]).shape == (3,)
+
+
+def test_a_network_is_fixed_and_names_of_layers_are_checked(points):
+    network = Network("relu", 2, bias=0.3)
+    kernel = NTKKernel(network)
+    assert len(kernel.theta) == 0
+    np.testing.assert_array_equal(kernel(points), network.ntk(points))
+    with pytest.raises(BadInput, match=r"no standard deviation '7.W_std'; it has '0.W_std'"):
+        NNGPKernel(conv(), input_shape=(3, 3, 1), parameter_names=("7.W_std",))(images())
 
 
 def test_classification_by_gaussian_process(points):

@@ -26,6 +26,9 @@ __all__ = ["Jet", "Range", "Series", "Table", "Tensor", "compressed_together", "
 _AT_ONCE = 4096
 """Points that are evaluated at a time, to bound the memory."""
 
+_FEW = 64
+"""A panel with a smaller share of the pairs has each of them evaluated by itself, which takes longer a pair."""
+
 _SAME = 1e-12
 """Angles so near to the end of a panel are on it; the polynomials do not change that fast."""
 
@@ -273,7 +276,7 @@ class Table:
             x = self.unit(theta, index)
             for target, tensor in zip(result, tensors, strict=True):
                 left, right = (self._at(tensor.functions, logs) for logs in (first, second))
-                np.copyto(target, _summed(left, tensor.core, right, x), where=here)
+                np.copyto(target, _summed([(left, tensor.core, right)], x)[0], where=here)
         return result
 
     @cached_property
@@ -316,19 +319,26 @@ class Table:
         owner = self.panel_of(theta)
         parts = np.full((self.count, 4, *theta.shape), np.nan)
         for index, tensors in enumerate(self.panels):
-            here = owner == index
-            if tensors is None or not np.any(here):
+            rows, columns = np.nonzero(owner == index)
+            if tensors is None or not len(rows):
                 continue
-            x = self.unit(theta, index)
-            rates = (1.0, self.range.rate, self.range.rate, 2 / (self.edges[index + 1] - self.edges[index]))
-            for function, tensor in zip(parts, tensors, strict=True):
+            terms = []
+            for tensor in tensors:
                 (left, left_rate), (right, right_rate) = (
-                    (self._at(tensor.functions, logs), self._at(tensor.along_logs, logs)) for logs in (first, second)
+                    (self._at(tensor.functions, logs), self.range.rate * self._at(tensor.along_logs, logs))
+                    for logs in (first, second)
                 )
-                cores = (tensor.core, tensor.core, tensor.core, tensor.along_angle)
+                angle = 2 / (self.edges[index + 1] - self.edges[index]) * tensor.along_angle
                 sides = (left, right), (left_rate, right), (left, right_rate), (left, right)
-                for target, rate, core, (one, other) in zip(function, rates, cores, sides, strict=True):
-                    np.copyto(target, rate * _summed(one, core, other, x), where=here)
+                cores = (tensor.core, tensor.core, tensor.core, angle)
+                terms += [(one, core, other) for core, (one, other) in zip(cores, sides, strict=True)]
+            if len(rows) * _FEW < theta.size:
+                x = self.unit(theta[rows, columns], index)
+                found = [_at_pairs(one[rows], core, other[columns], x) for one, core, other in terms]
+            else:
+                found = [one[rows, columns] for one in _summed(terms, self.unit(theta, index))]
+            for part, values in zip(parts.reshape(-1, *theta.shape), found, strict=True):
+                part[rows, columns] = values
         return [Jet(*function) for function in parts]
 
     def _at(self, functions: Array, logs: Array) -> Array:
@@ -336,24 +346,31 @@ class Table:
         return np.asarray(chebyshev_basis(self.range.place(logs), len(functions)) @ functions)
 
 
-def _summed(left: Array, core: Array, right: Array, x: Array) -> Array:
-    """Σ left core_m rightᵀ T_m(x)."""
-    total, now, before = np.zeros_like(x), np.ones_like(x), x
-    for m in range(core.shape[2]):
-        total += (left @ core[:, :, m] @ right.T) * now
+def _summed(terms: list[tuple[Array, Array, Array]], x: Array) -> list[Array]:
+    """Σ left core_m rightᵀ T_m(x) for each of the terms."""
+    totals, now, before = [np.zeros_like(x) for _ in terms], np.ones_like(x), x
+    for m in range(max(core.shape[2] for _, core, _ in terms)):
+        for k, (left, core, right) in enumerate(terms):
+            if m < core.shape[2]:
+                totals[k] += (left @ core[:, :, m] @ right.T) * now
         # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
         now, before = 2 * x * now - before, now
-    return total
+    return totals
 
 
 def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
+    left, right = (chebyshev_basis(at, len(tensor.functions)) @ tensor.functions for at in (first, second))
+    return _at_pairs(left, tensor.core, right, x)
+
+
+def _at_pairs(left: Array, core: Array, right: Array, x: Array) -> Array:
+    """The same where each x has a row of its own on both sides."""
     result = np.empty(len(x))
     for start in range(0, len(x), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
-        left, right = (chebyshev_basis(at[some], len(tensor.functions)) @ tensor.functions for at in (first, second))
-        rows = np.tensordot(left, tensor.core, axes=1)
-        angles = chebyshev_basis(x[some], tensor.core.shape[2])
-        result[some] = np.einsum("iqm,iq,im->i", rows, right, angles, optimize=True)
+        rows = np.tensordot(left[some], core, axes=1)
+        angles = chebyshev_basis(x[some], core.shape[2])
+        result[some] = np.einsum("iqm,iq,im->i", rows, right[some], angles, optimize=True)
     return result
 
 

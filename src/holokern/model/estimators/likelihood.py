@@ -21,6 +21,8 @@ _MOST_POINTS = 2000
 # Natural logarithms of how far a parameter may move from where it starts, and of how far in one search: a line search
 # that tries a bias of a thousand needs tables that take longer than all the rest.
 _REACH, _STRIDE = 7.0, 1.5
+# Relative gain of the log-likelihood in a step below which the search ends: of a few hundred points, 1e-5 or less.
+_ENOUGH = 3e-8
 
 
 def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
@@ -57,7 +59,8 @@ def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
         low = np.maximum(place - _STRIDE, start[:free] - _REACH)
         high = np.minimum(place + _STRIDE, start[:free] + _REACH)
         bounds = list(zip(low, high, strict=True))
-        before, place = place, minimize(loss, place, jac=True, method="L-BFGS-B", bounds=bounds).x
+        found = minimize(loss, place, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": _ENOUGH})
+        before, place = place, found.x
         if np.all(np.abs(place - before) < 0.999 * _STRIDE):
             break
     best = kernel.clone_with_theta(np.append(place, start[free:])[:-1])

@@ -14,6 +14,7 @@ from holokern.network.layers.mixing import Aggregate, Index, LinearMap
 from holokern.network.layers.pointwise import Activation, Dropout, LayerNorm
 from holokern.network.layers.pooling import AvgPool, Flatten, GlobalAvgPool, GlobalSumPool, SumPool
 from holokern.network.layers.recurrent import Recurrent
+from holokern.network.layers.scales import deviations, with_deviations
 from holokern.network.layers.weights import Conv, ConvTranspose, Dense
 
 __all__ = [
@@ -41,4 +42,6 @@ __all__ = [
     "Serial",
     "Sum",
     "SumPool",
+    "deviations",
+    "with_deviations",
 ]
