@@ -146,11 +146,11 @@ def test_refusals(kernels, points):
 def test_learnable_numbers_have_a_range(torch, kernels, points):
     kernel = kernels["nngp"]("relu", 1, 0.5, 1.5)
     for end, raw in ((1e-3, -1e3), (1e3, 1e3)):
-        there = torch.tensor(raw, dtype=torch.float64)
-        kernel.initialize(raw_bias=there, raw_weight_variance=there)
-        assert float(kernel.bias) == pytest.approx(end)
+        for parameter in kernel.parameters():
+            parameter.data.fill_(raw)  # as an optimiser does
+        assert kernel.bias.item() == pytest.approx(end)
         assert torch.isfinite(kernel(points).to_dense()).all()
-    assert float(kernels["nngp"]("relu", 1, 0.5, 5000.0).weight_variance) == pytest.approx(5000.0)
+    assert kernels["nngp"]("relu", 1, 0.5, 5000.0).weight_variance.item() == pytest.approx(5000.0)
 
 
 @pytest.mark.slow
