@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.expansions import expand
-from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, pieces_of, rescaled
+from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, pieces_of
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import taylor
 from holokern.activation.tree.constructors import ZERO
@@ -152,14 +152,12 @@ def test_parity_rules_are_cautious():
 
 
 def test_rescaling():
-    assert rescaled(read_expression("u^2"))[0] == 1
-    kappa, tree = rescaled(read_expression("u*sin(pi*u) + Heaviside(u)"))
-    assert str(kappa) == "pi"
-    assert pieces_of(tree).scale == 1
+    assert pieces_of(read_expression("u^2")).scale == 1
+    assert str(pieces_of(read_expression("u*sin(pi*u) + Heaviside(u)")).scale) == "pi"
     pieces = pieces_of(read_expression("Heaviside(u + sqrt(3))*exp(u/sqrt(3))"))
     assert pieces.breaks in ((Fraction(-1),), (Fraction(-3),))
     with pytest.raises(Unsupported, match="no scaling"):
-        rescaled(read_expression("sin(u) + sin(pi*u)"))
+        pieces_of(read_expression("sin(u) + sin(pi*u)"))
 
 
 def test_resolve():

@@ -6,7 +6,7 @@ The folder ``machine`` is imported when it is asked for, ``from holokern.numeric
 from holokern.numeric.arcs import ARCSINE
 from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
-from holokern.numeric.exact import natural_roots, nullspace
+from holokern.numeric.exact import natural_roots, nullspace, to_fmpq, to_fraction
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
 from holokern.numeric.panels import Array, Index, Panels, between
@@ -45,6 +45,8 @@ __all__ = [
     "one_thread",
     "patience",
     "series_length",
+    "to_fmpq",
+    "to_fraction",
     "unit_vectors",
     "units_left",
     "working_precision",

@@ -1,12 +1,23 @@
-"""Exact roots and kernels over Q."""
+"""Exact numbers, roots and kernels over Q."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from flint import fmpq, fmpq_mat, fmpq_poly, fmpz_poly
 
-__all__ = ["natural_roots", "nullspace"]
+__all__ = ["natural_roots", "nullspace", "to_fmpq", "to_fraction"]
+
+
+def to_fmpq(value: Fraction | int) -> fmpq:
+    """A Fraction as a number of flint."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def to_fraction(value: fmpq) -> Fraction:
+    """A rational number of flint as a Fraction."""
+    return Fraction(int(value.p), int(value.q))
 
 
 def natural_roots(polynomials: list[Any]) -> list[int]:

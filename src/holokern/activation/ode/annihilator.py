@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from flint import fmpq_poly
 
-from holokern.activation.ring.element import Element, FunctionMonomial
+from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
-from holokern.activation.ring.quotient import Quotient, fraction, ratio
-from holokern.activation.ring.relation import D1, first_relation
+from holokern.activation.ring.relation import D1, Vector, first_relation
 from holokern.activation.tree.constructors import Node
-from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
-from holokern.numeric import nullspace
+from holokern.activation.values.constants import ExactReal, exact
+from holokern.numeric import nullspace, to_fmpq, to_fraction
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 __all__ = [
@@ -27,10 +25,7 @@ __all__ = [
     "minimal_operator",
     "right_coefficients",
     "saturated_annihilator",
-    "whole_annihilator",
 ]
-
-Column = tuple[int, ConstantMonomial, FunctionMonomial]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +39,6 @@ class Annihilator:
     operators: tuple[Operator, ...]
     by_order: tuple[Operator, ...]
     scale: ExactReal = ONE
-
-
-def whole_annihilator(source: Node | Pieces) -> tuple[Operator, ...]:
-    """Generators of the ideal of all operators that annihilate the activation as a distribution.
-
-    Parameters
-    ----------
-    source : Node or Pieces
-        An expression tree, or its pieces.
-
-    Returns
-    -------
-    tuple of Operator
-        The reduced Gröbner basis for the Bernstein degree, in ``weyl_algebra("u", "D")``.  When the scale of
-        :func:`annihilator_of` is not 1 these operators annihilate τ, not σ.
-
-    Examples
-    --------
-    >>> from holokern.activation.tree.grammar import read_expression
-    >>> whole_annihilator(read_expression("Max(u, 0)"))
-    (u*D - 1,)
-    >>> whole_annihilator(read_expression("Heaviside(u)*sin(u)"))
-    (u*D^2 + u,)
-    """
-    return annihilator_of(source).operators
 
 
 def annihilator_of(source: Node | Pieces) -> Annihilator:
@@ -122,13 +92,14 @@ def minimal_operator(elements: tuple[Element, ...]) -> Operator:
 
     Examples
     --------
+    >>> from holokern.activation.ring.quotient import Quotient
     >>> minimal_operator((Element.rational(Quotient.variable()),))
     u*D - 1
     """
     return first_relation(_derivatives(elements))
 
 
-def _derivatives(elements: tuple[Element, ...]) -> Iterator[dict[Column, Quotient]]:
+def _derivatives(elements: tuple[Element, ...]) -> Iterator[Vector]:
     current = list(elements)
     while True:
         yield {
@@ -146,11 +117,11 @@ class _Jumps:
         self.pieces = pieces
         self.known: dict[int, tuple[int, LocalSeries, LocalSeries]] = {}
 
-    def harmless(self, q: Any, candidates: list[Operator]) -> list[Operator]:
+    def harmless(self, q: fmpq_poly, candidates: list[Operator]) -> list[Operator]:
         """Independent combinations of the candidates (whose qQσ is 0) with Qσ = 0."""
         if q.degree() > 1:
             return candidates
-        point = -fraction(q[0]) / fraction(q[1])
+        point = -to_fraction(q[0]) / to_fraction(q[1])
         if point not in self.pieces.breaks:
             return candidates
         index = self.pieces.breaks.index(point)
@@ -158,7 +129,7 @@ class _Jumps:
         keys = list({key: None for value in values for key in value.terms})
         if not keys:
             return candidates
-        rows = [[ratio(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
+        rows = [[to_fmpq(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
         result = []
         for vector in nullspace(rows):
             total = D1.zero
@@ -174,9 +145,9 @@ class _Jumps:
         left, right = self._expansions(index, operator.order)
         total = exact(0)
         for i, a in enumerate(right_coefficients(operator)):
-            if i == 0 or a == 0:
+            if i == 0 or not a:
                 continue
-            shifted = a(fmpq_poly([ratio(point), 1]))
+            shifted = a(fmpq_poly([to_fmpq(point), 1]))
             total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
         return total
 
@@ -188,7 +159,7 @@ class _Jumps:
         return known[1], known[2]
 
 
-def right_coefficients(operator: Operator) -> list[Any]:
+def right_coefficients(operator: Operator) -> list[fmpq_poly]:
     """The a_i of Σ a_i'(u) D^i = Σ D^i a_i(u), by a D^i = Σ_k (-1)^k C(i,k) D^(i-k) a^(k)."""
     rows = operator.polynomials()
     result = [fmpq_poly()] * len(rows)
@@ -201,7 +172,7 @@ def right_coefficients(operator: Operator) -> list[Any]:
     return result
 
 
-def _constant_term(a: Any, series: LocalSeries, side: int, n: int) -> ExactReal:
+def _constant_term(a: fmpq_poly, series: LocalSeries, side: int, n: int) -> ExactReal:
     """The constant term in s of D^n (a(t) · series), t = side · s; the other singular terms cancel in the limit."""
     total = exact(0)
     for i, c in enumerate(a.coeffs()):
@@ -209,14 +180,14 @@ def _constant_term(a: Any, series: LocalSeries, side: int, n: int) -> ExactReal:
             continue
         value = series.get((Fraction(n - i), 0))
         if value:
-            factor = fraction(c) * side ** (i + n)
+            factor = to_fraction(c) * side ** (i + n)
             for k in range(2, n + 1):
                 factor *= k
             total = total + value * factor
         for k in range(1, max((k for _, k in series), default=0) + 1):
             value = series.get((Fraction(n - i), k))
             if value:
-                total = total + value * (fraction(c) * side ** (i + n) * _log_derivative(n, k))
+                total = total + value * (to_fraction(c) * side ** (i + n) * _log_derivative(n, k))
     return total
 
 

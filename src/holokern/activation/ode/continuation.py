@@ -15,9 +15,8 @@ from typing import Any
 
 from flint import acb, arb, fmpq_poly
 
-from holokern.activation.ring.quotient import ratio
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.numeric import natural_roots, working_precision
+from holokern.numeric import natural_roots, to_fmpq, working_precision
 
 __all__ = ["Chart", "LinearOde", "march"]
 
@@ -96,7 +95,7 @@ class LinearOde:
 
     def is_ordinary(self, point: Fraction) -> bool:
         """Whether the leading coefficient does not vanish at the point."""
-        return bool(self.coefficients[-1](ratio(point)) != 0)
+        return bool(self.coefficients[-1](to_fmpq(point)) != 0)
 
     def distance(self, point: Fraction, skip_itself: bool = False) -> float:
         """A lower bound for the distance to the nearest singular point."""
@@ -109,7 +108,7 @@ class LinearOde:
 
     def shifted(self, point: Fraction) -> list[list[Any]]:
         """The coefficients of the a_i as polynomials in t = u - point."""
-        shift = fmpq_poly([ratio(point), 1])
+        shift = fmpq_poly([to_fmpq(point), 1])
         return [list(a(shift).coeffs()) for a in self.coefficients]
 
     def series(
@@ -124,11 +123,11 @@ class LinearOde:
         # the equation in t^m relates y_n with n ≤ m + top; its coefficient at n = m + top is the indicial polynomial
         top = max(i - k for i, a in enumerate(shifted) for k, c in enumerate(a) if c != 0)
         known = list(values)
-        zero = scale(known[0], ratio(0))
+        zero = scale(known[0], to_fmpq(0))
         for m in range(-top if top < 0 else 0, terms):
             if len(known) >= terms and m + top >= terms:
                 break
-            total, lead = zero, ratio(0)
+            total, lead = zero, to_fmpq(0)
             for i, a in enumerate(shifted):
                 for k, c in enumerate(a):
                     n = m - k + i
@@ -250,7 +249,7 @@ def _rounded(radius: Fraction) -> Fraction:
 
 
 def _ball(value: Any) -> Any:
-    return arb(ratio(value)) if isinstance(value, Fraction | int) else value
+    return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
 def _certainly_not_zero(value: Any) -> bool:

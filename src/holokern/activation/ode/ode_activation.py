@@ -19,12 +19,11 @@ from holokern.activation.ode.closure import affine_operator, derivative_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
-from holokern.activation.ring.quotient import fraction, ratio
 from holokern.activation.ring.relation import operator_from
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.numeric import working_precision
+from holokern.numeric import to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 __all__ = ["OdeActivation", "assembled", "ode_activation"]
@@ -105,10 +104,10 @@ class OdeActivation:
         """
         with working_precision(precision + 32):
             point = Fraction(x) if isinstance(x, int | Fraction) else x
-            place = arb(ratio(point)) if isinstance(point, Fraction) else arb(point)
+            place = arb(to_fmpq(point)) if isinstance(point, Fraction) else arb(point)
             found = None
             for index, branch in enumerate(self.branches):
-                low, high = (end if end is None else arb(ratio(end)) for end in (branch.low, branch.high))
+                low, high = (end if end is None else arb(to_fmpq(end)) for end in (branch.low, branch.high))
                 if (low is not None and place < low) or (high is not None and place > high):
                     continue
                 inside = (low is None or place >= low) and (high is None or place <= high)
@@ -343,9 +342,9 @@ def _delta(operator: Operator, point: Fraction, jumps: list[Value], j: int) -> V
         n = i - 1 - j
         derivative = a
         for k in range(n + 1):
-            factor = derivative(ratio(point)) * comb(n, k)
+            factor = derivative(to_fmpq(point)) * comb(n, k)
             if factor != 0:
-                total = plus(total, scaled(jumps[n - k], fraction(factor)))
+                total = plus(total, scaled(jumps[n - k], to_fraction(factor)))
             derivative = derivative.derivative()
     return total
 

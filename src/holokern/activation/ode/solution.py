@@ -13,11 +13,10 @@ from flint import arb
 
 from holokern.activation.ode.branches import Branch
 from holokern.activation.ode.continuation import Chart, LinearOde, march
-from holokern.activation.ring.quotient import fraction, ratio
 from holokern.activation.values.constants import ExactReal
 from holokern.activation.values.enclosure import Value, as_ball, dyadic
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric import working_precision
+from holokern.numeric import to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal
 
 __all__ = ["Solution", "solution"]
@@ -60,10 +59,10 @@ class Solution:
     def _check_interior(self, operator: Operator) -> None:
         branch = self.branch
         for root in _real_singularities(self.flow, branch):
-            inside = (branch.low is None or root > arb(ratio(branch.low))) and (
-                branch.high is None or root < arb(ratio(branch.high))
+            inside = (branch.low is None or root > arb(to_fmpq(branch.low))) and (
+                branch.high is None or root < arb(to_fmpq(branch.high))
             )
-            if inside and not root.overlaps(arb(ratio(branch.point))):
+            if inside and not root.overlaps(arb(to_fmpq(branch.point))):
                 raise BadInput(
                     f"the operator {operator} is singular at u = {float(root):.6g}, inside the interval "
                     f"({branch.low}, {branch.high}) of the data; split the interval there"
@@ -76,7 +75,7 @@ class Solution:
             return [ExactReal({})] * terms
         if self.branch.is_exact:
             first: list[Any] = [y * Fraction(1, factorial(i)) for i, y in enumerate(values)]  # type: ignore[operator]
-            known = self.ode.series(self.branch.point, first, terms, lambda y, c: y * fraction(c))
+            known = self.ode.series(self.branch.point, first, terms, lambda y, c: y * to_fraction(c))
         else:
             with working_precision(self.precision):
                 balls = [as_ball(y) / factorial(i) for i, y in enumerate(values)]
@@ -96,8 +95,8 @@ class Solution:
         middle = x if exact_point else dyadic(x.mid())
         with working_precision(self.precision):
             chart = self._chart(middle)
-            t = arb(ratio(x - chart.centre)) if exact_point else x - arb(ratio(chart.centre))
-            if not abs(t) <= arb(ratio(chart.reach)):
+            t = arb(to_fmpq(x - chart.centre)) if exact_point else x - arb(to_fmpq(chart.centre))
+            if not abs(t) <= arb(to_fmpq(chart.reach)):
                 raise Unsupported(f"the ball {x} is wider than the Taylor chart around it; use a smaller one")
             return chart.state(t, order)
 
@@ -146,7 +145,7 @@ def _horner(chart: Chart, x: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarra
 
 def _real_singularities(ode: LinearOde, branch: Branch) -> list[Any]:
     """The real singular points in the closed interval of a branch, as balls."""
-    low, high = (None if end is None else arb(ratio(end)) for end in (branch.low, branch.high))
+    low, high = (None if end is None else arb(to_fmpq(end)) for end in (branch.low, branch.high))
     real = [root.real for root, _ in ode.singular if root.imag == 0]
     return [root for root in real if (low is None or not root < low) and (high is None or not root > high)]
 

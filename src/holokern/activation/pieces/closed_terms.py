@@ -14,6 +14,7 @@ from holokern.activation.ring.quotient import Quotient
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
+from holokern.numeric import to_fraction
 
 __all__ = ["ClosedTerm", "ClosedTerms", "closed_terms", "factor_of", "has_quick_formulas"]
 
@@ -152,7 +153,7 @@ def _terms(side: int, element: Element) -> list[ClosedTerm]:
         for power in range(int(polynomial.num.degree()) + 1):
             number = polynomial.num[power]
             if number != 0:
-                size = ExactReal({constant: Fraction(int(number.p), int(number.q))}) * factor
+                size = ExactReal({constant: to_fraction(number)}) * factor
                 result.append(ClosedTerm(side, size, power, rate, bend, monomial.wave, frequency, erf, offset))
     return result
 
@@ -162,7 +163,7 @@ def _coefficients(function: Quotient, degree: int, what: str) -> tuple[Fraction,
     if not function.is_polynomial or function.num.degree() > degree:
         raise _NoClosedForm(f"it has the {what} {function}")
     first, second = (function.num[i] for i in (1, 2))
-    return Fraction(int(first.p), int(first.q)), Fraction(int(second.p), int(second.q))
+    return to_fraction(first), to_fraction(second)
 
 
 def _erf_factor(monomial: FunctionMonomial) -> tuple[ExactReal, ExactReal | None, ExactReal]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, arb_poly, ctx, fmpq
+from flint import arb, arb_poly, ctx
 
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
 from holokern.activation.values.balls import constant_ball
 from holokern.errors import Unsupported
+from holokern.numeric import to_fmpq
 
 __all__ = ["Growth", "growth_bound", "polynomial_in_u"]
 
@@ -104,7 +105,7 @@ def growth_bound(piece: Node, side: int) -> Growth:
 
 
 def _power(base: Node, q: Fraction, side: int) -> Growth:
-    exponent = arb(fmpq(q.numerator, q.denominator))
+    exponent = arb(to_fmpq(q))
     if q < 0:
         return Growth((_distance_from_zero(base, side) ** exponent).upper())
     inner = growth_bound(base, side)

@@ -14,6 +14,7 @@ from holokern.activation.tree.nodes import Node
 from holokern.activation.tree.resolve import resolve
 from holokern.activation.values.cancellation import stabilise
 from holokern.errors import Unsupported
+from holokern.numeric import to_fmpq
 
 __all__ = ["PieceLine", "piece_line", "to_ball"]
 
@@ -53,7 +54,7 @@ def to_ball(value: object) -> arb:
     if isinstance(value, arb):
         return value
     if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
+        return arb(to_fmpq(value))
     if isinstance(value, (int, fmpq)):
         return arb(value)
     found: arb = value.ball()  # type: ignore[attr-defined]

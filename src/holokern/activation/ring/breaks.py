@@ -7,14 +7,14 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import combinations, pairwise
 from math import lcm
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
-from flint import fmpq_poly
+from flint import acb, fmpq_poly
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
-from holokern.activation.ring.quotient import Quotient, fraction, ratio
+from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import ball_at
 from holokern.activation.tree.constructors import (
     Call,
@@ -32,6 +32,7 @@ from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
 from holokern.errors import HolokernError, NotHolonomic
+from holokern.numeric import to_fmpq, to_fraction
 
 __all__ = ["Break", "break_candidates", "samples"]
 
@@ -193,8 +194,8 @@ def _coefficient_roots(parts: dict[ConstantMonomial, Quotient]) -> list[Break] |
         return found + polynomial_roots(function.num)
     rows: dict[int, ExactReal] = {}
     for key, function in parts.items():
-        for i, c in enumerate((function.num * (common // function.den)).coeffs()):
-            rows[i] = rows.get(i, exact(0)) + ExactReal({key: fraction(c)})
+        for i, number in enumerate((function.num * (common // function.den)).coeffs()):
+            rows[i] = rows.get(i, exact(0)) + ExactReal({key: to_fraction(number)})
     rows = {i: c for i, c in rows.items() if c}
     low, high = min(rows), max(rows)
     if low:
@@ -223,12 +224,13 @@ def _binomial_roots(value: ExactReal, degree: int) -> list[Break]:
     return [-size, size] if degree % 2 == 0 else [size * sign]
 
 
-def polynomial_roots(polynomial: Any) -> list[Break]:
+def polynomial_roots(polynomial: fmpq_poly) -> list[Break]:
     """The real roots of a polynomial over Q, exactly."""
     found: list[Break] = []
     for p, _ in polynomial.numer().factor()[1]:
-        balls = p.complex_roots() if p.degree() > 1 else [(None, 1)]
-        count = sum(1 for root, _ in balls if root is None or root.imag == 0)
+        # flint's types say that it gives the roots alone, and it gives pairs with multiplicities
+        balls = cast("list[tuple[acb, int]]", p.complex_roots())
+        count = sum(root.imag == 0 for root, _ in balls)
         found += [polynomial_root(p, index) for index in range(count)]
     return found
 
@@ -270,7 +272,7 @@ def _exponential_roots(element: Element) -> list[Break] | None:
     for power, c in zip(powers, element.terms.values(), strict=True):
         coefficients[power - low] = c.rational or Fraction(0)
     found: list[Break] = []
-    polynomial = fmpq_poly([ratio(c) for c in coefficients])
+    polynomial = fmpq_poly([to_fmpq(c) for c in coefficients])
     for y in polynomial_roots(polynomial):
         if comparable(y).sign() <= 0:
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from holokern.activation.ring.element import (
     Atom,
@@ -15,11 +14,12 @@ from holokern.activation.ring.element import (
     signed_factors,
     wave,
 )
-from holokern.activation.ring.quotient import Quotient, fraction
+from holokern.activation.ring.quotient import Quotient
 from holokern.activation.tree.constructors import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.constant_values import function_value
-from holokern.activation.values.constants import ExactReal, exact, named_constant
+from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact, named_constant
 from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Unsupported
+from holokern.numeric import to_fraction
 
 __all__ = ["IrrationalArgument", "element_of"]
 
@@ -184,7 +184,7 @@ def _scalar(x: Element, name: str) -> tuple[Quotient, ExactReal]:
     return rational, constant
 
 
-def _irrational(parts: dict[Any, Quotient]) -> IrrationalArgument:
+def _irrational(parts: dict[ConstantMonomial, Quotient]) -> IrrationalArgument:
     candidates: dict[ExactReal, None] = {}
     for key, function in parts.items():
         unit = ExactReal({key: Fraction(1)})
@@ -268,7 +268,7 @@ def _error_function(name: str) -> Callable[[list[Element], Fraction | None], Ele
         square = (kappa * kappa).rational
         if square is None:
             raise _irrational(parts)
-        lead = fraction(function.num.leading_coefficient())
+        lead = to_fraction(function.num.leading_coefficient())
         c = square * lead * lead
         atom = Atom("erf", function.scaled(1 / lead), c if name == "erf" else -c)
         factor = kappa * lead * named_constant("pi").to_power(Fraction(-1, 2)) * 2

@@ -16,9 +16,10 @@ from typing import TypeAlias
 
 from flint import fmpq_poly
 
-from holokern.activation.ring.quotient import Quotient, fraction
+from holokern.activation.ring.quotient import Quotient
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact, multiply_monomials
 from holokern.errors import BadInput, TooLarge
+from holokern.numeric import to_fraction
 
 __all__ = ["Atom", "Element", "FunctionMonomial", "exponential", "positive_power", "signed_factors", "wave"]
 
@@ -253,7 +254,7 @@ def positive_power(function: Quotient, power: Fraction, sample: Fraction | None)
 def signed_factors(function: Quotient, sample: Fraction | None) -> tuple[Fraction, list[tuple[Quotient, int]]]:
     """``function`` = lead · Π factor^multiplicity, with irreducible factors that are positive at the sample."""
     parts: list[tuple[Quotient, int]] = []
-    lead = fraction(function.num.leading_coefficient())
+    lead = to_fraction(function.num.leading_coefficient())
     for polynomial, side in ((function.num, 1), (function.den, -1)):
         for p, e in polynomial.numer().factor()[1]:
             factor = Quotient(fmpq_poly(p) / p.leading_coefficient())

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from flint import fmpq_series
+from flint import fmpq, fmpq_series
 
 from holokern.activation.ring.element import Atom, Element, FunctionMonomial
-from holokern.activation.ring.quotient import Quotient, fraction, ratio
+from holokern.activation.ring.quotient import Quotient
 from holokern.activation.values.constant_values import function_value
 from holokern.activation.values.constants import ExactReal, exact, named_constant
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric import series_length
+from holokern.numeric import series_length, to_fmpq, to_fraction
 
 __all__ = ["LocalSeries", "expand"]
 
@@ -77,7 +77,7 @@ def _rational(function: Quotient, point: Fraction, side: int, order: int) -> Loc
     if low > order:
         return {}
     low, coefficients = function.laurent(point, order - low + 1)
-    signed = ((i, fraction(c) * _sign(side, i)) for i, c in enumerate(coefficients, low) if c != 0)
+    signed = ((i, to_fraction(c) * _sign(side, i)) for i, c in enumerate(coefficients, low) if c != 0)
     return {(Fraction(i), 0): exact(c) for i, c in signed}
 
 
@@ -104,15 +104,15 @@ def _monomial(monomial: FunctionMonomial, point: Fraction, side: int, order: int
     return result
 
 
-def _split(function: Quotient, point: Fraction, order: int) -> tuple[ExactReal, Any]:
+def _split(function: Quotient, point: Fraction, order: int) -> tuple[ExactReal, fmpq_series]:
     """A function regular at the point as (value, series in t = u - point of the rest)."""
     low, coefficients = function.laurent(point, order + 1)
-    padded = [0] * low + coefficients[: order + 1 - low]
-    return exact(fraction(padded[0]) if padded[0] != 0 else 0), fmpq_series([0, *padded[1:]], prec=order + 1)
+    padded = [fmpq(0)] * low + coefficients[: order + 1 - low]
+    return exact(to_fraction(padded[0])), fmpq_series([0, *padded[1:]], prec=order + 1)
 
 
-def _taylor(series: Any, side: int, order: int, factor: ExactReal) -> LocalSeries:
-    coefficients = [fraction(series[i]) * _sign(side, i) for i in range(order + 1)]
+def _taylor(series: fmpq_series, side: int, order: int, factor: ExactReal) -> LocalSeries:
+    coefficients = [to_fraction(series[i]) * _sign(side, i) for i in range(order + 1)]
     return {(Fraction(i), 0): factor * c for i, c in enumerate(coefficients) if c}
 
 
@@ -144,8 +144,8 @@ def _algebraic(atom: Atom, power: Fraction, point: Fraction, side: int, order: i
     if not value:
         # monic up to sign, irreducible and positive on this side: the argument is s itself
         return {(power, 0): exact(1)} if power <= order else {}
-    relative = rest / _rational_value(value)
-    series = ((1 + relative).log() * ratio(power)).exp()
+    relative = rest * _reciprocal(value)
+    series = ((1 + relative).log() * fmpq_series([to_fmpq(power)])).exp()
     return _taylor(series, side, order, value.to_power(power))
 
 
@@ -156,7 +156,7 @@ def _atom(atom: Atom, point: Fraction, side: int, order: int) -> LocalSeries:
         value, rest = _split(atom.argument, point, order)
         if not value:
             return {(_ZERO, 1): exact(1)}
-        series = (1 + rest / _rational_value(value)).log()
+        series = (1 + rest * _reciprocal(value)).log()
         return _sum({(_ZERO, 0): function_value("log", value)}, _taylor(series, side, order, exact(1)))
     slopes = expand(atom.derivative(), point, side, max(order - 1, 0))
     result: LocalSeries = {(_ZERO, 0): _limit(atom, point, side)}
@@ -226,5 +226,5 @@ def _as_fraction(value: ExactReal) -> Fraction:
     return value.rational
 
 
-def _rational_value(value: ExactReal) -> Any:
-    return ratio(_as_fraction(value))
+def _reciprocal(value: ExactReal) -> fmpq_series:
+    return fmpq_series([to_fmpq(1 / _as_fraction(value))])

@@ -41,7 +41,6 @@ __all__ = [
     "jumps",
     "parity",
     "pieces_of",
-    "rescaled",
 ]
 
 ONE = exact(1)
@@ -102,29 +101,14 @@ def pieces_of(tree: Node) -> Pieces:
     result = _outcome(tree)
     if isinstance(result, HolokernError):
         raise result
-    return result[1]
-
-
-def rescaled(tree: Node) -> tuple[ExactReal, Node]:
-    """The scale κ and the expression τ with σ(u) = τ(κu) whose arguments and breaks are rational.
-
-    Examples
-    --------
-    >>> from holokern.activation.tree.constructors import Constant, call
-    >>> rescaled(call("sin", multiply(Constant("pi"), U)))[0]
-    pi
-    """
-    result = _outcome(tree)
-    if isinstance(result, HolokernError):
-        raise result
-    return result[1].scale, result[0]
+    return result
 
 
 @lru_cache(maxsize=512)
-def _outcome(tree: Node) -> tuple[Node, Pieces] | HolokernError:
+def _outcome(tree: Node) -> Pieces | HolokernError:
     """The pieces or the error that says why there are none, remembered."""
     try:
-        return tree, Pieces(*_rational_pieces(tree))
+        return Pieces(*_rational_pieces(tree))
     except IrrationalArgument as error:
         first = error
     except HolokernError as error:
@@ -132,7 +116,7 @@ def _outcome(tree: Node) -> tuple[Node, Pieces] | HolokernError:
     for kappa in first.candidates:
         try:
             other = substitute(tree, multiply(kappa.to_power(Fraction(-1)).as_tree(), U))
-            return other, Pieces(*_rational_pieces(other), kappa)
+            return Pieces(*_rational_pieces(other), kappa)
         except HolokernError:
             continue
     return Unsupported(
@@ -224,10 +208,9 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     """
     result = _outcome(tree)
     if not isinstance(result, HolokernError):
-        pieces = result[1]
-        if pieces.scale == 1:
-            return pieces.breaks
-        return tuple(_tidy_break(exact(point) / pieces.scale) for point in pieces.breaks)
+        if result.scale == 1:
+            return result.breaks
+        return tuple(_tidy_break(exact(point) / result.scale) for point in result.breaks)
     return tuple(point for point, _ in _numerical_jumps(tree))
 
 
@@ -274,7 +257,7 @@ def jump_order(tree: Node) -> int | None:
     result = _outcome(tree)
     if isinstance(result, HolokernError):
         return min((order for _, order in _numerical_jumps(tree)), default=None)
-    return min((order for order in exact_jump_orders(result[1]) if order is not None), default=None)
+    return min((order for order in exact_jump_orders(result) if order is not None), default=None)
 
 
 def exact_jump_orders(pieces: Piecewise) -> list[int | None]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from flint import fmpq, fmpq_poly, fmpq_series
 
-from holokern.numeric import series_length
+from holokern.numeric import series_length, to_fmpq, to_fraction
 
-__all__ = ["Quotient", "fraction", "ratio"]
+__all__ = ["Quotient"]
 
 _ONE = fmpq_poly([1])
 
@@ -28,11 +27,11 @@ class Quotient:
 
     __slots__ = ("_hash", "den", "num")
 
-    num: Any
-    den: Any
+    num: fmpq_poly
+    den: fmpq_poly
     _hash: int | None
 
-    def __init__(self, num: Any, den: Any = _ONE, *, reduced: bool = False) -> None:
+    def __init__(self, num: fmpq_poly, den: fmpq_poly = _ONE, *, reduced: bool = False) -> None:
         if not reduced and den.degree() > 0:
             common = num.gcd(den)
             if common.degree() > 0:
@@ -45,7 +44,7 @@ class Quotient:
     @staticmethod
     def constant(value: Fraction | int) -> Quotient:
         """The constant function."""
-        return Quotient(fmpq_poly([ratio(value)]), reduced=True)
+        return Quotient(fmpq_poly([to_fmpq(value)]), reduced=True)
 
     @staticmethod
     def variable() -> Quotient:
@@ -55,11 +54,11 @@ class Quotient:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(self.num != 0)
+        return bool(self.num)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
-            return bool(self.den.degree() == 0 and self.num == other)
+            return bool(self.den.degree() == 0 and self.num == fmpq_poly([other]))
         return isinstance(other, Quotient) and bool(self.num == other.num and self.den == other.den)
 
     def __hash__(self) -> int:
@@ -67,7 +66,7 @@ class Quotient:
             self._hash = hash((tuple(self.num.coeffs()), tuple(self.den.coeffs())))
         return self._hash
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, tuple([(int(c.p), int(c.q)) for c in part.coeffs()] for part in (self.num, self.den))
 
     @property
@@ -80,22 +79,22 @@ class Quotient:
         """The value when this is a constant function, else None."""
         if self.den.degree() > 0 or self.num.degree() > 0:
             return None
-        return fraction(self.num[0])
+        return to_fraction(self.num[0])
 
     def split_constant(self) -> tuple[Quotient, Fraction]:
         """The function without the constant term of its polynomial part, and that constant."""
         value = (self.num // self.den)[0]
-        return self - Quotient(fmpq_poly([value])), fraction(value)
+        return self - Quotient(fmpq_poly([value])), to_fraction(value)
 
     def at(self, point: Fraction) -> Fraction | None:
         """The value at a rational point, or None at a pole."""
-        x = ratio(point)
+        x = to_fmpq(point)
         bottom = self.den(x)
-        return None if bottom == 0 else fraction(self.num(x) / bottom)
+        return None if bottom == 0 else to_fraction(self.num(x) / bottom)
 
-    def laurent(self, point: Fraction, terms: int) -> tuple[int, list[Any]]:
+    def laurent(self, point: Fraction, terms: int) -> tuple[int, list[fmpq]]:
         """The expansion at ``point``: the lowest exponent and ``terms`` coefficients from there on."""
-        shift = fmpq_poly([ratio(point), 1])
+        shift = fmpq_poly([to_fmpq(point), 1])
         (low, top), (drop, bottom) = (_without_zeros(part(shift)) for part in (self.num, self.den))
         with series_length(terms):
             series = fmpq_series(top, prec=terms) / fmpq_series(bottom, prec=terms)
@@ -133,7 +132,7 @@ class Quotient:
 
     def scaled(self, factor: Fraction) -> Quotient:
         """The product with a rational number."""
-        return Quotient(self.num * ratio(factor), self.den, reduced=True) if factor else Quotient.constant(0)
+        return Quotient(self.num * to_fmpq(factor), self.den, reduced=True) if factor else Quotient.constant(0)
 
     def __truediv__(self, other: Quotient | int) -> Quotient:
         right = _coerced(other)
@@ -154,21 +153,11 @@ class Quotient:
         return Quotient(self.num.derivative() * self.den - self.num * self.den.derivative(), self.den * self.den)
 
 
-def ratio(value: Fraction | int) -> Any:
-    """A Fraction as ``fmpq``."""
-    return fmpq(value.numerator, value.denominator)
-
-
-def fraction(value: Any) -> Fraction:
-    """An ``fmpq`` as Fraction."""
-    return Fraction(int(value.p), int(value.q))
-
-
 def _coerced(value: Quotient | int) -> Quotient:
     return value if isinstance(value, Quotient) else Quotient.constant(value)
 
 
-def _without_zeros(polynomial: Any) -> tuple[int, Any]:
+def _without_zeros(polynomial: fmpq_poly) -> tuple[int, fmpq_poly]:
     """The order of vanishing at 0 and the polynomial divided by that power of the variable."""
     coefficients = polynomial.coeffs()
     low = next((i for i, c in enumerate(coefficients) if c != 0), 0)

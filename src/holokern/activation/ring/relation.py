@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import TypeAlias
 
 from flint import fmpq_poly, nmod_poly
 
@@ -11,17 +11,20 @@ from holokern.activation.ring.quotient import Quotient
 from holokern.errors import TooLarge
 from holokern.weyl import Operator, weyl_algebra
 
-__all__ = ["D1", "first_relation", "operator_from"]
+__all__ = ["D1", "Vector", "first_relation", "operator_from"]
 
 #: The Weyl algebra in which annihilators of activations live.
 D1 = weyl_algebra("u", "D")
+
+Vector: TypeAlias = Mapping[Hashable, Quotient]
+"""Sparse, over Q(u)."""
 
 _MAX_ORDER = 24
 _PRIME = 2305843009213693951
 _POINT = 1234567890123456787
 
 
-def first_relation(rows: Iterable[Mapping[Any, Quotient]]) -> Operator:
+def first_relation(rows: Iterable[Vector]) -> Operator:
     """The primitive operator Σ p_l D^l of least order with Σ p_l row_l = 0, if row_l is the l-th derivative.
 
     Parameters
@@ -30,7 +33,7 @@ def first_relation(rows: Iterable[Mapping[Any, Quotient]]) -> Operator:
         Sparse vectors over Q(u); as many are read as the relation needs.
     """
     vectors = _up_to_the_relation(rows)
-    reduced: list[tuple[Hashable, dict[Any, Quotient], list[Quotient]]] = []
+    reduced: list[tuple[Hashable, dict[Hashable, Quotient], list[Quotient]]] = []
     for order, vector in enumerate(vectors):
         row = {key: c for key, c in vector.items() if c}
         weights = [Quotient.constant(0)] * order + [Quotient.constant(1)]
@@ -54,7 +57,7 @@ def first_relation(rows: Iterable[Mapping[Any, Quotient]]) -> Operator:
     raise AssertionError("a relation modulo a prime at a random point is one over Q(u), except with tiny probability")
 
 
-def _up_to_the_relation(rows: Iterable[Mapping[Any, Quotient]]) -> list[Mapping[Any, Quotient]]:
+def _up_to_the_relation(rows: Iterable[Vector]) -> list[Vector]:
     """The rows up to the first that depends on those before, found cheaply modulo a prime at one point.
 
     Raises
@@ -62,8 +65,8 @@ def _up_to_the_relation(rows: Iterable[Mapping[Any, Quotient]]) -> list[Mapping[
     TooLarge
         When the relation would have an order that nothing downstream could use.
     """
-    taken: list[Mapping[Any, Quotient]] = []
-    echelon: list[tuple[Hashable, dict[Any, int]]] = []
+    taken: list[Vector] = []
+    echelon: list[tuple[Hashable, dict[Hashable, int]]] = []
     for order, vector in enumerate(rows):
         if order > _MAX_ORDER:
             break
@@ -91,7 +94,7 @@ def _residue(function: Quotient) -> int:
     return top * pow(bottom, -1, _PRIME) % _PRIME
 
 
-def _integral(polynomial: Any) -> list[int]:
+def _integral(polynomial: fmpq_poly) -> list[int]:
     return [int(c.p) * pow(int(c.q), -1, _PRIME) % _PRIME for c in polynomial.coeffs()]
 
 
@@ -103,7 +106,7 @@ def _cleared(weights: list[Quotient]) -> Operator:
     return operator_from([w.num * (common // w.den) for w in weights])
 
 
-def operator_from(coefficients: list[Any]) -> Operator:
+def operator_from(coefficients: list[fmpq_poly]) -> Operator:
     """Σ a_k D^k from polynomials a_k (``fmpq_poly``), divided by their common factor.
 
     Examples

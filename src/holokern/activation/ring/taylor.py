@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
-from flint import arb, arb_series, ctx, fmpq
+from flint import arb, arb_series, ctx
 
 from holokern.activation.tree.constructors import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.errors import Unsupported
-from holokern.numeric import series_length, working_precision
+from holokern.numeric import series_length, to_fmpq, working_precision
 
 __all__ = ["ball_at", "taylor"]
 
 
-def ball_at(node: Node, point: Any, precision: int = 53) -> Any:
+def ball_at(node: Node, point: Fraction | arb, precision: int = 53) -> arb:
     """The value at a Fraction or ``arb`` as a ball; not finite where the expression is not."""
     return taylor(node, point, 1, precision)[0]
 
 
-def taylor(node: Node, point: Any, terms: int, precision: int = 53) -> list[Any]:
+def taylor(node: Node, point: Fraction | arb, terms: int, precision: int = 53) -> list[arb]:
     """Balls for the first Taylor coefficients at a Fraction or ``arb``.
 
     Examples
@@ -33,11 +32,11 @@ def taylor(node: Node, point: Any, terms: int, precision: int = 53) -> list[Any]
         return [series[i] for i in range(terms)]
 
 
-def _ball(value: Any) -> Any:
-    return arb(fmpq(value.numerator, value.denominator)) if isinstance(value, Fraction | int) else value
+def _ball(value: Fraction | int | arb) -> arb:
+    return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
-def _series(node: Node, x: Any) -> Any:
+def _series(node: Node, x: arb_series) -> arb_series:
     match node:
         case Number(value):
             return arb_series([_ball(value)])
@@ -66,7 +65,7 @@ def _series(node: Node, x: Any) -> Any:
     raise Unsupported(f"no Taylor expansion of {type(node).__name__} here; resolve cases first")
 
 
-def _power(base: Any, exponent: Fraction) -> Any:
+def _power(base: arb_series, exponent: Fraction) -> arb_series:
     if exponent.denominator == 1:
         result = arb_series([1])
         for _ in range(abs(int(exponent))):
@@ -75,9 +74,10 @@ def _power(base: Any, exponent: Fraction) -> Any:
     return (base.log() * arb_series([_ball(exponent)])).exp()
 
 
-def _call(name: str, x: Any) -> Any:
+def _call(name: str, x: arb_series) -> arb_series:
     if name in ("exp", "log", "sin", "cos", "tan", "erf", "erfc", "erfi", "atan"):
-        return getattr(x, name)()
+        found: arb_series = getattr(x, name)()
+        return found
     if name in ("sinh", "cosh"):
         up, down = x.exp(), (-x).exp()
         return (up - down if name == "sinh" else up + down) / 2
@@ -93,7 +93,7 @@ def _call(name: str, x: Any) -> Any:
     raise Unsupported(f"no Taylor expansion of {name} here")
 
 
-def _bessel(order: int, x: Any) -> Any:
+def _bessel(order: int, x: arb_series) -> arb_series:
     """J_n(x) by Taylor coefficients of J_n at x₀ from 2 J_n' = J_{n-1} - J_{n+1}, composed with x - x₀."""
     terms = ctx.cap
     values = {n: x[0].bessel_j(arb(n)) for n in range(order - terms, order + terms + 1)}

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from flint import arb
 
-from holokern.activation.ring.quotient import ratio
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.numeric import working_precision
+from holokern.numeric import to_fmpq, working_precision
 
 __all__ = ["Enclosure", "Value", "as_ball", "as_value", "dyadic", "may_vanish", "plus", "scaled", "times"]
 
@@ -26,7 +25,7 @@ class Enclosure:
 
     def ball(self) -> Any:
         """The number as ``arb``."""
-        return arb(ratio(self.middle)) + arb(0, arb(ratio(self.radius)).upper())
+        return arb(to_fmpq(self.middle)) + arb(0, arb(to_fmpq(self.radius)).upper())
 
     @staticmethod
     def of(value: Any) -> Enclosure:

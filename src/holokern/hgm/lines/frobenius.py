@@ -16,6 +16,7 @@ from holokern.errors import BadInput, Unsupported
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.initial import as_ball, as_complex
 from holokern.hgm.lines.local_sums import Exponent, Group, LocalSum, theta_parts
+from holokern.numeric import to_fmpq
 from holokern.pfaffian import coefficient_polynomials, local_exponents
 from holokern.weyl import LeftIdeal, Operator
 
@@ -85,7 +86,7 @@ class LocalBasis:
         """The point on the way to ``goal`` where the series are summed, ``goal`` itself when it is close enough."""
         if not isinstance(self.point, Fraction):
             return self._from_infinity(goal)
-        x0 = arb(fmpq(self.point.numerator, self.point.denominator))
+        x0 = arb(to_fmpq(self.point))
         gap = goal - x0
         distance = abs(complex(acb(gap)))
         if not distance:
@@ -93,7 +94,7 @@ class LocalBasis:
         if distance <= _REACH * self.radius:
             return goal
         ratio = Fraction(_REACH * self.radius / distance).limit_denominator(1 << 20)
-        return x0 + gap * arb(fmpq(ratio.numerator, ratio.denominator))
+        return x0 + gap * arb(to_fmpq(ratio))
 
     def _from_infinity(self, goal: Ball) -> Ball:
         """The place on the ray from 0 through ``goal``, on the positive axis for 0, where 1/x is small enough."""
@@ -104,7 +105,7 @@ class LocalBasis:
         if not distance:
             return arb(ceil(away))
         ratio = Fraction(1.01 * away / distance).limit_denominator(1 << 20)
-        return goal * arb(fmpq(ratio.numerator, ratio.denominator))
+        return goal * arb(to_fmpq(ratio))
 
     def jets(self, x: Ball) -> list[list[Ball]]:
         """For each solution proved balls of y, y′, …, y^(r-1) at ``x``, which lies within the disc of convergence."""

@@ -14,6 +14,7 @@ from flint import acb, acb_mat, arb, fmpq, fmpz
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm.lines.ball_lines import Ball, value_at
 from holokern.hgm.steps.series import Array
+from holokern.numeric import to_fmpq, to_fraction
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
 from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator
 
@@ -98,7 +99,7 @@ def as_ball(value: object) -> Ball:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Number, fmpq, fmpz)):
         raise BadInput(f"expected a number or a ball, got {value!r}")
     if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
+        return arb(to_fmpq(value))
     if isinstance(value, (fmpq, fmpz)):
         return arb(value)
     if isinstance(value, (int, np.integer)):
@@ -210,7 +211,7 @@ def row_values(system: PfaffianSystem | UnexpandedSystem, operator: object, poin
 def as_fraction(value: object) -> Fraction | None:
     """A coordinate as the rational number that it is; None for complex numbers and for balls."""
     if isinstance(value, fmpq):
-        return Fraction(int(value.p), int(value.q))
+        return to_fraction(value)
     if isinstance(value, (np.floating, np.integer)):
         value = value.item()
     if not isinstance(value, (int, float, str, Fraction)):

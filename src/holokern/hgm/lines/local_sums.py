@@ -19,12 +19,12 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from flint import acb, acb_poly, arb, ctx, fmpq, fmpq_poly, fmpz_poly
+from flint import acb, acb_poly, arb, ctx, fmpq_poly, fmpz_poly
 
 from holokern.errors import PrecisionLost
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.steps.balls import smallest_on_unit
-from holokern.numeric import working_precision
+from holokern.numeric import to_fmpq, working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator
 
@@ -48,7 +48,7 @@ class Exponent:
     def value(self) -> Ball:
         """ρ at flint's working precision."""
         if self.rational is not None:
-            return arb(fmpq(self.rational.numerator, self.rational.denominator))
+            return arb(to_fmpq(self.rational))
         assert self.polynomial is not None
         roots: Any = self.polynomial.complex_roots()
         root = sorted((acb(r) for r, _ in roots), key=lambda r: (float(r.real), float(r.imag)))[self.index]
@@ -71,7 +71,7 @@ class Group:
 
 def theta_parts(operator: Operator, point: Fraction | None) -> list[fmpq_poly]:
     """Q_j with operator = t^(-m) Σ t^j Q_j(θ), t = x - point; t = 1/x for the point None, infinity."""
-    line = fmpq_poly([0, 1]) if point is None else fmpq_poly([fmpq(point.numerator, point.denominator), 1])
+    line = fmpq_poly([0, 1]) if point is None else fmpq_poly([to_fmpq(point), 1])
     parts: dict[int, fmpq_poly] = {}
     falling = fmpq_poly([1])
     for k, a in enumerate(coefficient_polynomials(operator)):

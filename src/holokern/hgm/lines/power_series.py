@@ -20,6 +20,7 @@ from holokern.errors import BadInput, Unsupported
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.initial import Scalar, as_ball, as_fraction
 from holokern.hgm.lines.rays import Ray, ray_towards
+from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
@@ -141,8 +142,8 @@ class PowerSeriesStart:
                         f"from the others follows {value.str(6, radius=False)}; correct one of them"
                     )
             coefficients[key] = value
-        speed = [arb(fmpq(v.numerator, v.denominator)) for v in self.ray.direction]
-        t = arb(fmpq(self.ray.reach.numerator, self.ray.reach.denominator))
+        speed = [arb(to_fmpq(v)) for v in self.ray.direction]
+        t = arb(to_fmpq(self.ray.reach))
         found = []
         for order, basis in zip(self._orders, self.ray.bases, strict=True):
             total: Ball = arb(0)

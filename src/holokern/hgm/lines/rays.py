@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from flint import acb, acb_mat, arb, fmpq
+from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput, SingularPath, Unsupported
 from holokern.hgm.lines.ball_lines import Ball, value_at
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
 from holokern.hgm.lines.initial import as_fraction
+from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction
 
 __all__ = ["Landing", "Ray", "landing", "ray_towards"]
@@ -141,7 +142,7 @@ class Landing:
     def limits(self, vector: Sequence[Ball]) -> list[Ball]:
         """The limits at t = 0, from F at ``ray.near``."""
         reach = self.ray.reach
-        t = arb(fmpq(reach.numerator, reach.denominator))
+        t = arb(to_fmpq(reach))
         found: list[Ball] = []
         for basis, derivatives in self._wanted:
             size = len(basis)

@@ -15,6 +15,7 @@ from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_mpoly
 from holokern.errors import BadInput
 from holokern.hgm.steps.balls import BallSystem
 from holokern.hgm.steps.fixed_point import BallRow, Polynomial
+from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
 
 __all__ = ["HalfAngleTable"]
@@ -56,7 +57,7 @@ class HalfAngleTable:
             tops = {j: _rows(entry.numerator * (common // entry.denominator)) for j, entry in enumerate(row) if entry}
             rows.append((_rows(common), tops))
         factors, exponents = zip(*system.monomials, strict=True)
-        return cls(tuple(rows), tuple(exponents), tuple(fmpq(q.numerator, q.denominator) for q in factors))
+        return cls(tuple(rows), tuple(exponents), tuple(to_fmpq(q) for q in factors))
 
     def along(self, c1: Number, c2: Number, sign: int) -> BallSystem:
         """The system in w for the scaled vector c1^i c2^j F_(i,j), towards r = ``sign``.

@@ -14,6 +14,7 @@ from flint import fmpq, fmpq_poly
 
 from holokern.hgm.polar.tables import PolarTable, Terms
 from holokern.hgm.steps.series import Array
+from holokern.numeric import to_fmpq
 
 __all__ = ["NearEnd"]
 
@@ -108,5 +109,5 @@ def _in_cosine(terms: Terms, deviations: tuple[fmpq, fmpq], known: Powers) -> di
             if exponent not in powers:
                 powers[exponent] = c**exponent
         row = collected.setdefault(e, {})
-        row[k] = row.get(k, fmpq(0)) + known[0][a] * known[1][b] * fmpq(value.numerator, value.denominator)
+        row[k] = row.get(k, fmpq(0)) + known[0][a] * known[1][b] * to_fmpq(value)
     return {e: fmpq_poly([row.get(k, fmpq(0)) for k in range(max(row) + 1)]) for e, row in collected.items()}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holokern.errors import BadInput, BadOperator, UnknownName
-from holokern.weyl.algebra.operator import Operator
+from holokern.errors import BadInput, UnknownName
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "derivations_first",
     "elimination",
     "grevlex",
-    "leading_monomial",
     "lex",
     "order_filtration",
     "weight_order",
@@ -88,7 +86,8 @@ def lex(algebra: WeylAlgebra, names: str | Iterable[str] | None = None) -> Order
     --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x")
-    >>> leading_monomial(D("x + dx^2"), lex(D)), leading_monomial(D("x + dx^2"), lex(D, "dx x"))
+    >>> terms = D("x + dx^2").terms
+    >>> max(terms, key=lex(D).key), max(terms, key=lex(D, "dx x").key)
     ((1, 0), (0, 2))
     """
     size = 2 * algebra.dimension
@@ -163,13 +162,6 @@ def as_order(algebra: WeylAlgebra, order: Order | str | Sequence[int] | None) ->
             raise UnknownName(f"unknown order {order!r}; expected one of {', '.join(named)}, weights or an Order")
         return named[order](algebra)
     return weight_order(algebra, tuple(order))
-
-
-def leading_monomial(operator: Operator, order: Order) -> Monomial:
-    """The largest monomial of a non-zero operator."""
-    if not operator:
-        raise BadOperator("the operator 0 has no leading monomial")
-    return max(operator.terms, key=order.key)
 
 
 def _places(algebra: WeylAlgebra, names: str | Iterable[str]) -> list[int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq, fmpz
 
 from holokern.errors import BadInput, BadOperator
+from holokern.numeric import to_fmpq
 
 if TYPE_CHECKING:
     from holokern.weyl.algebra.operator import Operator
@@ -43,7 +44,7 @@ def exact_rational(value: object) -> Any:
         except (ValueError, ZeroDivisionError):
             raise BadInput(f"expected an exact rational number, got the text {value!r}") from None
     if isinstance(value, Fraction):
-        return fmpq(value.numerator, value.denominator)
+        return to_fmpq(value)
     raise BadInput(f"expected an exact rational number, got {value!r}; give an int, a Fraction or a text such as '1/3'")
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from holokern.errors import BadInput
+from holokern.numeric import to_fraction
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.maps import widened
 from holokern.weyl.algebra.operator import Operator
@@ -198,7 +199,7 @@ def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certif
 
     f = polynomial_of(polynomial)
     number = exact_rational(exponent)
-    a = Fraction(int(number.p), int(number.q))
+    a = to_fraction(number)
     if a.denominator == 1 and a >= 0:
         return annihilator_of_polynomial(f ** int(a))
     steps = [a - root for root in bernstein_sato(f, certified=certified).roots]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, CheckFailed, NotHolonomic
+from holokern.numeric import to_fmpq, to_fraction
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
@@ -39,7 +40,7 @@ class BFunction:
     _polynomial: Any = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
-        polynomial = fmpq_poly([fmpq(c.numerator, c.denominator) for c in self.coefficients])
+        polynomial = fmpq_poly([to_fmpq(c) for c in self.coefficients])
         object.__setattr__(self, "_polynomial", polynomial)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,7 +70,7 @@ class BFunction:
         product = fmpq_poly([1])
         for root, power in roots.items():
             product = product * fmpq_poly([fmpq(-root.numerator, root.denominator), 1]) ** power
-        return cls(tuple(Fraction(int(c.p), int(c.q)) for c in product.coeffs()))
+        return cls(tuple(to_fraction(c) for c in product.coeffs()))
 
     def reflected(self, codimension: int = 1) -> BFunction:
         """The monic polynomial whose roots are -codimension - r for the roots r of this one.
@@ -80,7 +81,7 @@ class BFunction:
         s + 2
         """
         image = self._polynomial(fmpq_poly([-codimension, -1])) * (-1) ** self.degree
-        return BFunction(tuple(Fraction(int(c.p), int(c.q)) for c in image.coeffs()))
+        return BFunction(tuple(to_fraction(c) for c in image.coeffs()))
 
     @property
     def roots(self) -> dict[Fraction, int]:
@@ -226,7 +227,7 @@ class _Dependence:
             _subtract(rest, factor, row)
             combination = [c - factor * made_of[i] if i < len(made_of) else c for i, c in enumerate(combination)]
         if not rest:
-            return tuple(Fraction(int(c.p), int(c.q)) for c in combination)
+            return tuple(to_fraction(c) for c in combination)
         pivot = next(iter(rest))
         lead = rest[pivot]
         self.rows[pivot] = ({k: c / lead for k, c in rest.items()}, [c / lead for c in combination])
