@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ArchiveError",
-    "BadInput",
-    "BadOperator",
-    "CheckFailed",
-    "HolokernError",
-    "NotHolonomic",
-    "PrecisionLost",
-    "SingularPath",
-    "TooLarge",
-    "UnknownName",
-    "Unsupported",
-]
-
 
 class HolokernError(Exception):
     """Base class of every error that holokern raises on purpose."""

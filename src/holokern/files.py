@@ -23,17 +23,6 @@ import numpy as np
 
 from holokern.errors import ArchiveError, BadInput
 
-__all__ = [
-    "Target",
-    "check_writable",
-    "destination",
-    "prepare_folder",
-    "read_regular",
-    "read_sealed",
-    "sealed",
-    "write_atomically",
-]
-
 # bytes of the key of a sealed file
 _KEY = 32
 # a line break and the digits of SHA-256

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TextIO
 
-__all__ = ["Display", "display", "listen", "note", "report"]
-
 Listener = Callable[[str, int | None, int | None], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("holokern_progress", default=None)

@@ -12,8 +12,6 @@ from fractions import Fraction
 
 from holokern.errors import BadInput, TooLarge
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "Syntax", "names_in", "parse"]
-
 MAX_LENGTH = 20_000
 MAX_DEPTH = 60
 _MAX_DIGITS = 400

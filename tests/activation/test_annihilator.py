@@ -11,9 +11,11 @@ from flint import fmpq, fmpq_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.ode.annihilator import D1, annihilator_of, minimal_operator
+from holokern.activation.ode.annihilator import annihilator_of, minimal_operator
 from holokern.activation.ring.pieces import find_breaks, pieces_of
-from holokern.activation.tree.constructors import (
+from holokern.activation.ring.relation import D1
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.nodes import (
     Always,
     And,
     Call,
@@ -27,7 +29,6 @@ from holokern.activation.tree.constructors import (
     Relation,
     Sum,
 )
-from holokern.activation.tree.grammar import read_expression
 from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
 from holokern.weyl.univariate.operators import UnivariateIdeal
 

@@ -12,9 +12,10 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.ode.annihilator import D1, annihilator_of
+from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.ode.arithmetic import ode_of_tree
 from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
+from holokern.activation.ring.relation import D1
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported

@@ -10,6 +10,22 @@ from hypothesis import strategies as st
 from holokern.activation.tree.constructors import (
     ONE,
     ZERO,
+    U,
+    add,
+    both,
+    call,
+    cases,
+    divide,
+    either,
+    multiply,
+    negation,
+    number,
+    power,
+    relation,
+    sqrt,
+)
+from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.nodes import (
     Always,
     Call,
     Cases,
@@ -19,25 +35,11 @@ from holokern.activation.tree.constructors import (
     Product,
     Relation,
     Sum,
-    U,
-    add,
-    both,
-    call,
-    cases,
     check_size,
     count,
-    divide,
-    either,
     is_constant,
-    multiply,
-    negation,
-    number,
-    power,
-    relation,
-    sqrt,
     walk,
 )
-from holokern.activation.tree.grammar import read_expression
 from holokern.activation.tree.printing import to_text
 from holokern.activation.tree.substitution import substitute
 from holokern.errors import BadInput, TooLarge

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, SingularPath
 from holokern.hgm.polar.half_angle import HalfAngleTable
-from holokern.hgm.steps.balls import BallRow, BallSystem, transport_balls
+from holokern.hgm.steps.balls import BallSystem, transport_balls
+from holokern.hgm.steps.fixed_point import BallRow
 from holokern.pfaffian import pfaffian
 
 

@@ -10,9 +10,6 @@ from holokern.activation.tree.constructors import (
     MINUS_ONE,
     ONE,
     ZERO,
-    Constant,
-    Node,
-    Number,
     U,
     add,
     call,
@@ -24,9 +21,8 @@ from holokern.activation.tree.constructors import (
     sqrt,
     subtract,
 )
+from holokern.activation.tree.nodes import Constant, Node, Number
 from holokern.errors import BadInput
-
-__all__ = ["ALIASES", "REGISTRY"]
 
 #: Other spellings of the names in :data:`REGISTRY`.
 ALIASES = {

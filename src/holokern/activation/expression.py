@@ -11,9 +11,10 @@ from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.ring.breaks import Break
 from holokern.activation.ring.pieces import find_breaks, jump_order, parity, pieces_of
-from holokern.activation.tree.constructors import Node, U, add, check_size, is_constant, multiply, number
+from holokern.activation.tree.constructors import U, add, multiply, number
 from holokern.activation.tree.derivative import differentiate
 from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.nodes import Node, check_size, is_constant
 from holokern.activation.tree.substitution import substitute
 from holokern.activation.tree.sympy_bridge import to_latex
 from holokern.activation.values.balls import ball
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from flint import arb
 
     from holokern.activation.values.constants import ExactReal
-
-__all__ = ["Expression"]
 
 # derivatives of long expressions may be longer than what is read from text
 _MAX_NODES = 50_000

@@ -18,8 +18,6 @@ from holokern.activation.tree.grammar import FUNCTIONS, read_expression
 from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy
 from holokern.errors import BadInput, TooLarge, UnknownName
 
-__all__ = ["activation", "activations"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)
 

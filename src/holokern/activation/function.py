@@ -15,7 +15,7 @@ from holokern.activation.foreign.sampled import SampledFunction
 from holokern.activation.named import Parameters, Value, read_rational
 from holokern.activation.ode.ode_activation import OdeActivation
 from holokern.activation.ring.breaks import Break
-from holokern.activation.tree.constructors import Node
+from holokern.activation.tree.nodes import Node
 from holokern.activation.tree.printing import to_text
 from holokern.errors import BadInput, Unsupported
 from holokern.weyl import Operator
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from holokern.activation.values.constants import ExactReal
-
-__all__ = ["Activation", "serve"]
 
 # what an ODE may be off, relative to its value: sixteen units in the last place
 _UNITS = 16 * float(np.finfo(float).eps)

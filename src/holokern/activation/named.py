@@ -12,10 +12,9 @@ from math import isfinite
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
-from holokern.activation.tree.constructors import MAX_EXPONENT, Node
+from holokern.activation.tree.constructors import MAX_EXPONENT
+from holokern.activation.tree.nodes import Node
 from holokern.errors import BadInput, TooLarge, UnknownName
-
-__all__ = ["Entry", "Parameter", "Parameters", "build", "find", "read_rational", "suggestion"]
 
 Value: TypeAlias = Fraction | int | tuple[Fraction, ...]
 Parameters: TypeAlias = tuple[tuple[str, Value], ...]

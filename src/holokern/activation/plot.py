@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from holokern.activation.function import Activation
 
-__all__ = ["curves", "plot"]
-
 Array = NDArray[np.float64]
 
 # points of a curve that looks smooth on a screen

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["for_the_command_line"]
-
 # In this order: whole calls first, then what is left of them.
 _WORDS = [
     (r"""\bhk\.dual\([^()]*method=['"](\w+)['"]\)""", r"holokern dual EXPR --method \1"),

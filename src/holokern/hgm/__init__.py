@@ -39,7 +39,8 @@ from holokern.hgm.least_squares import (
     fit_system,
     gauss_nodes,
 )
-from holokern.hgm.lines.frobenius import Exponent, LocalBasis, LocalSeries, frobenius
+from holokern.hgm.lines.frobenius import LocalBasis, LocalSeries, frobenius
+from holokern.hgm.lines.local_sums import Exponent
 from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.monodromy import Transition, connection, monodromy, transition
 from holokern.hgm.ordering import clusters, length_of, order_of, resampled
@@ -49,7 +50,8 @@ from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import PolarTable, polar_table
 from holokern.hgm.scipy_solver import integrate, solve_along
 from holokern.hgm.solve import Solution, solve
-from holokern.hgm.steps.balls import BallRow, BallSystem, transport_balls
+from holokern.hgm.steps.balls import BallSystem, transport_balls
+from holokern.hgm.steps.fixed_point import BallRow
 from holokern.hgm.steps.path import Path, SeriesEquation
 from holokern.hgm.steps.series import Array as Numbers
 from holokern.hgm.steps.stepper import TAYLOR_TERMS, Arrival, transport

@@ -17,9 +17,6 @@ from holokern.hgm.least_squares import ChebyshevBasis, Constraint, fit_system, g
 from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.steps.series import Array
 
-__all__ = ["approach", "collocate"]
-
-
 DEGREES = (26, 32)
 """Two resolutions; the finer one is returned, the difference is an error."""
 

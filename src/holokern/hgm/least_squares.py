@@ -19,18 +19,6 @@ from holokern.hgm.steps.series import Array
 from holokern.numeric import one_thread
 from holokern.weyl import Operator
 
-__all__ = [
-    "Basis",
-    "ChebyshevBasis",
-    "Constraint",
-    "Fit",
-    "FunctionBasis",
-    "MonomialBasis",
-    "fit_operator",
-    "fit_system",
-    "gauss_nodes",
-]
-
 
 class Basis(Protocol):
     """Functions of one variable with their derivatives."""

@@ -18,8 +18,6 @@ from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator
 
-__all__ = ["Transition", "connection", "monodromy", "transition"]
-
 # corners of a loop: a hexagon keeps a distance of 0.87 radii
 _LOOP = 6
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, UnknownName
 
-__all__ = ["ORDERS", "clusters", "length_of", "order_of", "resampled"]
-
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 

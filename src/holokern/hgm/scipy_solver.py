@@ -8,9 +8,6 @@ from holokern.errors import BadInput, SingularPath
 from holokern.hgm.steps.path import Path
 from holokern.hgm.steps.series import Array
 
-__all__ = ["INTEGRATORS", "integrate", "solve_along"]
-
-
 INTEGRATORS = ("RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA")
 
 # explicit solvers cannot arrive at a singular target; 17 terms of the series do from here, to (1e-3)^17

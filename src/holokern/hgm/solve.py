@@ -31,8 +31,6 @@ from holokern.hgm.lines.rays import Landing, landing
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
-__all__ = ["Solution", "solve"]
-
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
 # the smallest normal float: what underflows is lost

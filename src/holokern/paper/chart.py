@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass
 
 from holokern.paper.table import Json
 
-__all__ = ["Chart", "Series"]
-
 Numbers = tuple[float, ...]
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from holokern.paper.chart import Chart
 from holokern.paper.table import WIDTH, Json, Table
 
-__all__ = ["Findings", "finished", "watching"]
-
 _watcher: ContextVar[Callable[[Table], None] | None] = ContextVar("holokern_finished_tables", default=None)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DERIVATIONS", "HERMITE", "KERNEL_ERRORS", "LEARNING", "PATH", "PATH_SCIPY", "Derivation"]
-
 
 @dataclass(frozen=True, slots=True)
 class Derivation:

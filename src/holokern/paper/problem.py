@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 
-__all__ = ["ACTIVATIONS", "RIDGE", "Array", "Problem", "kernel_error"]
-
 Array = NDArray[np.float64]
 
 #: The paper's activations; GELU is its u(1 + erf u).

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from textwrap import fill, wrap
 from typing import Any, TypeAlias
 
-__all__ = ["WIDTH", "Cell", "Json", "Table", "format_cell"]
-
 WIDTH = 100
 """The width of text, in columns, where no terminal gives its own."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from holokern.pfaffian.system import PfaffianSystem
 
-__all__ = ["FORMAT", "VERSION", "from_json", "load", "save", "to_json"]
-
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]

@@ -23,8 +23,6 @@ from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
 
-__all__ = ["Cache", "cached", "code_version", "default_folder", "open_cache"]
-
 CacheChoice = bool | str | os.PathLike[str] | None
 
 # what the variable HOLOKERN_CACHE may say for no

@@ -15,8 +15,6 @@ from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
 from holokern.weyl import FunctionField, RationalFunction, function_field
 
-__all__ = ["COORDINATES", "Coordinates", "Element", "coordinates_named", "pull_back", "read_basis", "transported"]
-
 #: Exponents (i, j) of a^i b^j or u^i v^j, or (p, q, r) of ∂11^p ∂12^q ∂22^r.
 Element = tuple[int, ...]
 Matrix = tuple[tuple[RationalFunction, ...], ...]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from holokern.activation import Activation, ExactReal
 
-__all__ = ["pfaffian"]
-
 # bits of a coefficient: every named activation has at most 4, but for selu with 104
 _SMALL = 16
 

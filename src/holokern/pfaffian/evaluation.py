@@ -12,8 +12,6 @@ from holokern.errors import BadInput
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import FunctionField, RationalFunction
 
-__all__ = ["CompiledMatrices", "ball", "factored_denominator", "scaled_balls", "split_off"]
-
 Array = NDArray[np.float64]
 
 

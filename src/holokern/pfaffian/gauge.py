@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from holokern.errors import BadInput
 from holokern.weyl import FunctionField, RationalFunction
 
-__all__ = ["gauge_transform", "inverse", "multiply", "read_matrix"]
-
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
 

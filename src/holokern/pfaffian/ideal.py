@@ -24,17 +24,6 @@ from holokern.weyl import (
     rational_weyl_algebra,
 )
 
-__all__ = [
-    "change_basis",
-    "from_ideal",
-    "from_matrices",
-    "genuine_factors",
-    "ideal_of",
-    "pull_back_system",
-    "row_of",
-    "substituted",
-]
-
 Row = tuple[RationalFunction, ...]
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from holokern.activation import ExactReal
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
 
-__all__ = ["PfaffianSystem"]
-
 Number = TypeVar("Number", float, "arb")
 
 BasisElement: TypeAlias = Element | Operator | RationalOperator | str

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from holokern.pfaffian.gauge import Matrix
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
 
-__all__ = ["latex", "latex_polynomial", "text"]
-
 # characters that a terminal shows side by side
 _WIDTH = 100
 # pmatrix of amsmath takes ten columns at most; an array takes any number

@@ -33,8 +33,6 @@ from holokern.weyl import (
     rational_weyl_algebra,
 )
 
-__all__ = ["UnexpandedSystem", "unexpanded"]
-
 Exponents = tuple[int, ...]
 
 

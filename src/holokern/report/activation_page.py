@@ -24,8 +24,6 @@ from holokern.report.page import html_table, page_frame
 from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
 from holokern.report.value_tables import Sigma
 
-__all__ = ["ActivationPage", "page_about"]
-
 # equal deviations, small and large, and unequal ones
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
 # the end of the slider, and the largest depth of the paper's problem

@@ -11,8 +11,6 @@ from holokern.report.closed_form import readable
 from holokern.report.formula import Typesetter
 from holokern.report.system_equations import fits_matrices, system_equations, without_brackets
 
-__all__ = ["algebra_section", "closed_form_section", "refusal"]
-
 # equations: more are folded until somebody asks for them
 _OPEN = 12
 # characters of LaTeX: longer systems make pages slow

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from holokern.dual import ClosedForm
 
-__all__ = ["ReadableForm", "readable", "shortened"]
-
 # names for what stands under roots and in denominators, none of which is used elsewhere
 _NAMES = ("D", "A", "B", "C", "G", "H", "M", "N")
 # operations: shorter subexpressions are no harder to read than a name

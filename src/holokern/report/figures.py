@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["chart_png", "chart_svg", "inline_svg"]
-
 # the colour of the page's text: it becomes currentColor in an SVG
 _INK = "#1c2330"
 # mid-tones: contrast of at least 3 with white and with the dark page

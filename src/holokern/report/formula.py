@@ -15,8 +15,6 @@ from typing import Any
 
 from holokern.errors import Unsupported
 
-__all__ = ["Typesetter", "latex_of_text", "matrix_rows", "pieces"]
-
 # coordinates are in hundredths of the size of the text, as in matplotlib
 _EM = 100.0
 # the height of minus signs and fraction bars above the line; matrices are centred on it

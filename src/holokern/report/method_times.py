@@ -23,8 +23,6 @@ from holokern.numeric import Array
 from holokern.paper import Cell, Table
 from holokern.progress import report
 
-__all__ = ["method_times"]
-
 # quick ones first
 _METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm", "taylor", "all_at_once", "hie")
 # the paper's baseline with a fixed degree, since doubling it would be timed as well

@@ -9,8 +9,6 @@ from html import escape
 from holokern.paper import Table, format_cell
 from holokern.report.formula import Typesetter, latex_of_text
 
-__all__ = ["html_figures", "html_page", "html_section", "html_table", "page_frame"]
-
 # Nothing may be fetched: the page is one file, and a mistake shows up as an error instead of a request.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 

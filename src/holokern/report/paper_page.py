@@ -12,8 +12,6 @@ from holokern.progress import report
 from holokern.report.figures import chart_png, chart_svg, inline_svg
 from holokern.report.page import html_page, html_section
 
-__all__ = ["paper_data", "paper_files", "write_files"]
-
 # of the page and of its window
 _TITLE = "The experiments of Sakoda and Takayama (2024), run again"
 # hidden, and in the same folder, so that moving files into place is one step

@@ -14,8 +14,6 @@ from holokern.paper import Json
 from holokern.progress import report
 from holokern.report.value_tables import Sigma, ValueTables, read_sigma, value_tables
 
-__all__ = ["NODES", "ROUNDING", "Subject", "rule_errors"]
-
 # the degree that the rule of the paper starts with, and one that costs sixteen times as much
 NODES = (25, 100)
 # shares that a sum of one does not feel

@@ -7,8 +7,6 @@ import re
 from holokern.pfaffian import PfaffianSystem, latex_polynomial
 from holokern.report.formula import matrix_rows
 
-__all__ = ["fits_matrices", "system_equations", "without_brackets"]
-
 # matrices of more rows, or with longer entries in LaTeX, do not fit a phone
 _ROWS, _ENTRY = 2, 110
 # characters of LaTeX: longer numerators and factors of denominators get a name

@@ -22,8 +22,6 @@ from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
 from holokern.paper import Json
 from holokern.progress import report
 
-__all__ = ["Sigma", "ValueTables", "read_sigma", "value_tables"]
-
 # deviations of the sliders, the widest first; exponentials have moments for the small ones only
 _RANGES = ((0.125, 8.0), (0.25, 4.0), (0.5, 2.0), (0.5, 1.25))
 # terms in log c and in θ: the small table first, which makes the page smaller

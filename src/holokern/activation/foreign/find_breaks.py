@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from holokern.activation.foreign.line import RESOLVED, ROUNDING, Line, Rough, resolve
 
-__all__ = ["MOST_BREAKS", "TooManyBreaks", "resolved_line"]
-
 Function = Callable[[NDArray[np.float64]], Any]
 
 # a function with more breaks than this has them periodically, so that more lie beyond the reach

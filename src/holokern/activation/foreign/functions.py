@@ -15,8 +15,6 @@ import numpy as np
 
 from holokern.errors import BadInput, Unsupported
 
-__all__ = ["Recognised", "differs", "library_of", "recognised", "values_of"]
-
 Recognised = tuple[str, dict[str, object]]
 """A name or an expression in u, and parameters in the spelling of the library."""
 

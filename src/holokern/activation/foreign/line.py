@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RESOLVED", "ROUNDING", "Line", "Panel", "Rough", "resolve"]
-
 Array = NDArray[np.float64]
 
 # coefficients of a panel; more would carry the noise of the function further into the derivative

@@ -28,8 +28,6 @@ from holokern.errors import BadInput, Unsupported
 if TYPE_CHECKING:
     from holokern.activation.ring.breaks import Break
 
-__all__ = ["SampledFunction", "sampled"]
-
 Values = Callable[[Any], Any]
 # of points and two functions
 PairRule = Callable[[Any, Any, Any], Any]

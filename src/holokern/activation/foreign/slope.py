@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from holokern.activation.foreign.line import Line, Rough
 
-__all__ = ["NumericalSlope", "quotient", "quotient_noise"]
-
 Array = NDArray[np.float64]
 
 # the step of difference quotients: a third of the digits for the rounding, two for the value

@@ -8,8 +8,6 @@ from fractions import Fraction
 from holokern.activation.named import read_rational
 from holokern.errors import BadInput, Unsupported
 
-__all__ = ["respelled"]
-
 #: For each activation, what other libraries call its parameters.
 _SPELLINGS = {
     "hardshrink": {"lambd": "lam"},

@@ -8,23 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from holokern.activation.tree.constructors import (
-    Always,
-    Node,
-    Number,
-    U,
-    add,
-    cases,
-    check_size,
-    multiply,
-    number,
-    power,
-    relation,
-    subtract,
-)
+from holokern.activation.tree.constructors import U, add, cases, multiply, number, power, relation, subtract
+from holokern.activation.tree.nodes import Always, Node, Number, check_size
 from holokern.errors import BadInput, Unsupported
-
-__all__ = ["is_spline", "spline_tree"]
 
 Polynomial = list[Fraction]
 """Coefficients, the constant term first."""

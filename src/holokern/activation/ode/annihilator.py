@@ -13,19 +13,10 @@ from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
 from holokern.activation.ring.relation import D1, Vector, first_relation
-from holokern.activation.tree.constructors import Node
+from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.numeric import nullspace, to_fmpq, to_fraction
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
-
-__all__ = [
-    "D1",
-    "Annihilator",
-    "annihilator_of",
-    "minimal_operator",
-    "right_coefficients",
-    "saturated_annihilator",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,12 @@ from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.pieces import pieces_of
 from holokern.activation.ring.relation import D1
-from holokern.activation.tree.constructors import Node
+from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, plus, scaled, times
 from holokern.errors import Unsupported
 from holokern.numeric import working_precision
 from holokern.weyl import Operator
-
-__all__ = ["add", "multiply", "ode_of_tree"]
 
 _BITS = 400
 Combination: TypeAlias = Callable[[list[Value], list[Value]], list[Value]]

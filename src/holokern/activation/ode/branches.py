@@ -24,8 +24,6 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value
 from holokern.errors import BadInput
 
-__all__ = ["Branch", "read_branches"]
-
 _EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"
 _MAX_VALUES = 200
 _MAX_BRANCHES = 200

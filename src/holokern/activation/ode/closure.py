@@ -12,8 +12,6 @@ from holokern.activation.ring.relation import D1, operator_from
 from holokern.errors import BadOperator, TooLarge
 from holokern.weyl import Operator, lclm, symmetric_product
 
-__all__ = ["affine_operator", "derivative_operator", "product_operator", "sum_operator"]
-
 # operators of orders 5 and 4, whose product has order 20, take a second
 _MOST_ORDER = 36
 

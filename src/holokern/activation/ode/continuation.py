@@ -18,8 +18,6 @@ from flint import acb, arb, fmpq_poly
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import natural_roots, to_fmpq, working_precision
 
-__all__ = ["Chart", "LinearOde", "march"]
-
 _FLOAT_BITS = 160
 _MAX_STEPS = 20_000
 _CLOSEST = Fraction(1, 2**100)

@@ -13,20 +13,18 @@ import numpy as np
 from flint import arb
 
 from holokern.activation.named import read_rational
-from holokern.activation.ode.annihilator import D1, right_coefficients, saturated_annihilator
+from holokern.activation.ode.annihilator import right_coefficients, saturated_annihilator
 from holokern.activation.ode.branches import Branch, read_branches
 from holokern.activation.ode.closure import affine_operator, derivative_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
-from holokern.activation.ring.relation import operator_from
+from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
 from holokern.numeric import to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
-
-__all__ = ["OdeActivation", "assembled", "ode_activation"]
 
 _CHECK_BITS = 256
 _JUMP_TERMS = 24

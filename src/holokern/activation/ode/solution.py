@@ -19,8 +19,6 @@ from holokern.errors import BadInput, Unsupported
 from holokern.numeric import to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal
 
-__all__ = ["Solution", "solution"]
-
 _BITS = 160
 _MAX_REACH = 4096
 

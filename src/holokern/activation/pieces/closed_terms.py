@@ -16,8 +16,6 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 from holokern.numeric import to_fraction
 
-__all__ = ["ClosedTerm", "ClosedTerms", "closed_terms", "factor_of", "has_quick_formulas"]
-
 # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
 _MOST_DEGREE = 60
 # what serves every activation

@@ -13,8 +13,6 @@ from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, S
 from holokern.activation.values.balls import constant_ball
 from holokern.errors import Unsupported
 
-__all__ = ["Continuation", "continuation"]
-
 Continuation = Callable[[acb, bool], acb]
 """``f(x, analytic)``: when ``analytic`` the result is not finite unless f is analytic on all of the ball x."""
 

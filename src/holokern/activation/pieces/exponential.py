@@ -10,8 +10,6 @@ from flint import acb, arb
 from holokern.activation.pieces.growth import polynomial_in_u
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 
-__all__ = ["ExponentialTerm", "exponential_terms", "multiply_terms", "scale_terms"]
-
 # terms of an expanded product; beyond, a numerical integral is cheaper
 _MOST_TERMS = 400
 

@@ -15,8 +15,6 @@ from holokern.activation.values.balls import constant_ball
 from holokern.errors import Unsupported
 from holokern.numeric import to_fmpq
 
-__all__ = ["Growth", "growth_bound", "polynomial_in_u"]
-
 # integers above |f| on the real line
 _BOUNDED = {
     "sin": 1,

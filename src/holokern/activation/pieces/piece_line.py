@@ -16,8 +16,6 @@ from holokern.activation.values.cancellation import stabilise
 from holokern.errors import Unsupported
 from holokern.numeric import to_fmpq
 
-__all__ = ["PieceLine", "piece_line", "to_ball"]
-
 
 @dataclass(frozen=True, slots=True)
 class PieceLine:

@@ -37,8 +37,6 @@ _GOLDEN = (1 + 5**0.5) / 2
 # denominators that are looked at, so that long derivatives do not take long
 _MOST_DENOMINATORS = 12
 
-__all__ = ["UnboundedSide", "infinite_slope_sign", "not_square_integrable", "unbounded_sides"]
-
 
 @dataclass(frozen=True, slots=True)
 class UnboundedSide:

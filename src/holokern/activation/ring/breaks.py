@@ -16,25 +16,13 @@ from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import ball_at
-from holokern.activation.tree.constructors import (
-    Call,
-    Condition,
-    Node,
-    Number,
-    Power,
-    Relation,
-    children,
-    is_constant,
-    subtract,
-    walk,
-)
+from holokern.activation.tree.constructors import subtract
+from holokern.activation.tree.nodes import Call, Condition, Node, Number, Power, Relation, children, is_constant, walk
 from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
 from holokern.errors import HolokernError, NotHolonomic
 from holokern.numeric import to_fmpq, to_fraction
-
-__all__ = ["Break", "break_candidates", "samples"]
 
 Break: TypeAlias = Fraction | ExactReal | float
 """A Fraction, an irrational exact constant, or a float for a root that was found numerically only."""

@@ -15,13 +15,11 @@ from holokern.activation.ring.element import (
     wave,
 )
 from holokern.activation.ring.quotient import Quotient
-from holokern.activation.tree.constructors import Call, Constant, Node, Number, Power, Product, Sum, Variable
+from holokern.activation.tree.nodes import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.constant_values import function_value
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact, named_constant
 from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Unsupported
 from holokern.numeric import to_fraction
-
-__all__ = ["IrrationalArgument", "element_of"]
 
 INSTEAD = 'numerical methods still serve it: hk.dual(activation, ..., method="quadrature")'
 _MAX_BESSEL_ORDER = 40

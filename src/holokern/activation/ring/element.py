@@ -21,8 +21,6 @@ from holokern.activation.values.constants import ConstantMonomial, ExactReal, ex
 from holokern.errors import BadInput, TooLarge
 from holokern.numeric import to_fraction
 
-__all__ = ["Atom", "Element", "FunctionMonomial", "exponential", "positive_power", "signed_factors", "wave"]
-
 _ZERO = Quotient.constant(0)
 _ONE = Quotient.constant(1)
 _MAX_TERMS = 250

@@ -16,8 +16,6 @@ from holokern.activation.values.constants import ExactReal, exact, named_constan
 from holokern.errors import BadInput, Unsupported
 from holokern.numeric import series_length, to_fmpq, to_fraction
 
-__all__ = ["LocalSeries", "expand"]
-
 LocalSeries: TypeAlias = dict[tuple[Fraction, int], ExactReal]
 """Maps (exponent e, power k of log s) to the coefficient; terms with e above the order are cut off."""
 

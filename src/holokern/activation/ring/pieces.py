@@ -25,23 +25,13 @@ from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, elem
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries, expand
 from holokern.activation.ring.taylor import taylor
-from holokern.activation.tree.constructors import Node, U, multiply, negate
+from holokern.activation.tree.constructors import U, multiply, negate
+from holokern.activation.tree.nodes import Node
 from holokern.activation.tree.parity import parity_by_rules
 from holokern.activation.tree.resolve import resolve
 from holokern.activation.tree.substitution import substitute
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, HolokernError, Unsupported
-
-__all__ = [
-    "Pieces",
-    "Piecewise",
-    "exact_jump_orders",
-    "find_breaks",
-    "jump_order",
-    "jumps",
-    "parity",
-    "pieces_of",
-]
 
 ONE = exact(1)
 _MAX_SMOOTHNESS = 256

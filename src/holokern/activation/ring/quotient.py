@@ -8,8 +8,6 @@ from flint import fmpq, fmpq_poly, fmpq_series
 
 from holokern.numeric import series_length, to_fmpq, to_fraction
 
-__all__ = ["Quotient"]
-
 _ONE = fmpq_poly([1])
 
 

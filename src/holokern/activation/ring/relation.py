@@ -11,8 +11,6 @@ from holokern.activation.ring.quotient import Quotient
 from holokern.errors import TooLarge
 from holokern.weyl import Operator, weyl_algebra
 
-__all__ = ["D1", "Vector", "first_relation", "operator_from"]
-
 #: The Weyl algebra in which annihilators of activations live.
 D1 = weyl_algebra("u", "D")
 

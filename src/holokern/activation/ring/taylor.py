@@ -6,11 +6,9 @@ from fractions import Fraction
 
 from flint import arb, arb_series, ctx
 
-from holokern.activation.tree.constructors import Call, Constant, Node, Number, Power, Product, Sum, Variable
+from holokern.activation.tree.nodes import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.errors import Unsupported
 from holokern.numeric import series_length, to_fmpq, working_precision
-
-__all__ = ["ball_at", "taylor"]
 
 
 def ball_at(node: Node, point: Fraction | arb, precision: int = 53) -> arb:

@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from holokern.activation.tree.nodes import (
-    ARITY,
-    MAX_NODES,
-    MAX_TREE_DEPTH,
     Always,
     And,
     Call,
@@ -29,61 +26,9 @@ from holokern.activation.tree.nodes import (
     Relation,
     Sum,
     Variable,
-    check_size,
-    children,
-    count,
-    is_constant,
-    walk,
 )
 from holokern.activation.tree.rationals import check_bits, exact_root, shown
 from holokern.errors import BadInput, TooLarge
-
-__all__ = [
-    "ARITY",
-    "HALF",
-    "MAX_EXPONENT",
-    "MAX_NODES",
-    "MAX_TREE_DEPTH",
-    "MINUS_ONE",
-    "ONE",
-    "ZERO",
-    "Always",
-    "And",
-    "Call",
-    "Cases",
-    "Condition",
-    "Constant",
-    "Node",
-    "Not",
-    "Number",
-    "Or",
-    "Power",
-    "Product",
-    "Relation",
-    "Sum",
-    "U",
-    "Variable",
-    "add",
-    "both",
-    "call",
-    "cases",
-    "check_size",
-    "children",
-    "count",
-    "divide",
-    "either",
-    "is_constant",
-    "multiply",
-    "negate",
-    "negation",
-    "number",
-    "power",
-    "rebuild",
-    "relation",
-    "sqrt",
-    "subtract",
-    "walk",
-]
 
 MAX_EXPONENT = 200
 

@@ -10,6 +10,18 @@ from holokern.activation.tree.constructors import (
     MINUS_ONE,
     ONE,
     ZERO,
+    add,
+    call,
+    cases,
+    divide,
+    multiply,
+    negate,
+    number,
+    power,
+    sqrt,
+    subtract,
+)
+from holokern.activation.tree.nodes import (
     Call,
     Cases,
     Constant,
@@ -19,22 +31,10 @@ from holokern.activation.tree.constructors import (
     Product,
     Sum,
     Variable,
-    add,
-    call,
-    cases,
-    divide,
     is_constant,
-    multiply,
-    negate,
-    number,
-    power,
-    sqrt,
-    subtract,
     walk,
 )
 from holokern.errors import Unsupported
-
-__all__ = ["differentiate"]
 
 _TWO = number(2)
 _TWO_OVER_SQRT_PI = divide(_TWO, sqrt(Constant("pi")))

@@ -12,26 +12,13 @@ from math import ceil
 from holokern.activation.catalogue import REGISTRY
 from holokern.activation.named import build, suggestion
 from holokern.activation.tree.constructors import (
-    ARITY,
     MINUS_ONE,
     ONE,
-    Always,
-    Call,
-    Condition,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Sum,
     U,
-    Variable,
     add,
     both,
     call,
     cases,
-    check_size,
-    children,
     divide,
     either,
     multiply,
@@ -43,11 +30,24 @@ from holokern.activation.tree.constructors import (
     sqrt,
     subtract,
 )
+from holokern.activation.tree.nodes import (
+    ARITY,
+    Always,
+    Call,
+    Condition,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    check_size,
+    children,
+)
 from holokern.activation.tree.substitution import substitute
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
-
-__all__ = ["FUNCTIONS", "MAX_DEGREE", "read_expression"]
 
 MAX_DEGREE = 1000
 _WHAT = "expression"

@@ -13,32 +13,6 @@ from typing import TypeAlias
 
 from holokern.errors import TooLarge
 
-__all__ = [
-    "ARITY",
-    "MAX_NODES",
-    "MAX_TREE_DEPTH",
-    "Always",
-    "And",
-    "Call",
-    "Cases",
-    "Condition",
-    "Constant",
-    "Node",
-    "Not",
-    "Number",
-    "Or",
-    "Power",
-    "Product",
-    "Relation",
-    "Sum",
-    "Variable",
-    "check_size",
-    "children",
-    "count",
-    "is_constant",
-    "walk",
-]
-
 MAX_NODES = 6_000
 MAX_TREE_DEPTH = 120
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from holokern.activation.tree.constructors import Call, Node, Number, Power, Product, Sum, Variable, is_constant
-
-__all__ = ["parity_by_rules"]
+from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
 
 _ODD_FUNCTIONS = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh", "sign"}
 _EVEN_FUNCTIONS = {"cos", "cosh", "Abs"}

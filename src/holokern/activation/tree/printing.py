@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from holokern.activation.tree.constructors import (
-    HALF,
+from holokern.activation.tree.constructors import HALF, negate, power
+from holokern.activation.tree.nodes import (
     Always,
     And,
     Call,
@@ -21,11 +21,7 @@ from holokern.activation.tree.constructors import (
     Relation,
     Sum,
     Variable,
-    negate,
-    power,
 )
-
-__all__ = ["to_text"]
 
 
 def to_text(node: Node) -> str:

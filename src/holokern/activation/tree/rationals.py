@@ -7,8 +7,6 @@ from math import isqrt
 
 from holokern.errors import TooLarge
 
-__all__ = ["check_bits", "exact_root", "shown"]
-
 # at most 400 digits, so that every number that is printed can be read again
 _MAX_BITS = 1_320
 

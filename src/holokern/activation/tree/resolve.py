@@ -6,10 +6,8 @@ from fractions import Fraction
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.taylor import ball_at
-from holokern.activation.tree.constructors import (
-    HALF,
-    ONE,
-    ZERO,
+from holokern.activation.tree.constructors import HALF, ONE, ZERO, negate, number, power, rebuild, subtract
+from holokern.activation.tree.nodes import (
     Always,
     And,
     Call,
@@ -22,15 +20,8 @@ from holokern.activation.tree.constructors import (
     Product,
     Relation,
     Sum,
-    negate,
-    number,
-    power,
-    rebuild,
-    subtract,
 )
 from holokern.errors import BadInput, HolokernError
-
-__all__ = ["CHOICES", "resolve", "sign_at"]
 
 #: Calls whose meaning depends on a sign.
 CHOICES = ("Heaviside", "sign", "Abs", "Max", "Min")

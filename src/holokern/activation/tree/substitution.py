@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holokern.activation.tree.constructors import (
+from holokern.activation.tree.constructors import U, both, cases, either, negation, power, rebuild, relation
+from holokern.activation.tree.nodes import (
     Always,
     And,
     Call,
@@ -17,18 +18,8 @@ from holokern.activation.tree.constructors import (
     Product,
     Relation,
     Sum,
-    U,
     Variable,
-    both,
-    cases,
-    either,
-    negation,
-    power,
-    rebuild,
-    relation,
 )
-
-__all__ = ["substitute"]
 
 
 def substitute(node: Node, replacement: Node) -> Node:

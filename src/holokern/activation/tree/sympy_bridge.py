@@ -8,10 +8,24 @@ from fractions import Fraction
 from typing import Any
 
 from holokern.activation.tree.constructors import (
+    MINUS_ONE,
+    U,
+    add,
+    both,
+    call,
+    cases,
+    divide,
+    either,
+    multiply,
+    negation,
+    number,
+    power,
+    relation,
+)
+from holokern.activation.tree.nodes import (
     ARITY,
     MAX_NODES,
     MAX_TREE_DEPTH,
-    MINUS_ONE,
     Always,
     And,
     Call,
@@ -26,24 +40,10 @@ from holokern.activation.tree.constructors import (
     Product,
     Relation,
     Sum,
-    U,
     Variable,
-    add,
-    both,
-    call,
-    cases,
     check_size,
-    divide,
-    either,
-    multiply,
-    negation,
-    number,
-    power,
-    relation,
 )
 from holokern.errors import BadInput, TooLarge, Unsupported
-
-__all__ = ["from_sympy", "is_sympy", "to_latex", "to_sympy"]
 
 _RECIPROCALS = {"sec": "cos", "sech": "cosh", "csc": "sin", "csch": "sinh", "cot": "tan", "coth": "tanh"}
 _RELATIONS = {"<": "Lt", "<=": "Le", ">": "Gt", ">=": "Ge", "==": "Eq", "!=": "Ne"}

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from holokern.activation.values.double_floats import two_product
 
-__all__ = ["FAR", "airy"]
-
 Array = NDArray[np.float64]
 
 FAR = 12.0

@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from holokern.activation.tree.constructors import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
-
-__all__ = ["Arithmetic"]
+from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
 
 T = TypeVar("T")
 

@@ -16,8 +16,6 @@ from holokern.activation.values.cancellation import is_gate, stabilise
 from holokern.errors import BadInput
 from holokern.numeric import working_precision
 
-__all__ = ["ball", "constant_ball"]
-
 Truth: TypeAlias = bool | None
 
 

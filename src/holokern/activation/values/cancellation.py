@@ -13,6 +13,16 @@ from holokern.activation.tree.constructors import (
     HALF,
     MINUS_ONE,
     ONE,
+    add,
+    call,
+    cases,
+    multiply,
+    negate,
+    number,
+    power,
+    rebuild,
+)
+from holokern.activation.tree.nodes import (
     And,
     Call,
     Cases,
@@ -25,17 +35,7 @@ from holokern.activation.tree.constructors import (
     Product,
     Relation,
     Sum,
-    add,
-    call,
-    cases,
-    multiply,
-    negate,
-    number,
-    power,
-    rebuild,
 )
-
-__all__ = ["is_gate", "stabilise"]
 
 _TWO = number(2)
 

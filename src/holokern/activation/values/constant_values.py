@@ -8,8 +8,6 @@ from typing import Any
 from holokern.activation.values.constants import Base, ExactReal, Opaque, exact, factored, named_constant
 from holokern.errors import BadInput
 
-__all__ = ["function_value", "polynomial_root"]
-
 _ODD = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh"}
 _EVEN = {"cos", "cosh"}
 

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
-from holokern.activation.tree.constructors import Constant, Node, Number, add, call, multiply, power
+from holokern.activation.tree.constructors import add, call, multiply, power
+from holokern.activation.tree.nodes import Constant, Node, Number
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric import working_precision
-
-__all__ = ["ConstantMonomial", "ExactReal", "Opaque", "exact", "factored", "multiply_monomials", "named_constant"]
 
 Base: TypeAlias = "str | int | Opaque"
 ConstantMonomial: TypeAlias = "tuple[tuple[Base, Fraction], ...]"

@@ -18,8 +18,6 @@ from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, 
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.balls import constant_ball
 
-__all__ = ["Array", "ExtendedArithmetic", "Pair", "two_product"]
-
 Array: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[Array, Array]
 _SPLITTER = 134217729.0  # 2^27 + 1

@@ -11,8 +11,6 @@ from flint import arb
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.numeric import to_fmpq, working_precision
 
-__all__ = ["Enclosure", "Value", "as_ball", "as_value", "dyadic", "may_vanish", "plus", "scaled", "times"]
-
 _BITS = 400
 
 

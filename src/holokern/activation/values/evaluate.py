@@ -18,8 +18,6 @@ from holokern.activation.values.near_points import near_points
 from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
 
-__all__ = ["evaluate", "evaluation_noise"]
-
 _BLOCK = 1 << 15
 _BALL_BITS = (128, 512, 2048)
 # points at which balls are asked first, a tenth of a second

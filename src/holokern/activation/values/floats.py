@@ -29,8 +29,6 @@ from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate
 from holokern.activation.values.double_floats import Array, ExtendedArithmetic, two_product
 
-__all__ = ["FLOATS", "FloatArithmetic"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -20,8 +20,6 @@ from holokern.activation.values.double_floats import Array
 from holokern.activation.values.noise import noisy
 from holokern.numeric import working_precision
 
-__all__ = ["NearPoint", "near_points"]
-
 # nodes of the interpolation: an error of 2^-120 where the next singular point is eight reaches away
 _NODES = 28
 # bits of the balls: the distances that are tested are 2^-40, and leading powers up to 12 then leave 500 bits

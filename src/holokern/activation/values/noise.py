@@ -19,8 +19,6 @@ from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.double_floats import Array
 from holokern.activation.values.floats import FLOATS
 
-__all__ = ["Noisy", "noisy"]
-
 Noisy: TypeAlias = tuple[Array, Array]
 
 # half the distance from 1 to the next float

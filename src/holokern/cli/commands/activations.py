@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-__all__ = ["activations"]
-
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list for machines.")

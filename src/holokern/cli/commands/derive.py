@@ -14,8 +14,6 @@ from holokern.progress import display
 if TYPE_CHECKING:
     from holokern.pfaffian import PfaffianSystem
 
-__all__ = ["derive"]
-
 
 @click.command()
 @click.argument("expression", required=False, metavar="[EXPR]", shell_complete=complete_expression)

@@ -14,8 +14,6 @@ from holokern.cli.options.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANC
 from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.progress import display
 
-__all__ = ["dual"]
-
 _DEVIATION = ExactNumber(DEVIATION, 0.0)
 
 

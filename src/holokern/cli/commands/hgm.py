@@ -13,8 +13,6 @@ from holokern.cli.options.parameters import words_of_the_user
 from holokern.errors import BadInput
 from holokern.progress import display
 
-__all__ = ["hgm"]
-
 # nobody writes a longer system by hand
 _MOST_CHARACTERS = 2_000_000
 

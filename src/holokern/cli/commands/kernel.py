@@ -14,8 +14,6 @@ from holokern.cli.options.output import OutputFile, output_folder, refuse_inputs
 from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.errors import BadInput, PrecisionLost
 
-__all__ = ["kernel"]
-
 # rows of the matrix that are looked at together, so that a matrix larger than the memory can be checked
 _BLOCK = 256
 

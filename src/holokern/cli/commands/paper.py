@@ -17,8 +17,6 @@ from holokern.progress import display
 if TYPE_CHECKING:
     from holokern.paper import Table
 
-__all__ = ["paper"]
-
 # without a bias all points of the paper's line have the correlation 1 or -1, and nothing is left to learn with
 _BIAS = Real("between 0.01 and 10; try 0.5", 0.01, 10.0)
 

@@ -14,8 +14,6 @@ from holokern.cli.options.output import OutputFile, output_folder
 from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.progress import display
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("expression", metavar="EXPR", shell_complete=complete_expression)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["complete_expression", "complete_method", "complete_parameter"]
-
 
 def complete_expression(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of activations that begin with what was typed; expressions are not completed."""

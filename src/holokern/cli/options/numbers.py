@@ -10,8 +10,6 @@ import click
 from holokern.activation import read_rational
 from holokern.errors import BadInput
 
-__all__ = ["ANGLE", "CORRELATION", "DEVIATION", "POSITIVE", "TOLERANCE", "ExactNumber", "Real"]
-
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
 else:

@@ -11,8 +11,6 @@ from typing import Any
 
 import click
 
-__all__ = ["OutputFile", "output_folder", "refuse_inputs", "terminal_width"]
-
 # columns: narrower terminals get lines of this length all the same
 _NARROWEST = 40
 

@@ -14,8 +14,6 @@ from holokern.errors import BadInput
 if TYPE_CHECKING:
     from holokern.activation import Activation
 
-__all__ = ["parameter_option", "read_activation", "words_of_the_user"]
-
 parameter_option = click.option(
     "--param",
     "-p",

@@ -11,8 +11,6 @@ import numpy as np
 
 from holokern.errors import BadInput
 
-__all__ = ["read_points"]
-
 _KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"
 
 

@@ -18,8 +18,6 @@ from holokern.hgm.distributions.rotation import fisher_rotation
 from holokern.hgm.distributions.sphere import fisher_bingham
 from holokern.hgm.steps.series import Array
 
-__all__ = ["FAMILIES", "MaximumLikelihood", "maximum_likelihood"]
-
 FAMILIES = ("fisher_bingham", "bingham", "von_mises_fisher", "fisher_rotation")
 """The families that :func:`maximum_likelihood` fits."""
 

@@ -26,8 +26,6 @@ from holokern.hgm.steps.path import SeriesEquation
 from holokern.hgm.steps.series import Array, multiply_series, power_of_series
 from holokern.hgm.steps.stepper import transport
 
-__all__ = ["MOST", "OrthantPath", "OrthantProbability", "orthant"]
-
 MOST = 8
 """The largest dimension; the rank doubles with each one."""
 

@@ -23,8 +23,6 @@ from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import BallRow
 
-__all__ = ["orthant_ball"]
-
 Face = tuple[int, ...]
 
 

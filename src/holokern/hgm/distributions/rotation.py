@@ -18,9 +18,6 @@ from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import working_precision
 
-__all__ = ["RotationConstant", "fisher_rotation", "quaternion_forms"]
-
-
 # sums of floats are exact in as many bits, if their exponents are not extreme
 _EXACT_BITS = 400
 

@@ -32,17 +32,6 @@ from holokern.hgm.steps.series import Array
 from holokern.numeric import working_precision
 from holokern.weyl import LeftIdeal, weyl_algebra
 
-__all__ = [
-    "NormalisingConstant",
-    "bingham",
-    "bingham_ideal",
-    "exponential",
-    "fisher_bingham",
-    "fisher_bingham_ideal",
-    "log_area",
-    "von_mises_fisher",
-]
-
 Table: TypeAlias = Sequence[Sequence[Scalar]]
 """A matrix of numbers or balls, by rows."""
 

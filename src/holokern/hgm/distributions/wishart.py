@@ -26,8 +26,6 @@ from holokern.errors import BadInput, TooLarge
 from holokern.hgm.lines.initial import Scalar, as_ball
 from holokern.hgm.steps.series import Array
 
-__all__ = ["LargestRoot", "LargestRootValue", "largest_root", "ray_system"]
-
 MOST = 6
 """The largest dimension; the rank doubles with each one."""
 

@@ -19,8 +19,6 @@ from holokern.hgm.distributions.wishart import ray_system
 from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.lines.precision import precisely
 
-__all__ = ["largest_root_ball"]
-
 # terms of a series; about x tr β and half the bits matter
 _MOST_TERMS = 20_000
 # terms between two looks at the tail

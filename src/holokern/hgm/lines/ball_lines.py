@@ -13,8 +13,6 @@ from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import BallRow
 from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
 
-__all__ = ["Ball", "BallLines", "value_at"]
-
 Ball: TypeAlias = Any
 """``arb`` or ``acb``: a union of flint's types has no operators."""
 

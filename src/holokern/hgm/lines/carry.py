@@ -17,8 +17,6 @@ from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
 from holokern.pfaffian import PfaffianSystem
 
-__all__ = ["SIDES", "carry_along", "floats_along"]
-
 SIDES = {"left": 1, "right": -1}
 """On which hand of the traveller a detour leads round a singular point."""
 

@@ -18,8 +18,6 @@ from holokern.hgm.lines.precision import radius
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
 
-__all__ = ["LineTask"]
-
 Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 

@@ -20,8 +20,6 @@ from holokern.numeric import to_fmpq
 from holokern.pfaffian import coefficient_polynomials, local_exponents
 from holokern.weyl import LeftIdeal, Operator
 
-__all__ = ["INFINITE", "Exponent", "LocalBasis", "LocalSeries", "frobenius", "same_place"]
-
 INFINITE = ("oo", "inf", "infinity")
 """Names of the point at infinity."""
 

@@ -18,21 +18,6 @@ from holokern.numeric import to_fmpq, to_fraction
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
 from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator
 
-__all__ = [
-    "Holonomic",
-    "Point",
-    "Scalar",
-    "Values",
-    "as_ball",
-    "as_complex",
-    "as_fraction",
-    "exactly",
-    "read_point",
-    "read_system",
-    "row_values",
-    "start_vector",
-]
-
 Holonomic: TypeAlias = (
     LeftIdeal | RationalIdeal | PfaffianSystem | UnexpandedSystem | Operator | RationalOperator | Sequence[Operator]
 )

@@ -28,8 +28,6 @@ from holokern.numeric import to_fmpq, working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator
 
-__all__ = ["Exponent", "Group", "LocalSum", "theta_parts"]
-
 # terms in units of the working precision; with the ratio 1/2 one such unit is enough
 _MOST_TERMS = 6
 # bits beyond the working precision that the terms are computed with

@@ -24,8 +24,6 @@ from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
-__all__ = ["PowerSeriesStart", "regular_start"]
-
 Exponents = tuple[int, ...]
 
 # values that follow from each other may differ by rounding, times some condition

@@ -11,8 +11,6 @@ from holokern.errors import PrecisionLost
 from holokern.hgm.lines.ball_lines import Ball
 from holokern.numeric import working_precision
 
-__all__ = ["are_balls", "precisely", "radius"]
-
 # bits beyond the digits that are asked for; what a dozen steps lose
 _GUARD_BITS = 64
 # the precision is doubled at most so often

@@ -19,8 +19,6 @@ from holokern.hgm.lines.initial import as_fraction
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction
 
-__all__ = ["Landing", "Ray", "landing", "ray_towards"]
-
 # directions that are tried; generic ones are good
 _TURNS = 8
 # the ray is summed this far out, relative to the radius of convergence

@@ -16,8 +16,6 @@ from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 
-__all__ = ["Crossing", "crossings", "detour", "point_text"]
-
 # closer to the segment, in units of its length, a zero counts as on it: roots of floats are that good
 _ON_SEGMENT = 1e-7
 # closer to an end, the end itself counts as singular

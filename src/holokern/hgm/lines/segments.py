@@ -23,8 +23,6 @@ from holokern.hgm.steps.path import SeriesEquation, batch_roots
 from holokern.hgm.steps.series import Array, multiply_series, power_table
 from holokern.pfaffian import PfaffianSystem, split_off
 
-__all__ = ["LinePath", "LineTable"]
-
 Powers = tuple[int, ...]
 
 # more than the degree of any polynomial here

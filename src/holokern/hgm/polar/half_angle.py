@@ -18,8 +18,6 @@ from holokern.hgm.steps.fixed_point import BallRow, Polynomial
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
 
-__all__ = ["HalfAngleTable"]
-
 Number: TypeAlias = Any
 """``fmpq`` for exact deviations, ``arb`` for balls: one code serves both."""
 

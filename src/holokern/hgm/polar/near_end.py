@@ -16,8 +16,6 @@ from holokern.hgm.polar.tables import PolarTable, Terms
 from holokern.hgm.steps.series import Array
 from holokern.numeric import to_fmpq
 
-__all__ = ["NearEnd"]
-
 #: Powers of each of the two deviations that are known already.
 Powers = tuple[dict[int, fmpq], dict[int, fmpq]]
 

@@ -12,8 +12,6 @@ from holokern.hgm.polar.tables import PolarTable, Polynomial
 from holokern.hgm.steps.path import SeriesEquation, batch_roots
 from holokern.hgm.steps.series import Array, multiply_series, power_table, trigonometric_series
 
-__all__ = ["AnglePath", "SegmentPath"]
-
 
 @dataclass(frozen=True)
 class AnglePath:

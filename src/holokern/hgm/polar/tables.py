@@ -24,8 +24,6 @@ from holokern.errors import BadInput
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
 
-__all__ = ["PolarTable", "Polynomial", "Terms", "polar_table"]
-
 #: An entry: numerator, powers of the other factors, powers of det, S11 and S22, and the constant below.
 Part = tuple[fmpz_mpoly, list[int], list[int], int]
 #: Exponents of c1, c2, cos θ, sin θ -> coefficient.

@@ -25,8 +25,6 @@ from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
 from holokern.numeric import charge, working_precision
 
-__all__ = ["BallRow", "BallSystem", "carry_balls", "smallest_on_unit", "transport_balls"]
-
 # bounds are taken strip by strip: two strips cost 50 bits of the result for gelu, 16 are no better than 8
 _STRIPS = 8
 # relative to t: where steps get so short the path runs into a singular point

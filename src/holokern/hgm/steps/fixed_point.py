@@ -14,8 +14,6 @@ from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from holokern.errors import PrecisionLost
 
-__all__ = ["COMPLEX", "REAL", "Arithmetic", "Ball", "BallRow", "Polynomial", "taylor_terms"]
-
 Ball: TypeAlias = Any
 """``arb``, or ``acb`` on a detour: one code serves both, and a union of flint's types has no operators."""
 

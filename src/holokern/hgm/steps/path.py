@@ -12,8 +12,6 @@ import numpy as np
 
 from holokern.hgm.steps.series import Array
 
-__all__ = ["Path", "SeriesEquation", "batch_roots"]
-
 
 @dataclass(frozen=True)
 class SeriesEquation:

@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "multiply_series", "power_of_series", "power_table", "trigonometric_series"]
-
 Array: TypeAlias = NDArray[Any]
 """Floats, long floats or complex floats: the same code carries all three."""
 

@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from holokern.hgm.steps.path import Path, SeriesEquation
 from holokern.hgm.steps.series import Array
 
-__all__ = ["TAYLOR_TERMS", "Arrival", "taylor_coefficients", "transport"]
-
-
 TAYLOR_TERMS = 40
 """Terms of a series; more of them make longer steps, and rounding then decides."""
 

@@ -14,8 +14,6 @@ from holokern.pfaffian import PfaffianSystem, pfaffian
 from holokern.progress import report
 from holokern.weyl import function_field
 
-__all__ = ["Derived", "derivations", "derive_both", "same_locus"]
-
 
 @dataclass(frozen=True)
 class Derived:

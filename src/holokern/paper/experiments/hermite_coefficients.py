@@ -17,8 +17,6 @@ from holokern.paper.problem import Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 
-__all__ = ["exact_values", "hermite", "initial_values"]
-
 # the paper's n ≤ 100
 _COUNT = 101
 # the exact ones and a few more; c_99 is the one that the paper times in Mathematica

@@ -20,8 +20,6 @@ from holokern.paper.table import Cell, Table
 from holokern.progress import report
 from holokern.weyl import weyl_algebra
 
-__all__ = ["fit_in_angle", "fit_in_x", "hie_relu", "relu_integral"]
-
 # from too few to more than enough
 _SIZES = (4, 6, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60)
 # f has a pole-like end at ±1, so the fit in x keeps away from it

@@ -19,8 +19,6 @@ from holokern.paper.experiments.timing import best_of
 from holokern.paper.problem import ACTIVATIONS, RIDGE, Array, Problem
 from holokern.progress import report
 
-__all__ = ["METHODS", "TRUTH", "Learned", "Trained", "learn", "predict", "tangent_kernel", "train"]
-
 #: Our methods by the paper's names, with the options that make them the paper's.
 METHODS: dict[str, dict[str, object]] = {
     "closed": {},

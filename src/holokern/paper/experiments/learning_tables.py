@@ -14,8 +14,6 @@ from holokern.paper.numbers import KERNEL_ERRORS, LEARNING
 from holokern.paper.problem import ACTIVATIONS, RIDGE, Problem, kernel_error
 from holokern.paper.table import Cell, Table
 
-__all__ = ["learning"]
-
 # methods whose curves are drawn; those of the others cover that of hgm
 _SHOWN = ("gauss_hermite", "hgm")
 

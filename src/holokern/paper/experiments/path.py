@@ -17,8 +17,6 @@ from holokern.paper.problem import Array, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 
-__all__ = ["exact_integral", "path", "path_points"]
-
 # of the section
 _TITLE = "One run through many points"
 # the paper's point of independence, Σ = ½ times the identity

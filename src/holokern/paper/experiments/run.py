@@ -13,8 +13,6 @@ from holokern.errors import UnknownName
 from holokern.paper.findings import Findings
 from holokern.paper.problem import Problem
 
-__all__ = ["EXPERIMENTS", "check_names", "machine", "run_experiments"]
-
 Experiment = Callable[[Problem], Findings]
 
 

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["best_of"]
-
 T = TypeVar("T")
 
 # runs: more do not make the best one better

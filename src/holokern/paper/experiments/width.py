@@ -15,8 +15,6 @@ from holokern.paper.problem import ACTIVATIONS, Array, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 
-__all__ = ["empirical_kernel", "width"]
-
 # powers of two over two decades, to see the rate
 _WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 # random networks of each width: their mean square is good to about a seventh

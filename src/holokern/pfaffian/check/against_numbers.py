@@ -22,8 +22,6 @@ from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
 
-__all__ = ["check_against_numbers", "numeric_vector", "random_points"]
-
 Array = NDArray[np.float64]
 Element = tuple[int, ...]
 

@@ -15,8 +15,6 @@ from holokern.pfaffian.derivation.quotient import PRIMES
 if TYPE_CHECKING:
     from holokern.pfaffian.unexpanded import UnexpandedSystem
 
-__all__ = ["PointCheck", "chain_below"]
-
 Exponents = tuple[int, ...]
 
 

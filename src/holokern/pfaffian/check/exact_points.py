@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from holokern.weyl import RationalFunction
 
-__all__ = ["Point", "Table", "matrices_at"]
-
 Point = tuple[Fraction, Fraction, Fraction]
 #: A matrix of rational functions.
 Table = Sequence[Sequence["RationalFunction"]]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
     from holokern.weyl import RationalFunction
 
-__all__ = ["FlatnessReport", "flatness", "is_flat"]
-
 Table = list[list["RationalFunction"]]
 
 # primes of 61 bits fit a machine word, and a chance zero has probability about degree/2^60

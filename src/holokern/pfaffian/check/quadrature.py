@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost
 
-__all__ = ["HermiteMoments", "hermite_moments"]
-
 Array = NDArray[np.float64]
 #: Where a function is not smooth: anything that ``float`` takes.
 Break = SupportsFloat

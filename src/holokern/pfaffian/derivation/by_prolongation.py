@@ -24,17 +24,6 @@ from holokern.pfaffian.derivation.quotient import PRIMES
 from holokern.pfaffian.gauge import Matrix, multiply
 from holokern.weyl import FunctionField, LeftIdeal, Operator, RationalFunction, function_field
 
-__all__ = [
-    "Connection",
-    "Relations",
-    "Row",
-    "Solved",
-    "connection_by_prolongation",
-    "eliminated",
-    "relation",
-    "relations_by_prolongation",
-]
-
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
 Solved = dict[Exponents, RationalFunction]

@@ -12,8 +12,6 @@ from holokern.pfaffian.derivation.by_stein import read_operators
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import koyama_takemura_ideal_of_product, rational_extension
 
-__all__ = ["pfaffian_by_restriction"]
-
 
 def pfaffian_by_restriction(operator: object, other_operator: object = None, *, basis: object = None) -> PfaffianSystem:
     """Derive the Pfaffian system in the coordinates x as the paper does.

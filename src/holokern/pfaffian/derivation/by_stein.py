@@ -16,8 +16,6 @@ from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
 
-__all__ = ["derive", "height", "present", "read_operators"]
-
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))
 # a limit of time: D^4 - u takes a second, D^8 - u (rank 64) a dozen, and a dense one of this degree far too long

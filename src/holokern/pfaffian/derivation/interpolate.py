@@ -12,19 +12,6 @@ import numpy as np
 from flint import fmpz_mpoly, nmod_mat, nmod_poly
 from numpy.typing import NDArray
 
-__all__ = [
-    "BlackBox",
-    "Exponents",
-    "Line",
-    "Values",
-    "denominator_on_line",
-    "interpolate",
-    "lower_set",
-    "polynomials_on_line",
-    "random_point",
-    "value_modulo",
-]
-
 Exponents = tuple[int, ...]
 
 #: A point modulo a prime -> values there.

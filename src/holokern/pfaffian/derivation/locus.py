@@ -15,8 +15,6 @@ from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 from holokern.pfaffian.derivation.relations import Presentation, integer_terms
 from holokern.weyl import FunctionField, Operator
 
-__all__ = ["expected_locus", "slopes"]
-
 
 def slopes(operators: Iterable[Operator]) -> tuple[tuple[fmpz_poly, ...], bool]:
     """The irreducible polynomials over Z whose roots are the finite slopes λ, and whether λ = ∞ occurs.

@@ -17,8 +17,6 @@ from holokern.errors import BadInput, NotHolonomic, TooLarge
 from holokern.pfaffian.derivation.relations import Pair, Presentation, Relation, Shift, Triple, integer_terms
 from holokern.weyl import Operator
 
-__all__ = ["PRIMES", "NormalForms", "Quotient", "bernstein_multiplicity", "quotient"]
-
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 

@@ -34,8 +34,6 @@ from holokern.pfaffian.derivation.interpolate import (
 from holokern.progress import report
 from holokern.weyl import FunctionField, RationalFunction
 
-__all__ = ["reconstruct"]
-
 # values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 _MAX_SAMPLES = 300
 # how every refusal ends

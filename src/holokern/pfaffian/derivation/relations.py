@@ -16,8 +16,6 @@ from math import lcm
 
 from holokern.weyl import Operator
 
-__all__ = ["Presentation", "Relation", "Shift", "integer_terms", "right_action"]
-
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
 

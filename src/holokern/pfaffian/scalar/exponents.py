@@ -11,8 +11,6 @@ from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
 from holokern.errors import BadInput
 from holokern.weyl import Operator, exact_rational
 
-__all__ = ["LocalExponents", "coefficient_polynomials", "local_exponents", "singular_points"]
-
 INFINITY = "oo"
 
 

@@ -8,8 +8,6 @@ from holokern.errors import TooLarge
 from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents
 from holokern.weyl import FunctionField, Operator, RationalFunction, function_field
 
-__all__ = ["rational_solutions"]
-
 # exact linear algebra of this size takes four seconds, of twice the size half a minute
 _MAX_UNKNOWNS = 1000
 

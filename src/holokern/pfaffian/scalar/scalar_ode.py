@@ -13,8 +13,6 @@ from holokern.weyl import FunctionField, Operator, RationalFunction, function_fi
 if TYPE_CHECKING:
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
 
-__all__ = ["CurveSystem", "restrict", "scalar_ode"]
-
 Row = list[RationalFunction]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 
-__all__ = ["substituted", "widened"]
-
 
 def widened(operator: Operator, algebra: WeylAlgebra, places: Sequence[int]) -> Operator:
     """The operator in a larger algebra, its variable i at ``places[i]``.

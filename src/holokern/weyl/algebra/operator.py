@@ -13,8 +13,6 @@ from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra.terms import TermSum
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = ["Operator", "multiply_terms"]
-
 
 def multiply_terms(left: Mapping[Monomial, Any], right: Mapping[Monomial, Any], n: int) -> dict[Monomial, Any]:
     """Multiply normally ordered term dictionaries by Leibniz' rule, over any commutative coefficient ring.

@@ -8,17 +8,6 @@ from dataclasses import dataclass
 from holokern.errors import BadInput, UnknownName
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = [
-    "Order",
-    "as_order",
-    "derivations_first",
-    "elimination",
-    "grevlex",
-    "lex",
-    "order_filtration",
-    "weight_order",
-]
-
 _MAX_WEIGHT = 1_000_000  # rows of an order are packed into 48 bits, exponents into 15
 
 

@@ -12,8 +12,6 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
-__all__ = ["Expansion", "Packing", "Support"]
-
 _FIELD = 16  # bits of an exponent, one of them a guard
 _ROW = 48  # bits of a value of a row of the order, signed
 

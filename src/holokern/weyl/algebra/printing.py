@@ -8,8 +8,6 @@ from typing import Any
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
-__all__ = ["ideal_latex", "join_terms", "latex", "latex_name", "sorted_terms", "text"]
-
 
 def sorted_terms(operator: Operator) -> list[tuple[Monomial, Any]]:
     """Terms as printed: higher order first, then higher degree, then lexicographically."""

@@ -9,8 +9,6 @@ from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
 
-__all__ = ["read_operator"]
-
 _MAX_DEGREE = 500  # far below the 15 bits of an exponent in Gröbner bases
 _MAX_TERMS = 20_000  # pairs of terms in one product, a fraction of a second
 _MAX_POWER_TERMS = 5_000  # a power is a loop of such products

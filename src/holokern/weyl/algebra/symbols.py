@@ -18,8 +18,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
 
-__all__ = ["SymbolIdeal", "initial_form", "monomial_dimension", "projected_locus", "symbol_ring"]
-
 
 def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
     """The terms of largest weight; read ∂ as ξ where u + v > 0 [SST2000, Sect. 1.1].

@@ -9,8 +9,6 @@ from typing import Any, Generic, Self, TypeVar
 
 from holokern.errors import BadInput, BadOperator
 
-__all__ = ["TermSum", "listed"]
-
 A = TypeVar("A")  # the algebra
 C = TypeVar("C")  # its coefficients
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from holokern.weyl.algebra.operator import Operator
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["WeylAlgebra", "exact_rational", "fresh_name", "split_names", "weyl_algebra"]
-
 Monomial = tuple[int, ...]
 
 # what the grammar of texts reads as one name

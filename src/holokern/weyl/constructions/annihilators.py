@@ -17,16 +17,6 @@ from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.fractions import RationalFunction, function_field
 
-__all__ = [
-    "annihilator_of_exponential",
-    "annihilator_of_polynomial",
-    "annihilator_of_power",
-    "annihilator_of_rational_function",
-    "annihilator_of_symbolic_power",
-    "polynomial_of",
-    "sorted_by_degree",
-]
-
 
 def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
     """A polynomial as an operator without derivations; all names in a text are variables, sorted.

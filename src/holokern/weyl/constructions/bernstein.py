@@ -19,8 +19,6 @@ from holokern.weyl.groebner.division import Divider
 from holokern.weyl.modules.bfunction import BFunction, b_function, minimal_polynomial
 from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["bernstein_operator", "bernstein_sato", "local_bernstein_sato", "of_graph"]
-
 
 def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified: bool = False) -> BFunction:
     """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].

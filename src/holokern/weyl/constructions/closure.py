@@ -19,8 +19,6 @@ from holokern.weyl.rational.algebra import Exponents, RationalOperator, Rational
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 
-__all__ = ["Entry", "compose", "direct_sum", "tensor_product"]
-
 Row = list[RationalFunction]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from holokern.errors import BadInput
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
-__all__ = ["Element", "Extension"]
-
 
 @dataclass(frozen=True)
 class Extension:

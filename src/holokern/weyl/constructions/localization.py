@@ -13,8 +13,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.integration import integration_module
 from holokern.weyl.modules.restriction import RestrictionModule
 
-__all__ = ["Localization", "localization", "saturation", "weyl_closure_ideal"]
-
 
 @dataclass(frozen=True)
 class Localization:

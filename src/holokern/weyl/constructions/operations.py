@@ -15,8 +15,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.submodule import first_components
 from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["adjoint", "annihilator_of_image", "intersection", "product_of_functions"]
-
 
 def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.

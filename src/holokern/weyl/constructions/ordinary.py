@@ -10,8 +10,6 @@ from holokern.weyl.constructions.closure import direct_sum, tensor_product
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["gcrd", "lclm", "symmetric_product"]
-
 AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 
 

@@ -16,8 +16,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import rational_weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
 
-__all__ = ["polynomial_solutions", "rational_solutions"]
-
 _MAX_UNKNOWNS = 3000  # exact linear algebra of this size takes some seconds
 
 

@@ -21,8 +21,6 @@ from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algeb
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 
-__all__ = ["Telescoper", "telescoper"]
-
 _MAX_ORDER = 8  # of the operators that are tried by default
 
 

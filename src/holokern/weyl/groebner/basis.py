@@ -19,8 +19,6 @@ from holokern.weyl.groebner.exact import check_s_pairs, exact_basis
 from holokern.weyl.groebner.f4 import F4Run, UnluckyPrime
 from holokern.weyl.groebner.modular import Residues, random_primes
 
-__all__ = ["groebner_basis", "leading_parts"]
-
 _MAX_PRIMES = 400  # coefficients of up to about 6000 bits, numerator and denominator each
 
 

@@ -13,8 +13,6 @@ from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.checker import check_membership
 from holokern.weyl.groebner.division import Divider
 
-__all__ = ["membership_certificate"]
-
 
 def membership_certificate(operators: Sequence[Operator], generators: Sequence[Operator]) -> list[list[Operator]]:
     """Cofactors a_ij with operator_i = Σ_j a_ij · generator_j, checked before they are returned.

@@ -10,8 +10,6 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, grevlex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = ["check_groebner_basis", "check_membership"]
-
 
 def check_membership(operator: Operator, generators: Sequence[Operator], cofactors: Sequence[Operator]) -> None:
     """Check that ``operator`` = Σ cofactor · generator; raise :class:`~holokern.errors.CheckFailed` otherwise.

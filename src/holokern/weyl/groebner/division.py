@@ -14,8 +14,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.pairs import Pair, PairQueue
 
-__all__ = ["Divider", "PackedDivider", "interreduce", "normal_form", "product_coefficients"]
-
 
 def product_coefficients(support: Support, coefficients: list[Any], b: Monomial) -> list[Any]:
     """The coefficients of ∂^b times a polynomial, in the order of ``support.expansion(b).codes``."""

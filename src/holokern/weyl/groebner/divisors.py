@@ -10,8 +10,6 @@ import numpy as np
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
-__all__ = ["Divisors", "Multiple"]
-
 Fields = np.ndarray[Any, np.dtype[np.uint16]]
 Masks = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -14,8 +14,6 @@ from holokern.weyl.groebner.f4 import F4Run, Step, UnluckyPrime
 from holokern.weyl.groebner.macaulay import Plan, Row
 from holokern.weyl.groebner.modular import echelon
 
-__all__ = ["check_s_pairs", "exact_basis"]
-
 
 def exact_basis(run: F4Run) -> list[dict[int, Any]]:
     """The basis of a recorded run, computed anew over Q, so that every element lies in the ideal by construction.

@@ -14,8 +14,6 @@ from holokern.weyl.groebner.macaulay import Plan, ResiduePolynomials, build_plan
 from holokern.weyl.groebner.modular import Places, Residues, echelon
 from holokern.weyl.groebner.pairs import PairQueue
 
-__all__ = ["F4Run", "Step", "UnluckyPrime"]
-
 _BATCH = 32  # random combinations of rows that are reduced at once
 _MAX_SUGAR = 30_000  # exponents are packed into 15 bits
 

@@ -13,8 +13,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.modular import Level, Places, Residues, add_multiple, eliminate
 
-__all__ = ["Plan", "ResiduePolynomials", "build_plan"]
-
 _BLOCK = 128  # targets that are reduced at once, to bound the memory
 
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from flint import fmpz, nmod
 
-__all__ = ["Level", "Places", "Residues", "add_multiple", "echelon", "eliminate", "random_primes"]
-
 Residues = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from holokern.weyl.algebra.packing import Packing, Support
 
-__all__ = ["Pair", "PairQueue"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

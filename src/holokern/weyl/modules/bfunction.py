@@ -17,8 +17,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["BFunction", "b_function", "minimal_polynomial"]
-
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12
 

@@ -12,8 +12,6 @@ from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["contraction"]
-
 
 def contraction(ideal: LeftIdeal, variables: str | Iterable[str]) -> tuple[WeylAlgebra, list[Operator]]:
     """The smaller algebra, and the reduced Gröbner basis for grevlex of the intersection with it."""

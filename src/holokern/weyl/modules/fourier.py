@@ -12,8 +12,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["chosen_variables", "fourier_transform", "inverse_fourier_transform"]
-
 
 def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
     """The places of the named variables in the algebra, in the algebra's order.

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from holokern.weyl.constructions.localization import Localization
     from holokern.weyl.rational.fractions import RationalFunction
 
-__all__ = ["LeftIdeal"]
-
 OrderLike = Order | str | Sequence[int] | None
 
 

@@ -12,8 +12,6 @@ from holokern.weyl.modules.restriction import RestrictionModule, restriction_mod
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["integration_ideal", "integration_module"]
-
 
 def integration_module(ideal: LeftIdeal, names: str | Iterable[str]) -> RestrictionModule:
     """The integration module D/(I + Σ ∂_i D) along the named variables [SST2000, Alg. 5.5.4].

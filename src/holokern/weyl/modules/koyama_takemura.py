@@ -13,14 +13,6 @@ from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = [
-    "gaussian_integral_algebra",
-    "koyama_takemura_generators",
-    "koyama_takemura_ideal",
-    "koyama_takemura_ideal_of_product",
-    "product_annihilator",
-]
-
 
 def gaussian_integral_algebra(d: int, linear: str = "y", quadratic: str = "x") -> WeylAlgebra:
     """The Weyl algebra in y_1, …, y_d and x_ij, i ≤ j, where the integral of :func:`koyama_takemura_ideal` lives.

@@ -12,8 +12,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.rank import outside
 from holokern.weyl.modules.submodule import first_components, leading_derivations
 
-__all__ = ["LeftModule"]
-
 
 @dataclass(frozen=True)
 class LeftModule:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
     from holokern.weyl.rational.fractions import RationalFunction
 
-__all__ = ["holonomic_rank", "outside", "singular_factors", "standard_monomials"]
-
 
 def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
     """The derivations ∂^β that are a basis of Q(x)⟨∂⟩ modulo the ideal, smallest first [SST2000, Sect. 1.4]."""

@@ -20,8 +20,6 @@ from holokern.weyl.modules.translation import translate
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["RestrictionModule", "restriction_ideal", "restriction_module"]
-
 
 @dataclass(frozen=True, slots=True)
 class RestrictionModule:

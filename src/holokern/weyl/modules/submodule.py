@@ -9,8 +9,6 @@ from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
 from holokern.weyl.groebner.basis import groebner_basis
 
-__all__ = ["first_components", "leading_derivations"]
-
 
 def first_components(
     algebra: WeylAlgebra, rows: Sequence[tuple[Operator, ...]], certified: bool = False

@@ -15,8 +15,6 @@ from holokern.weyl.modules.fourier import chosen_variables
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["translate"]
-
 
 @overload
 def translate(what: Operator, shifts: Mapping[str, object]) -> Operator: ...

@@ -17,8 +17,6 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction, fu
 if TYPE_CHECKING:
     from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["RationalOperator", "RationalWeylAlgebra", "rational_weyl_algebra"]
-
 Exponents = tuple[int, ...]
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from holokern.weyl.rational.exponents import divides
 
-__all__ = ["Row", "groebner_rows", "primitive_row", "strip_content"]
-
 Exponents = tuple[int, ...]
 Row = dict[Exponents, Any]
 Key = Callable[[Exponents], Any]

@@ -11,8 +11,6 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 if TYPE_CHECKING:
     from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["Matrix", "connection_of_standard_monomials", "gauge_transformed", "inverse_matrix"]
-
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
 

@@ -9,8 +9,6 @@ from holokern.errors import BadInput
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.rational.algebra import Exponents
 
-__all__ = ["divides", "grevlex_key", "key_of"]
-
 
 def grevlex_key(key: Exponents) -> tuple[int, tuple[int, ...]]:
     """Graded reverse lexicographic order, the first derivation largest: it keeps the coefficients small."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
-__all__ = ["irreducible_factors"]
-
 
 def irreducible_factors(field: FunctionField, polynomials: Iterable[Any]) -> tuple[RationalFunction, ...]:
     """The different irreducible factors of non-zero polynomials of ``field.ctx``, the simplest first.

@@ -15,8 +15,6 @@ from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import exact_rational
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
-__all__ = ["FunctionField", "RationalFunction", "function_field", "read_function"]
-
 _MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
 

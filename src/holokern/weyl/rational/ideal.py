@@ -22,8 +22,6 @@ from holokern.weyl.rational.fractions import RationalFunction
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
 
-__all__ = ["Matrix", "RationalIdeal", "rational_extension"]
-
 OrderLike = Order | str | Sequence[int] | None
 
 

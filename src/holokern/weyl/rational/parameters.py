@@ -23,8 +23,6 @@ from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
 
-__all__ = ["Substitution", "exceptional_values", "substituted_basis", "substitution"]
-
 Conditions = tuple[RationalFunction, ...]
 
 

@@ -8,8 +8,6 @@ from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 
-__all__ = ["read_rational_operator"]
-
 _MAX_ORDER = 100  # a product with a function has as many terms as the order
 _MAX_TERMS = 100_000  # a text of one line must not take minutes to multiply out
 

@@ -12,8 +12,6 @@ from holokern.errors import BadInput, BadOperator
 if TYPE_CHECKING:
     from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
-__all__ = ["from_sympy", "is_sympy", "to_sympy"]
-
 
 def is_sympy(value: object) -> bool:
     """Whether the value is a SymPy object; SymPy is not imported for the question."""

@@ -16,8 +16,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.ideal import RationalIdeal
 from holokern.weyl.systems.symbols import algebra_with, variable_names
 
-__all__ = ["gkz", "toric_ideal"]
-
 Vector = tuple[int, ...]
 
 

@@ -11,8 +11,6 @@ from holokern.weyl.rational.algebra import rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, read_function
 from holokern.weyl.rational.ideal import RationalIdeal
 
-__all__ = ["hyperexponential"]
-
 
 def hyperexponential(text: str, variables: str | Iterable[str]) -> RationalIdeal:
     """The ideal over Q(x), of rank 1, of a product of rational functions, their powers, and exponentials of them.

@@ -15,8 +15,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.ideal import RationalIdeal
 from holokern.weyl.systems.symbols import algebra_with, variable_names
 
-__all__ = ["appell", "gauss", "hypergeometric", "lauricella"]
-
 _APPELL = {1: "D", 2: "A", 3: "B", 4: "C"}  # Appell's F1 to F4 are Lauricella's functions of two variables
 _SHAPES = {"A": "1nn", "B": "nn1", "C": "11n", "D": "1n1"}  # of the three groups of parameters: one, or one a variable
 

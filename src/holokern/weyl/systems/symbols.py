@@ -11,8 +11,6 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, split_names, weyl_algebra
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 
-__all__ = ["algebra_with", "variable_names"]
-
 
 def variable_names(given: str | Iterable[str] | None, count: int, default: Sequence[str]) -> tuple[str, ...]:
     """The given names, one for each of ``count`` variables, or the default ones."""

@@ -18,8 +18,6 @@ from holokern.weyl.algebra.operator import Operator, multiply_terms
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.univariate.operators import UnivariateIdeal
 
-__all__ = ["bernstein_basis"]
-
 Row = list[Any]
 
 

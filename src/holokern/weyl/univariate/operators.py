@@ -18,8 +18,6 @@ from holokern.numeric import natural_roots, nullspace
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-__all__ = ["UnivariateIdeal", "factors", "weyl_closure"]
-
 Row = list[Any]
 """Coefficients a_0, …, a_k in Q[u] (``fmpq_poly``) of the operator Σ a_i ∂^i; the last one is not zero."""
 
