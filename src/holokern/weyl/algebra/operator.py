@@ -38,7 +38,7 @@ def multiply_terms(left: Mapping[Monomial, Any], right: Mapping[Monomial, Any], 
     return {key: c for key, c in result.items() if c != 0}
 
 
-class Operator(TermSum[WeylAlgebra, Any]):
+class Operator(TermSum[WeylAlgebra, fmpq]):
     """An element Σ c_αβ x^α ∂^β of a Weyl algebra, immutable and hashable.
 
     Make operators from the generators of :func:`holokern.weyl.weyl_algebra`, or by calling the algebra with a text.
@@ -58,12 +58,12 @@ class Operator(TermSum[WeylAlgebra, Any]):
 
     _hash: int | None
 
-    def __init__(self, algebra: WeylAlgebra, terms: dict[Monomial, Any]) -> None:
+    def __init__(self, algebra: WeylAlgebra, terms: dict[Monomial, fmpq]) -> None:
         """Trusted constructor: ``terms`` holds non-zero ``fmpq`` values; use ``algebra.from_terms`` elsewhere."""
         super().__init__(algebra, terms)
         object.__setattr__(self, "_hash", None)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         terms = [(key, (int(c.p), int(c.q))) for key, c in self._terms.items()]
         return _rebuild, (self.algebra, terms)
 
@@ -113,7 +113,7 @@ class Operator(TermSum[WeylAlgebra, Any]):
             raise BadOperator(f"cannot divide by {divisor}; only division by a non-zero rational number is defined")
         return Operator(self.algebra, {key: c / constant for key, c in self._terms.items()})
 
-    def constant_value(self) -> Any | None:
+    def constant_value(self) -> fmpq | None:
         """The non-zero rational number that this operator is, or None."""
         if len(self._terms) != 1:
             return None
@@ -129,7 +129,7 @@ class Operator(TermSum[WeylAlgebra, Any]):
         >>> weyl_algebra("u", "D")("u^2*D + 3").polynomials()
         [3, x^2]
         """
-        columns: list[dict[int, Any]] = [{} for _ in range(self.order + 1)]
+        columns: list[dict[int, fmpq]] = [{} for _ in range(self.order + 1)]
         for (i, k), c in self:
             columns[k][i] = c
         return [fmpq_poly([column.get(i, 0) for i in range(max(column, default=-1) + 1)]) for column in columns]
@@ -196,7 +196,7 @@ class Operator(TermSum[WeylAlgebra, Any]):
         return latex(self)
 
 
-def _gcd(a: Any, b: Any) -> Any:
+def _gcd(a: fmpq, b: fmpq) -> fmpq:
     """The positive generator of aZ + bZ inside Q."""
     numerator = (a.p * b.q).gcd(b.p * a.q)
     return fmpq(numerator, a.q * b.q)

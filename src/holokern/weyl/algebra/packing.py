@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import comb, perm
-from typing import Any
+
+from flint import fmpq
 
 from holokern.errors import TooLarge
 from holokern.weyl.algebra.operator import Operator
@@ -60,7 +61,7 @@ class Packing:
             raise TooLarge(f"the exponents {exponents} exceed the limit {(1 << (_FIELD - 1)) - 1} of Gröbner bases")
         return sum(e * c for e, c in zip(exponents, self.codes, strict=True) if e)
 
-    def pack(self, operator: Operator) -> dict[int, Any]:
+    def pack(self, operator: Operator) -> dict[int, fmpq]:
         """The terms of an operator, homogenised if need be, largest monomial first."""
         degree = operator.degree
         codes = {}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flint import fmpq
+
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
 
-def sorted_terms(operator: Operator) -> list[tuple[Monomial, Any]]:
+def sorted_terms(operator: Operator) -> list[tuple[Monomial, fmpq]]:
     """Terms as printed: higher order first, then higher degree, then lexicographically."""
     n = operator.algebra.dimension
     return sorted(

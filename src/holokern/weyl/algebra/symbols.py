@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product as cartesian
-from typing import Any
 
-from flint import Ordering, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
@@ -203,7 +202,7 @@ def _without(polynomial: Operator, places: Sequence[int]) -> Operator:
 
 
 def _with_one(polynomial: Operator, place: int) -> Operator:
-    terms: dict[Monomial, Any] = {}
+    terms: dict[Monomial, fmpq] = {}
     for key, c in polynomial:
         short = (*key[:place], 0, *key[place + 1 :])
         terms[short] = terms.get(short, 0) + c

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import fmpq, fmpz
 
@@ -24,7 +24,7 @@ Monomial = tuple[int, ...]
 _NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
 
 
-def exact_rational(value: object) -> Any:
+def exact_rational(value: object) -> fmpq:
     """Return ``value`` as an exact ``fmpq``; floats and everything inexact are refused.
 
     Examples
@@ -111,7 +111,7 @@ class WeylAlgebra:
         from holokern.weyl.algebra.operator import Operator
 
         pairs = terms.items() if isinstance(terms, Mapping) else terms
-        found: dict[Monomial, Any] = {}
+        found: dict[Monomial, fmpq] = {}
         for key, value in pairs:
             if len(key) != 2 * self.dimension or min(key, default=0) < 0:
                 raise BadOperator(f"expected {2 * self.dimension} non-negative exponents, got {key}")

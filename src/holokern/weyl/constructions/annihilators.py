@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+
+from flint import fmpq
 
 from holokern.errors import BadInput
 from holokern.numeric import to_fraction
@@ -155,7 +156,7 @@ def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIde
     n, number = algebra.dimension, exact_rational(value)
     found = []
     for g in ideal.generators:
-        terms: dict[tuple[int, ...], Any] = {}
+        terms: dict[tuple[int, ...], fmpq] = {}
         for key, c in g:
             short = (*key[:n], *key[n + 1 : -1])
             terms[short] = terms.get(short, 0) + c * number ** key[n]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import product as cartesian
 from math import comb
-from typing import Any, cast
+from typing import cast
+
+from flint import fmpq
 
 from holokern.errors import CheckFailed, NotHolonomic, TooLarge
 from holokern.numeric import nullspace
@@ -46,7 +48,7 @@ def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
         raise TooLarge(f"the b-function of {ideal!r} allows solutions of degree {degree}; that is too large to search")
     keys = [key for key in cartesian(range(degree + 1), repeat=n) if sum(key) <= degree]
     none = (0,) * n
-    images: list[dict[tuple[int, Monomial], Any]] = []
+    images: list[dict[tuple[int, Monomial], fmpq]] = []
     for key in keys:
         monomial = algebra.from_terms({(*key, *none): 1})
         images.append({(i, k): c for i, P in enumerate(ideal.generators) for k, c in P.apply(monomial)})

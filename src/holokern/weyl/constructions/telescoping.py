@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flint import fmpz_mpoly_ctx
+from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, CheckFailed, Unsupported
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -139,7 +139,7 @@ class _Search:
         certificate = sum((c * power for c, power in zip(vector[order + 1 :], powers, strict=True)), self.field.zero)
         return vector[: order + 1], certificate
 
-    def _degree_of(self, polynomial: Any) -> int:
+    def _degree_of(self, polynomial: fmpz_mpoly) -> int:
         return max((int(key[self.place]) for key, _ in polynomial.terms()), default=-1)
 
     def _order_at_infinity(self, function: RationalFunction) -> int:
@@ -159,7 +159,7 @@ class _Search:
                 bound = max(bound, int(value.p))
         return bound
 
-    def _lead(self, polynomial: Any) -> RationalFunction:
+    def _lead(self, polynomial: fmpz_mpoly) -> RationalFunction:
         degree = self._degree_of(polynomial)
         terms = {}
         for key, c in polynomial.terms():
@@ -184,7 +184,7 @@ class _Search:
             result = result * factor ** max(power, 0)
         return result
 
-    def _residues(self, factor: Any) -> list[int]:
+    def _residues(self, factor: fmpz_mpoly) -> list[int]:
         """The positive integers k for which f behaves like factor^k at the zeros of a simple pole of a."""
         names = (*self.field.variables, "k")
         while len(set(names)) < len(names):
@@ -192,7 +192,7 @@ class _Search:
         ring: Any = fmpz_mpoly_ctx.get(names, self.field.ctx.ordering())
         rest = self.a.denominator // factor
 
-        def lifted(polynomial: Any) -> Any:
+        def lifted(polynomial: fmpz_mpoly) -> Any:
             return ring.from_dict({(*map(int, key), 0): int(c) for key, c in polynomial.terms()})
 
         k = ring.gens()[-1]
@@ -222,7 +222,7 @@ class _Search:
         return _kernel_vector(matrix, len(columns), order, self.field)
 
 
-def _multiplicity(polynomial: Any, factor: Any) -> int:
+def _multiplicity(polynomial: fmpz_mpoly, factor: fmpz_mpoly) -> int:
     count = 0
     while (polynomial % factor).is_zero():
         polynomial, count = polynomial // factor, count + 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import Any
 
 from flint import fmpq
 
@@ -108,7 +107,7 @@ def leading_parts(generators: Sequence[Operator], order: Order) -> list[tuple[in
         ]
 
 
-def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -> list[dict[int, Any]]:
+def _lift(packing: Packing, generators: list[dict[int, fmpq]], certified: bool) -> list[dict[int, fmpq]]:
     """The reduced basis over Q, from its images modulo primes."""
     run: F4Run | None = None
     lifting = Lifting()
@@ -144,11 +143,11 @@ def _lift(packing: Packing, generators: list[dict[int, Any]], certified: bool) -
     )
 
 
-def _divides_a_coefficient(p: int, generators: list[dict[int, Any]]) -> bool:
+def _divides_a_coefficient(p: int, generators: list[dict[int, fmpq]]) -> bool:
     return any(c.p % p == 0 or c.q % p == 0 for terms in generators for c in terms.values())
 
 
-def _verify(packing: Packing, run: F4Run, basis: list[dict[int, Any]], certified: bool) -> None:
+def _verify(packing: Packing, run: F4Run, basis: list[dict[int, fmpq]], certified: bool) -> None:
     """Over Q: the generators lie in the ideal of the basis; ``certified`` adds the converse and the S-pairs."""
     divider = PackedDivider(packing, basis)
     if any(divider.divide(terms) for terms in run.generators):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from typing import Any
+
+from flint import fmpq
 
 from holokern.errors import BadOperator, Unsupported
 from holokern.weyl.algebra.operator import Operator
@@ -15,7 +16,7 @@ from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.pairs import Pair, PairQueue
 
 
-def product_coefficients(support: Support, coefficients: list[Any], b: Monomial) -> list[Any]:
+def product_coefficients(support: Support, coefficients: list[fmpq], b: Monomial) -> list[fmpq]:
     """The coefficients of ∂^b times a polynomial, in the order of ``support.expansion(b).codes``."""
     expansion = support.expansion(b)
     if expansion.sources is None:
@@ -28,11 +29,11 @@ def product_coefficients(support: Support, coefficients: list[Any], b: Monomial)
 class PackedDivider:
     """Left division by fixed polynomials, given as mappings from packed monomials (largest first) to coefficients."""
 
-    def __init__(self, packing: Packing, divisors: Iterable[dict[int, Any]]) -> None:
+    def __init__(self, packing: Packing, divisors: Iterable[dict[int, fmpq]]) -> None:
         self._packing = packing
-        self._products: dict[tuple[int, Monomial], list[Any]] = {}
+        self._products: dict[tuple[int, Monomial], list[fmpq]] = {}
         self._supports: list[Support] = []
-        self._coefficients: list[list[Any]] = []
+        self._coefficients: list[list[fmpq]] = []
         for terms in divisors:
             self._supports.append(Support(packing, list(terms)))
             self._coefficients.append(list(terms.values()))
@@ -41,12 +42,12 @@ class PackedDivider:
     def __len__(self) -> int:
         return len(self._supports)
 
-    def divide(self, terms: dict[int, Any], quotients: list[dict[int, Any]] | None = None) -> dict[int, Any]:
+    def divide(self, terms: dict[int, fmpq], quotients: list[dict[int, fmpq]] | None = None) -> dict[int, fmpq]:
         """The remainder of ``terms``; the quotients are written into ``quotients`` when it is given."""
         packing, find = self._packing, self._divisors.find
         terms = dict(terms)
         heap = sorted(-code for code in terms)
-        rest: dict[int, Any] = {}
+        rest: dict[int, fmpq] = {}
         while heap:
             code = -heappop(heap)
             c = terms.pop(code)
@@ -73,10 +74,10 @@ class PackedDivider:
                     heappush(heap, -place)
         return rest
 
-    def s_polynomial(self, pair: Pair) -> dict[int, Any]:
+    def s_polynomial(self, pair: Pair) -> dict[int, fmpq]:
         """The difference of the multiples of two monic divisors whose leading monomials meet in their lcm."""
         code = self._packing.encode(self._packing.unpack(pair.lcm))
-        terms: dict[int, Any] = {}
+        terms: dict[int, fmpq] = {}
         for source, sign in ((pair.first, 1), (pair.second, -1)):
             multiple = self._divisors.multiple(source, code)
             codes = self._supports[source].expansion(multiple.b).codes
@@ -91,7 +92,7 @@ class PackedDivider:
             queue.add(new)
         return queue.pop_all()
 
-    def _product(self, multiple: Multiple) -> list[Any]:
+    def _product(self, multiple: Multiple) -> list[fmpq]:
         key = (multiple.source, multiple.b)
         found = self._products.get(key)
         if found is None:
@@ -135,17 +136,17 @@ class Divider:
 
     def divide(self, operator: Operator) -> tuple[list[Operator], Operator]:
         """The quotients, one for each divisor, and the remainder."""
-        quotients: list[dict[int, Any]] = [{} for _ in range(len(self._divider))]
+        quotients: list[dict[int, fmpq]] = [{} for _ in range(len(self._divider))]
         rest = self._divider.divide(self._pack(operator), quotients)
         algebra = operator.algebra
         return [self._unpack(terms, algebra) for terms in quotients], self._unpack(rest, algebra)
 
-    def _pack(self, operator: Operator) -> dict[int, Any]:
+    def _pack(self, operator: Operator) -> dict[int, fmpq]:
         if self._algebra is not None and operator.algebra != self._algebra:
             raise BadOperator(f"the operator {operator} and its divisors belong to different Weyl algebras")
         return self._packing.pack(operator)
 
-    def _unpack(self, terms: dict[int, Any], algebra: WeylAlgebra) -> Operator:
+    def _unpack(self, terms: dict[int, fmpq], algebra: WeylAlgebra) -> Operator:
         return Operator(algebra, {self._packing.decode(code): c for code, c in terms.items()})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 from flint import fmpq, fmpq_mat
 
@@ -15,7 +14,7 @@ from holokern.weyl.groebner.macaulay import Plan, Row
 from holokern.weyl.groebner.modular import echelon
 
 
-def exact_basis(run: F4Run) -> list[dict[int, Any]]:
+def exact_basis(run: F4Run) -> list[dict[int, fmpq]]:
     """The basis of a recorded run, computed anew over Q, so that every element lies in the ideal by construction.
 
     A polynomial is only ever a monomial multiple of an earlier one, a rational combination of such multiples, or, in
@@ -42,7 +41,7 @@ def exact_basis(run: F4Run) -> list[dict[int, Any]]:
     return found
 
 
-def check_s_pairs(packing: Packing, basis: list[dict[int, Any]]) -> bool:
+def check_s_pairs(packing: Packing, basis: list[dict[int, fmpq]]) -> bool:
     """Buchberger's criterion over Q: whether every S-polynomial of a monic basis leaves the remainder 0."""
     divider = PackedDivider(packing, basis)
     return not any(divider.divide(divider.s_polynomial(pair)) for pair in divider.critical_pairs())
@@ -53,8 +52,8 @@ class _ExactPolynomials:
 
     def __init__(self, run: F4Run) -> None:
         self._run = run
-        self._products: dict[tuple[int, Monomial], list[Any]] = {}
-        self._values: list[list[Any]] = []
+        self._products: dict[tuple[int, Monomial], list[fmpq]] = {}
+        self._values: list[list[fmpq]] = []
         for terms in run.generators:
             lead = next(iter(terms.values()))
             self._values.append([c / lead for c in terms.values()])
@@ -75,13 +74,13 @@ class _ExactPolynomials:
                 raise UnluckyPrime
             self._values.append(list(row.values()))
 
-    def reduced(self, plan: Plan, target: Row) -> dict[int, Any]:
+    def reduced(self, plan: Plan, target: Row) -> dict[int, fmpq]:
         """A target reduced by the pivots of its matrix: coefficients by column."""
         pivots = dict(plan.pivots)
         terms = dict(zip(target.places.tolist(), self._row_values(target), strict=True))
         waiting = list(terms)
         heapify(waiting)
-        rest: dict[int, Any] = {}
+        rest: dict[int, fmpq] = {}
         while waiting:
             place = heappop(waiting)
             c = terms.pop(place)
@@ -99,7 +98,7 @@ class _ExactPolynomials:
                     heappush(waiting, other)
         return rest
 
-    def _row_values(self, row: Row) -> list[Any]:
+    def _row_values(self, row: Row) -> list[fmpq]:
         key = (row.source, row.b)
         found = self._products.get(key)
         if found is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from holokern.errors import TooLarge
 from holokern.weyl.algebra.packing import Packing, Support
@@ -58,7 +58,7 @@ class F4Run:
         Their coefficients modulo p.
     """
 
-    def __init__(self, packing: Packing, generators: list[dict[int, Any]], p: int) -> None:
+    def __init__(self, packing: Packing, generators: list[dict[int, fmpq]], p: int) -> None:
         self._packing = packing
         self.generators = generators
         self.supports = [Support(packing, list(terms)) for terms in generators]

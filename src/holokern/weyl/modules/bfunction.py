@@ -35,13 +35,13 @@ class BFunction:
     """
 
     coefficients: tuple[Fraction, ...]
-    _polynomial: Any = field(init=False, repr=False, compare=False, hash=False)
+    _polynomial: fmpq_poly = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
         polynomial = fmpq_poly([to_fmpq(c) for c in self.coefficients])
         object.__setattr__(self, "_polynomial", polynomial)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return BFunction, (self.coefficients,)
 
     @property
@@ -211,7 +211,7 @@ class _Dependence:
 
     def __init__(self) -> None:
         self.count = 0
-        self.rows: dict[Monomial, tuple[dict[Monomial, Any], list[Any]]] = {}
+        self.rows: dict[Monomial, tuple[dict[Monomial, fmpq], list[fmpq]]] = {}
 
     def add(self, vector: Operator) -> tuple[Fraction, ...] | None:
         """Add a vector; return the monic relation when it depends on those before."""
@@ -232,7 +232,7 @@ class _Dependence:
         return None
 
 
-def _subtract(rest: dict[Monomial, Any], factor: Any, row: dict[Monomial, Any]) -> None:
+def _subtract(rest: dict[Monomial, fmpq], factor: fmpq, row: dict[Monomial, fmpq]) -> None:
     for key, c in row.items():
         value = rest.get(key, 0) - factor * c
         if value == 0:

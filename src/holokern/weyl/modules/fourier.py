@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
+
+from flint import fmpq
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator, multiply_terms
@@ -99,13 +101,13 @@ def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operato
     """Put x → sign·∂ and ∂ → -sign·x at the places; each term is the product of a power of ∂ and one of x."""
     algebra = operator.algebra
     n = algebra.dimension
-    result: dict[Monomial, Any] = {}
+    result: dict[Monomial, fmpq] = {}
     for key, c in operator:
         left, right = [0] * (2 * n), list(key)
         odd = 0
         for i in places:
             left[n + i], right[i], right[n + i] = key[i], key[n + i], 0
             odd += key[i] if sign < 0 else key[n + i]
-        for image, value in multiply_terms({tuple(left): -c if odd % 2 else c}, {tuple(right): 1}, n).items():
+        for image, value in multiply_terms({tuple(left): -c if odd % 2 else c}, {tuple(right): fmpq(1)}, n).items():
             result[image] = result.get(image, 0) + value
     return algebra.from_terms(result)

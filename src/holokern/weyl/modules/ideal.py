@@ -90,7 +90,7 @@ class LeftIdeal:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("ideals are immutable")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return partial(LeftIdeal, certified=self.certified), (self.algebra, self.generators)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import fmpq
 
@@ -55,7 +55,7 @@ def _leads_at_a_point(algebra: WeylAlgebra, p: int, basis: list[dict[Monomial, i
     random = Random(p)
     point = [random.randrange(1, p) for _ in range(n)]
     packing = Packing(grevlex(algebra), False)
-    forms: list[dict[int, Any]] = []
+    forms: list[dict[int, fmpq]] = []
     for element in basis:
         order = max(sum(key[n:]) for key in element)
         values: dict[Monomial, int] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import fmpq, fmpq_mat
 
@@ -197,7 +197,7 @@ def _at_zero(
 ) -> tuple[Operator, ...]:
     """The class modulo Σ x_i D: coefficients in D' of the powers of the restricted derivations."""
     n = operator.algebra.dimension
-    parts: dict[Monomial, dict[Monomial, Any]] = {key: {} for key in basis}
+    parts: dict[Monomial, dict[Monomial, fmpq]] = {key: {} for key in basis}
     kept = [*rest, *(n + i for i in rest)]
     for key, c in operator:
         if not any(key[i] for i in places):

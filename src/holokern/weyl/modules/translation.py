@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product as cartesian
 from math import comb, prod
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
+
+from flint import fmpq
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
@@ -51,9 +53,9 @@ def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Opera
     return LeftIdeal(algebra, moved, certified=what.certified)
 
 
-def _translated(operator: Operator, places: tuple[int, ...], numbers: list[Any]) -> Operator:
+def _translated(operator: Operator, places: tuple[int, ...], numbers: list[fmpq]) -> Operator:
     """Expand (x + a)^α by the binomial theorem; the variables stand to the left, so nothing has to commute."""
-    result: dict[Monomial, Any] = {}
+    result: dict[Monomial, fmpq] = {}
     for key, c in operator:
         for kept in cartesian(*(range(key[i] + 1) for i in places)):
             image = list(key)

@@ -202,7 +202,7 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RationalOperator, (self.algebra, self._terms)
 
     @property

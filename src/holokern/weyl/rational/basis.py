@@ -9,26 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from flint import fmpz_mpoly
+
 from holokern.weyl.rational.exponents import divides
 
 Exponents = tuple[int, ...]
-Row = dict[Exponents, Any]
+Row = dict[Exponents, fmpz_mpoly]
 Key = Callable[[Exponents], Any]
 
 
-def primitive_row(fractions: Mapping[Exponents, tuple[Any, Any]], divided: list[Any] | None = None) -> Row:
+def primitive_row(
+    fractions: Mapping[Exponents, tuple[fmpz_mpoly, fmpz_mpoly]], divided: list[fmpz_mpoly] | None = None
+) -> Row:
     """The row without denominators and common factors that is proportional to the given quotients."""
-    common: Any = None
+    if not fractions:
+        return {}
+    _, common = next(iter(fractions.values()))
     for _, bottom in fractions.values():
-        common = bottom if common is None else common * (bottom // common.gcd(bottom))
-    if divided is not None and common is not None:
+        common = common * (bottom // common.gcd(bottom))
+    if divided is not None:
         divided.append(common)
     return strip_content({key: top * (common // bottom) for key, (top, bottom) in fractions.items()}, divided)
 
 
-def strip_content(row: Row, divided: list[Any] | None = None) -> Row:
+def strip_content(row: Row, divided: list[fmpz_mpoly] | None = None) -> Row:
     """Divide a row by the greatest common divisor of its coefficients, and note the divisor in ``divided``."""
-    content: Any = None
+    content: fmpz_mpoly | None = None
     for c in sorted(row.values(), key=len):
         content = c if content is None else content.gcd(c)
         if content.is_one():
@@ -40,7 +46,7 @@ def strip_content(row: Row, divided: list[Any] | None = None) -> Row:
     return {key: c // content for key, c in row.items()}
 
 
-def groebner_rows(rows: Iterable[Row], key: Key, divided: list[Any] | None = None) -> list[Row]:
+def groebner_rows(rows: Iterable[Row], key: Key, divided: list[fmpz_mpoly] | None = None) -> list[Row]:
     """The reduced left Gröbner basis of the rows, leading exponents ascending [SST2000, §1.4; Hibi2013, §6.1].
 
     Buchberger's algorithm with the chain criterion.  The criterion of coprime leading monomials is not used: the
@@ -106,7 +112,7 @@ def _minus(a: Exponents, b: Exponents) -> Exponents:
     return tuple(p - q for p, q in zip(a, b, strict=True))
 
 
-def _combine(row: Row, target: Exponents, other: Row, divided: list[Any] | None) -> Row:
+def _combine(row: Row, target: Exponents, other: Row, divided: list[fmpz_mpoly] | None) -> Row:
     """The combination of two rows, with coefficients in Z[x], that cancels the exponents ``target``."""
     left, right = other[target], row[target]
     common = left.gcd(right)
@@ -124,7 +130,7 @@ def _combine(row: Row, target: Exponents, other: Row, divided: list[Any] | None)
 class _Basis:
     """The state of Buchberger's algorithm: elements, pending pairs, and which elements still reduce."""
 
-    def __init__(self, key: Key, divided: list[Any] | None) -> None:
+    def __init__(self, key: Key, divided: list[fmpz_mpoly] | None) -> None:
         self.key = key
         self.divided = divided
         self.elements: list[_Element] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+
+from flint import fmpz_mpoly
 
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 
-def irreducible_factors(field: FunctionField, polynomials: Iterable[Any]) -> tuple[RationalFunction, ...]:
+def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly]) -> tuple[RationalFunction, ...]:
     """The different irreducible factors of non-zero polynomials of ``field.ctx``, the simplest first.
 
     Examples
@@ -18,7 +19,7 @@ def irreducible_factors(field: FunctionField, polynomials: Iterable[Any]) -> tup
     >>> irreducible_factors(K, [K("x^3 - x*y^2").numerator, K("2*x").numerator])
     (x, x + y, x - y)
     """
-    factors: dict[str, Any] = {}
+    factors: dict[str, fmpz_mpoly] = {}
     for polynomial in {str(polynomial): polynomial for polynomial in polynomials}.values():
         for factor, _ in polynomial.factor()[1]:
             positive = factor if factor.leading_coefficient() > 0 else -factor

@@ -119,7 +119,7 @@ def function_field(variables: str | Iterable[str]) -> FunctionField:
     return _field(tuple(names))
 
 
-def _reduced(field: FunctionField, top: Any, bottom: Any) -> RationalFunction:
+def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> RationalFunction:
     common = top.gcd(bottom)
     if not common.is_one():
         top, bottom = top // common, bottom // common
@@ -137,10 +137,10 @@ class RationalFunction:
     __slots__ = ("denominator", "field", "numerator")
 
     field: FunctionField
-    numerator: Any
-    denominator: Any
+    numerator: fmpz_mpoly
+    denominator: fmpz_mpoly
 
-    def __init__(self, field: FunctionField, numerator: Any, denominator: Any) -> None:
+    def __init__(self, field: FunctionField, numerator: fmpz_mpoly, denominator: fmpz_mpoly) -> None:
         """Trusted constructor for a reduced pair; use ``field.fraction`` elsewhere."""
         object.__setattr__(self, "field", field)
         object.__setattr__(self, "numerator", numerator)
@@ -149,7 +149,7 @@ class RationalFunction:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("rational functions are immutable")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.field.variables, _plain(self.numerator), _plain(self.denominator))
 
     def __bool__(self) -> bool:
@@ -329,7 +329,7 @@ def _divided(top: Any, bottom: Any) -> Any:
     return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
 
 
-def _at(polynomial: Any, point: list[Any]) -> Any:
+def _at(polynomial: fmpz_mpoly, point: list[Any]) -> Any:
     """Evaluate term by term with powers computed once a variable."""
     total: Any = 0
     powers: list[dict[int, Any]] = [{0: 1} for _ in point]
@@ -383,7 +383,7 @@ def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
     raise BadInput(f"{node.head or node.kind!r} has no place in a rational function; use + - * / ^ and the variables")
 
 
-def _plain(polynomial: Any) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _plain(polynomial: fmpz_mpoly) -> tuple[tuple[tuple[int, ...], int], ...]:
     return tuple(sorted((tuple(map(int, key)), int(c)) for key, c in polynomial.terms()))
 
 

@@ -7,6 +7,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from flint import fmpz_mpoly
+
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
@@ -57,7 +59,7 @@ class RationalIdeal:
     algebra: RationalWeylAlgebra
     generators: tuple[RationalOperator, ...]
     _bases: dict[Order, tuple[RationalOperator, ...]]
-    _divided: dict[Order, list[Any]]
+    _divided: dict[Order, list[fmpz_mpoly]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
         operators = dict.fromkeys(algebra(g) for g in listed(generators))
@@ -69,7 +71,7 @@ class RationalIdeal:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("ideals are immutable")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RationalIdeal, (self.algebra, self.generators)
 
     def __eq__(self, other: object) -> bool:
@@ -151,9 +153,9 @@ class RationalIdeal:
             self._bases[chosen], self._divided[chosen] = self._make_basis(key_of(chosen))
         return self._bases[chosen]
 
-    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[Any]]:
+    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]:
         """The basis, and all polynomials that were divided by on the way."""
-        divided: list[Any] = []
+        divided: list[fmpz_mpoly] = []
         rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}, divided) for g in self.generators]
         field = self.algebra.field
         found = []

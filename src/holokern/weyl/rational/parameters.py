@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, UnknownName
 from holokern.weyl.algebra.operator import Operator
@@ -67,7 +68,7 @@ def substitution(algebra: RationalWeylAlgebra, values: Mapping[str, object] | No
     return Substitution(algebra, target, images, text)
 
 
-def exceptional_values(algebra: RationalWeylAlgebra, divided: Iterable[Any]) -> tuple[Conditions, ...]:
+def exceptional_values(algebra: RationalWeylAlgebra, divided: Iterable[fmpz_mpoly]) -> tuple[Conditions, ...]:
     """The values of the parameters at which a factor of the given polynomials vanishes for all x.
 
     Each set is a reduced Gröbner basis of the coefficients of one factor; empty sets of zeros, and sets that lie in

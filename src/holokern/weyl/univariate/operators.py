@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from flint import fmpq, fmpq_poly
 
@@ -18,7 +17,7 @@ from holokern.numeric import natural_roots, nullspace
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 
-Row = list[Any]
+Row = list[fmpq_poly]
 """Coefficients a_0, …, a_k in Q[u] (``fmpq_poly``) of the operator Σ a_i ∂^i; the last one is not zero."""
 
 
@@ -75,7 +74,7 @@ class UnivariateIdeal:
         return min(self._rows, default=None)
 
     @property
-    def leading_coefficient(self) -> Any:
+    def leading_coefficient(self) -> fmpq_poly:
         """The leading coefficient (``fmpq_poly``, monic) of the elements of least order; its roots hold all torsion."""
         if not self._rows:
             raise BadOperator("the ideal (0) has no leading coefficient")
@@ -124,7 +123,7 @@ class UnivariateIdeal:
         return self._operator(self._reduce(self.algebra(operator).polynomials()))
 
     def _operator(self, row: Row) -> Operator:
-        terms: dict[Monomial, Any] = {(i, k): c for k, a in enumerate(row) for i, c in enumerate(a.coeffs()) if c != 0}
+        terms: dict[Monomial, fmpq] = {(i, k): c for k, a in enumerate(row) for i, c in enumerate(a.coeffs()) if c != 0}
         return Operator(self.algebra, terms)
 
     # -- the basis by order ------------------------------------------------------------------------------------------
@@ -148,11 +147,11 @@ class UnivariateIdeal:
         if not self._rows:
             return row
         for k in range(len(row) - 1, min(self._rows) - 1, -1):
-            if k >= len(row) or row[k] == 0 or self._is_gap(k):
+            if k >= len(row) or not row[k] or self._is_gap(k):
                 continue
             divisor = self._row(k)
             quotient = row[k] // divisor[-1]
-            if quotient != 0:
+            if quotient:
                 row = _minus(row, quotient, divisor)
         return row
 
@@ -175,7 +174,7 @@ class UnivariateIdeal:
                 _, s, t = row[-1].xgcd(old[-1])
                 new = _minus(_scaled(s, row), -t, old)
                 pending += [_minus(part, part[-1] // new[-1], new) for part in (row, old)]
-            self._rows[k] = _scaled(1 / new[-1].leading_coefficient(), new)
+            self._rows[k] = [a / new[-1].leading_coefficient() for a in new]
             if k < top:
                 pending.append(_derived(self._rows[k]))
         self._tidy()
@@ -195,7 +194,7 @@ class UnivariateIdeal:
 
     # -- torsion -----------------------------------------------------------------------------------------------------
 
-    def torsion(self, q: Any) -> list[Operator]:
+    def torsion(self, q: fmpq_poly) -> list[Operator]:
         """Representatives of a Q-basis of {Q : qQ ∈ I} modulo I, for an irreducible polynomial q of Q[u].
 
         A combination Σ c_k G_k that vanishes modulo q gives such a Q, and only finitely many k take part: from the
@@ -215,7 +214,7 @@ class UnivariateIdeal:
         rows = list(islice(self.rows(), max(self._torsion_bound(q) + 1 - low, 0)))
         d = q.degree()
         width = max((len(row) for row in rows), default=0)
-        matrix: list[list[Any]] = []
+        matrix: list[list[fmpq]] = []
         powers = [fmpq_poly([0] * m + [1]) for m in range(d)]
         for row in rows:
             for power in powers:
@@ -228,20 +227,20 @@ class UnivariateIdeal:
         for vector in nullspace(matrix):
             total: Row = []
             for k, row in enumerate(rows):
-                factor: Any = fmpq_poly(vector[k * d : (k + 1) * d])
-                if factor != 0:
+                factor = fmpq_poly(vector[k * d : (k + 1) * d])
+                if factor:
                     total = _minus(total, -factor, row)
             quotient = self._reduce([a // q for a in total])
             if quotient:
                 found.append(quotient)
         return [self._operator(row) for row in found]
 
-    def _torsion_bound(self, q: Any) -> int:
+    def _torsion_bound(self, q: fmpq_poly) -> int:
         top = max(self._rows)
         row = self._rows[top]
-        if row[-1] % q != 0:
+        if row[-1] % q:
             return top - 1
-        multiplicity = [_multiplicity(a, q) if a != 0 else None for a in row]
+        multiplicity = [_multiplicity(a, q) if a else None for a in row]
         s = max(i - m for i, m in enumerate(multiplicity) if m is not None)
         indicial = [fmpq_poly()] * q.degree()
         for i, a in enumerate(row):
@@ -260,7 +259,7 @@ class UnivariateIdeal:
         """The Weyl closure Q(u)⟨∂⟩·I ∩ D₁, see :func:`weyl_closure`."""
         return self.saturated(lambda _, candidates: candidates)
 
-    def saturated(self, accept: Callable[[Any, list[Operator]], list[Operator]]) -> UnivariateIdeal:
+    def saturated(self, accept: Callable[[fmpq_poly, list[Operator]], list[Operator]]) -> UnivariateIdeal:
         """Enlarge by torsion elements until ``accept(q, candidates)`` takes no more of them, at each irreducible q.
 
         The result I' ⊇ I has no torsion element that ``accept`` would take; if ``accept`` takes exactly the elements of
@@ -311,12 +310,12 @@ def weyl_closure(operators: Iterable[Operator]) -> tuple[Operator, ...]:
 
 
 def _trimmed(row: Row) -> Row:
-    while row and row[-1] == 0:
+    while row and not row[-1]:
         row.pop()
     return row
 
 
-def _minus(row: Row, factor: Any, other: Row) -> Row:
+def _minus(row: Row, factor: fmpq_poly, other: Row) -> Row:
     """``row - factor * other``."""
     length = max(len(row), len(other))
     result = row + [fmpq_poly()] * (length - len(row))
@@ -325,7 +324,7 @@ def _minus(row: Row, factor: Any, other: Row) -> Row:
     return _trimmed(result)
 
 
-def _scaled(factor: Any, row: Row) -> Row:
+def _scaled(factor: fmpq_poly, row: Row) -> Row:
     return _trimmed([factor * a for a in row])
 
 
@@ -337,13 +336,13 @@ def _derived(row: Row) -> Row:
     return result
 
 
-def _multiplicity(a: Any, q: Any) -> int:
+def _multiplicity(a: fmpq_poly, q: fmpq_poly) -> int:
     count = 0
-    while a % q == 0:
+    while not a % q:
         a, count = a // q, count + 1
     return count
 
 
-def factors(a: Any) -> list[Any]:
+def factors(a: fmpq_poly) -> list[fmpq_poly]:
     """The irreducible factors of a polynomial over Q, monic, each once."""
     return [fmpq_poly(p) / p.leading_coefficient() for p, _ in a.numer().factor()[1]]
