@@ -9,7 +9,7 @@ from flint import arb, ctx
 from scipy import integrate
 
 from holokern.activation import activation, piece_line
-from holokern.activation.pieces.growth import growth_bound
+from holokern.activation.pieces.tail_bounds import tail_bound
 from holokern.dual.enclosure.moments import (
     gaussian_expectation,
     hermite_moment,
@@ -102,7 +102,7 @@ def test_a_moment_that_does_not_exist() -> None:
 
 def test_growth_that_is_not_known() -> None:
     with pytest.raises(Unsupported, match="quadrature"):
-        growth_bound(activation("1/(u - 3)").tree, 1)
+        tail_bound(activation("1/(u - 3)").tree, 1)
 
 
 @pytest.mark.parametrize("bad", [0.1, "x", None, float("nan"), True, arb("nan")])

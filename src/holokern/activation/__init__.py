@@ -18,8 +18,8 @@ from holokern.activation.pieces.closed_terms import (
 )
 from holokern.activation.pieces.complex_balls import Continuation, continuation
 from holokern.activation.pieces.exponential import ExponentialTerm, exponential_terms, multiply_terms, scale_terms
-from holokern.activation.pieces.growth import Growth, growth_bound, polynomial_in_u
 from holokern.activation.pieces.piece_line import PieceLine, piece_line, to_ball
+from holokern.activation.pieces.tail_bounds import TailBound, polynomial_in_u, tail_bound
 from holokern.activation.pieces.unbounded import infinite_slope_sign, not_square_integrable, unbounded_sides
 from holokern.activation.plot import curves
 from holokern.activation.ring.breaks import Break
@@ -43,12 +43,12 @@ __all__ = [
     "Continuation",
     "ExactReal",
     "ExponentialTerm",
-    "Growth",
     "Node",
     "Opaque",
     "PieceLine",
     "Product",
     "Sum",
+    "TailBound",
     "activation",
     "activations",
     "annihilator_of",
@@ -60,7 +60,6 @@ __all__ = [
     "exact",
     "exponential_terms",
     "factor_of",
-    "growth_bound",
     "has_quick_formulas",
     "infinite_slope_sign",
     "jump_order",
@@ -72,6 +71,7 @@ __all__ = [
     "scale_terms",
     "serve",
     "substitute",
+    "tail_bound",
     "to_ball",
     "to_sympy",
     "unbounded_sides",

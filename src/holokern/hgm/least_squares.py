@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.hgm.steps.series import Array
-from holokern.numeric import one_thread
+from holokern.numeric import legendre_rule, one_thread
 from holokern.weyl import Operator
 
 
@@ -134,13 +133,8 @@ class Fit:
 
 def gauss_nodes(count: int, low: float, high: float) -> tuple[Array, Array]:
     """Nodes and weights of the Gauss–Legendre rule on an interval."""
-    x, w = _legendre(count)
-    return low + (high - low) * (x + 1) / 2, w * (high - low) / 2
-
-
-@lru_cache(maxsize=64)
-def _legendre(count: int) -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(count)
+    t, w = legendre_rule(count)
+    return low + (high - low) * t, w * (high - low)
 
 
 def fit_operator(

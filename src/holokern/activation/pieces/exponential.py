@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import acb, arb
 
-from holokern.activation.pieces.growth import polynomial_in_u
+from holokern.activation.pieces.tail_bounds import polynomial_in_u
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 
 # terms of an expanded product; beyond, a numerical integral is cheaper

@@ -18,15 +18,15 @@ from flint import acb, acb_poly, arb, ctx
 
 from holokern.activation import (
     ExponentialTerm,
-    Growth,
     Node,
     PieceLine,
+    TailBound,
     ball,
     continuation,
     exponential_terms,
-    growth_bound,
     multiply_terms,
     scale_terms,
+    tail_bound,
     to_ball,
 )
 from holokern.dual.enclosure.gaussian_integral import gaussian_integral
@@ -262,12 +262,12 @@ def gaussian_tail(
     With |f| ≤ K (1+z)^p exp(az + bz²) the logarithm g of the bound of the integrand is concave and
     ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.  ``near`` is the finite end of the interval, if any.
     """
-    bound = Growth(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
+    bound = TailBound(arb(sum(abs(q) for q in polynomial)), len(polynomial) - 1)
     start = reach = arb(2) if near is None else abs(near).upper() + 1
     for piece, s in zip(pieces, scales, strict=True):
         direction = side if s > 0 else -side
-        growth = growth_bound(piece, direction)
-        # growth_bound speaks about |u| = |s z| ≥ 1 only
+        growth = tail_bound(piece, direction)
+        # tail_bound speaks about |u| = |s z| ≥ 1 only
         nearer = _bound_below_one(piece, direction, (abs(s) * start).lower())
         if nearer is None:
             reach = reach.max((1 / abs(s)).upper())

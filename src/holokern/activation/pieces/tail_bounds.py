@@ -37,7 +37,7 @@ _ZERO = arb(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class TailBound:
     """The bound K (1+|u|)^p exp(a|u| + b u²); ``linear`` is at least 0."""
 
     constant: arb
@@ -45,28 +45,28 @@ class Growth:
     linear: arb = _ZERO
     square: arb = _ZERO
 
-    def __mul__(self, other: Growth) -> Growth:
-        return Growth(
+    def __mul__(self, other: TailBound) -> TailBound:
+        return TailBound(
             self.constant * other.constant,
             self.power + other.power,
             self.linear + other.linear,
             self.square + other.square,
         )
 
-    def __add__(self, other: Growth) -> Growth:
-        return Growth(
+    def __add__(self, other: TailBound) -> TailBound:
+        return TailBound(
             self.constant + other.constant,
             max(self.power, other.power),
             self.linear.max(other.linear),
             self.square.max(other.square),
         )
 
-    def scaled(self, c: arb) -> Growth:
+    def scaled(self, c: arb) -> TailBound:
         """The bound of f(cz) in z, c > 0."""
-        return Growth(self.constant * c.max(arb(1)) ** self.power, self.power, self.linear * c, self.square * c * c)
+        return TailBound(self.constant * c.max(arb(1)) ** self.power, self.power, self.linear * c, self.square * c * c)
 
 
-def growth_bound(piece: Node, side: int) -> Growth:
+def tail_bound(piece: Node, side: int) -> TailBound:
     """Bound a smooth piece for u = ``side``·|u|, |u| ≥ 1.
 
     Raises
@@ -77,23 +77,23 @@ def growth_bound(piece: Node, side: int) -> Growth:
     Examples
     --------
     >>> from holokern.activation.tree.grammar import read_expression
-    >>> growth_bound(read_expression("u*exp(-u)"), 1).power
+    >>> tail_bound(read_expression("u*exp(-u)"), 1).power
     1
     """
     if is_constant(piece):
-        return Growth(abs(constant_ball(piece)).upper())
+        return TailBound(abs(constant_ball(piece)).upper())
     match piece:
         case Variable():
-            return Growth(arb(1), 1)
+            return TailBound(arb(1), 1)
         case Sum(terms):
-            total = growth_bound(terms[0], side)
+            total = tail_bound(terms[0], side)
             for term in terms[1:]:
-                total = total + growth_bound(term, side)
+                total = total + tail_bound(term, side)
             return total
         case Product(factors):
-            product = Growth(arb(1))
+            product = TailBound(arb(1))
             for factor in factors:
-                product = product * growth_bound(factor, side)
+                product = product * tail_bound(factor, side)
             return product
         case Power(base, Number(q)):
             return _power(base, q, side)
@@ -102,46 +102,46 @@ def growth_bound(piece: Node, side: int) -> Growth:
     raise Unsupported("no bound of the growth of the activation is known; use hk.dual(..., method='quadrature')")
 
 
-def _power(base: Node, q: Fraction, side: int) -> Growth:
+def _power(base: Node, q: Fraction, side: int) -> TailBound:
     exponent = arb(to_fmpq(q))
     if q < 0:
-        return Growth((_distance_from_zero(base, side) ** exponent).upper())
-    inner = growth_bound(base, side)
+        return TailBound((_distance_from_zero(base, side) ** exponent).upper())
+    inner = tail_bound(base, side)
     top = -(-q.numerator // q.denominator)
-    return Growth(
+    return TailBound(
         inner.constant.max(arb(1)) ** exponent, inner.power * top, inner.linear * exponent, inner.square * exponent
     )
 
 
-def _call(name: str, args: tuple[Node, ...], side: int) -> Growth:
+def _call(name: str, args: tuple[Node, ...], side: int) -> TailBound:
     argument = args[-1]
     match name:
         case "besselj" if not (isinstance(args[0], Number) and args[0].value.denominator == 1):
             raise Unsupported("no bound of besselj(n, ...) is known unless n is an integer")
         case _ if name in _BOUNDED:
-            return Growth(arb(_BOUNDED[name]))
+            return TailBound(arb(_BOUNDED[name]))
         case "exp":
             return _exponential(argument, side, 1)
         case "expm1" | "exprel":
             # (exp(x) - 1)/x lies between 0 and 1 + exp(x)
-            return Growth(arb(1)) + _exponential(argument, side, 1)
+            return TailBound(arb(1)) + _exponential(argument, side, 1)
         case "sinh" | "cosh":
             return _exponential(argument, side, 1) + _exponential(argument, side, -1)
         case "asinh" | "softplus" | "airyaiprime":
             # |asinh x| ≤ |x|, log(1 + exp(x)) ≤ 1 + |x|, |Ai'(x)| ≤ 1 + |x| on the real line
-            return Growth(arb(1)) + growth_bound(argument, side)
+            return TailBound(arb(1)) + tail_bound(argument, side)
         case "log" | "log1p":
             shift = int(name == "log1p")
             low = _distance_from_zero(argument, side) + shift
-            inner = growth_bound(argument, side) + Growth(arb(shift))
+            inner = tail_bound(argument, side) + TailBound(arb(shift))
             start = abs(low.log()) + inner.constant.max(arb(1)).log()
             # p log(1+|u|) + a|u| + b u² ≤ (p + a + max(b, 0)) (1+|u|)²
             slope = inner.power + inner.linear + inner.square.max(arb(0))
-            return Growth((start + slope).upper(), 2)
+            return TailBound((start + slope).upper(), 2)
     raise Unsupported(f"no bound of the growth of {name} is known; use hk.dual(..., method='quadrature')")
 
 
-def _exponential(argument: Node, side: int, sign: int) -> Growth:
+def _exponential(argument: Node, side: int, sign: int) -> TailBound:
     """Bound exp(±p): p is a polynomial that ends downwards or has degree at most 2, or has an evident sign."""
     coefficients = polynomial_in_u(argument)
     if coefficients is None:
@@ -150,14 +150,14 @@ def _exponential(argument: Node, side: int, sign: int) -> Growth:
             raise Unsupported(
                 "no bound of the growth of an exponential is known; use hk.dual(..., method='quadrature')"
             )
-        return Growth((-known[1]).exp().upper())
+        return TailBound((-known[1]).exp().upper())
     values = [sign * a * side**k for k, a in enumerate(coefficients)]
     while len(values) > 3 and values[-1] <= 0:
         values.pop()
     if len(values) > 3:
         raise Unsupported("an exponential of a polynomial of degree above 2 outgrows the normal density")
     values += [arb(0)] * (3 - len(values))
-    return Growth(values[0].exp().upper(), 0, values[1].max(arb(0)).upper(), values[2].upper())
+    return TailBound(values[0].exp().upper(), 0, values[1].max(arb(0)).upper(), values[2].upper())
 
 
 def _distance_from_zero(node: Node, side: int) -> arb:
