@@ -9,13 +9,7 @@ from holokern.activation.factory import activation, activations
 from holokern.activation.function import Activation, serve
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of
-from holokern.activation.pieces.closed_terms import (
-    ClosedTerm,
-    ClosedTerms,
-    closed_terms,
-    factor_of,
-    has_quick_formulas,
-)
+from holokern.activation.pieces.closed_terms import ClosedTerm, ClosedTerms, closed_terms, factor_of, has_quick_formulas
 from holokern.activation.pieces.complex_balls import Continuation, continuation
 from holokern.activation.pieces.exponential import ExponentialTerm, exponential_terms, multiply_terms, scale_terms
 from holokern.activation.pieces.piece_line import PieceLine, piece_line, to_ball

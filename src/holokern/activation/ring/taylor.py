@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
+from operator import add, mul
 
 from flint import arb, arb_series, ctx
 
-from holokern.activation.tree.nodes import Call, Constant, Node, Number, Power, Product, Sum, Variable
+from holokern.activation.tree.nodes import Call, Cases, Node, Number
+from holokern.activation.values.arithmetic import Arithmetic
 from holokern.errors import Unsupported
 from holokern.numeric import series_length, to_fmpq, working_precision
 
@@ -26,7 +29,7 @@ def taylor(node: Node, point: Fraction | arb, terms: int, precision: int = 53) -
     [1.0, 1.0, 0.5]
     """
     with working_precision(precision), series_length(terms):
-        series = _series(node, arb_series([_ball(point), 1], prec=terms))
+        series = _SeriesArithmetic().value(node, arb_series([_ball(point), 1], prec=terms))
         return [series[i] for i in range(terms)]
 
 
@@ -34,42 +37,36 @@ def _ball(value: Fraction | int | arb) -> arb:
     return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
-def _series(node: Node, x: arb_series) -> arb_series:
-    match node:
-        case Number(value):
-            return arb_series([_ball(value)])
-        case Constant(name):
-            return arb_series([arb.pi() if name == "pi" else arb.const_e()])
-        case Variable():
-            return x
-        case Sum(parts):
-            total = arb_series([0])
-            for part in parts:
-                total = total + _series(part, x)
-            return total
-        case Product(parts):
-            product = arb_series([1])
-            for part in parts:
-                product = product * _series(part, x)
-            return product
-        case Power(base, Number(value)):
-            return _power(_series(base, x), value)
-        case Power(base, exponent):
-            return (_series(base, x).log() * _series(exponent, x)).exp()
-        case Call("besselj", (Number(order), argument)) if order.denominator == 1:
-            return _bessel(int(order), _series(argument, x))
-        case Call(name, args):
-            return _call(name, _series(args[0], x))
-    raise Unsupported(f"no Taylor expansion of {type(node).__name__} here; resolve cases first")
+class _SeriesArithmetic(Arithmetic[arb_series]):
+    """Power series with balls for coefficients."""
 
+    def number(self, value: Fraction, x: arb_series) -> arb_series:
+        return arb_series([_ball(value)])
 
-def _power(base: arb_series, exponent: Fraction) -> arb_series:
-    if exponent.denominator == 1:
-        result = arb_series([1])
-        for _ in range(abs(int(exponent))):
-            result = result * base
-        return result if exponent >= 0 else arb_series([1]) / result
-    return (base.log() * arb_series([_ball(exponent)])).exp()
+    def constant(self, name: str, x: arb_series) -> arb_series:
+        return arb_series([arb.pi() if name == "pi" else arb.const_e()])
+
+    def total(self, terms: list[arb_series]) -> arb_series:
+        return reduce(add, terms)
+
+    def product(self, factors: tuple[Node, ...], x: arb_series) -> arb_series:
+        return reduce(mul, [self.value(factor, x) for factor in factors])
+
+    def power(self, base: Node, exponent: Node, x: arb_series) -> arb_series:
+        series = self.value(base, x)
+        if not isinstance(exponent, Number) or exponent.value.denominator != 1:
+            return (series.log() * self.value(exponent, x)).exp()
+        result = reduce(mul, [series] * abs(int(exponent.value)), arb_series([1]))
+        return result if exponent.value >= 0 else arb_series([1]) / result
+
+    def call(self, node: Call, x: arb_series) -> arb_series:
+        argument = self.value(node.args[-1], x)
+        if node.name == "besselj" and isinstance(node.args[0], Number) and node.args[0].value.denominator == 1:
+            return _bessel(int(node.args[0].value), argument)
+        return _call(node.name, argument)
+
+    def cases(self, node: Cases, x: arb_series) -> arb_series:
+        raise Unsupported("no Taylor expansion of cases here; resolve them first")
 
 
 def _call(name: str, x: arb_series) -> arb_series:

@@ -12,18 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation.tree.nodes import (
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Node,
-    Not,
-    Number,
-    Or,
-    Relation,
-)
+from holokern.activation.tree.nodes import Always, And, Call, Cases, Condition, Node, Not, Number, Or, Relation
 from holokern.activation.values.airy import airy
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate

@@ -154,7 +154,7 @@ def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array
     sizes = np.max(np.abs(half), axis=(0, 2, 3))
     kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED)[0], initial=0))
     other = np.ascontiguousarray(moved[:, :kept]).reshape(-1, functions)
-    return np.matmul(other, half[:, :kept]).reshape(count, kept, count, kept, -1)
+    return np.asarray(np.matmul(other, half[:, :kept]).reshape(count, kept, count, kept, -1))
 
 
 def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
