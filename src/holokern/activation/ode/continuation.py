@@ -13,7 +13,7 @@ from functools import cached_property
 from math import factorial, inf, log2, perm
 from typing import Any
 
-from flint import acb, arb, fmpq_poly
+from flint import acb, arb, fmpq, fmpq_poly
 
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import natural_roots, to_fmpq, working_precision
@@ -35,12 +35,12 @@ class Chart:
 
     centre: Fraction
     reach: Fraction
-    start: list[Any]
-    columns: list[list[Any]]
-    tails: list[Any]
+    start: list[arb]
+    columns: list[list[arb]]
+    tails: list[arb]
     weight: Fraction
 
-    def state(self, t: Any, order: int) -> list[Any]:
+    def state(self, t: arb, order: int) -> list[arb]:
         """Balls for y, y', …, y^(order-1) at centre + t, |t| ≤ reach."""
         result = []
         for i in range(order):
@@ -53,7 +53,7 @@ class Chart:
             result.append(total)
         return result
 
-    def coefficients(self) -> list[Any]:
+    def coefficients(self) -> list[arb]:
         """Balls for the Taylor coefficients of the solution."""
         rows = zip(*self.columns, strict=True)
         return [sum((y * c for y, c in zip(self.start, row, strict=True)), arb(0)) for row in rows]
@@ -82,11 +82,11 @@ class LinearOde:
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1), Fraction(-1, 6)]
     """
 
-    def __init__(self, coefficients: Sequence[Any]) -> None:
+    def __init__(self, coefficients: Sequence[fmpq_poly]) -> None:
         self.coefficients = list(coefficients)
         self.order = len(self.coefficients) - 1
         lead = self.coefficients[-1]
-        self.singular: list[tuple[Any, int]] = []
+        self.singular: list[tuple[acb, int]] = []
         for p, e in lead.numer().factor()[1]:
             pairs: Any = p.complex_roots()
             self.singular += [(acb(root), int(e)) for root, _ in pairs]
@@ -104,7 +104,7 @@ class LinearOde:
                 gaps.append(gap)
         return min(gaps, default=inf)
 
-    def shifted(self, point: Fraction) -> list[list[Any]]:
+    def shifted(self, point: Fraction) -> list[list[fmpq]]:
         """The coefficients of the a_i as polynomials in t = u - point."""
         shift = fmpq_poly([to_fmpq(point), 1])
         return [list(a(shift).coeffs()) for a in self.coefficients]
@@ -163,7 +163,7 @@ class LinearOde:
                 indicial = indicial + falling
         return 1 + max(natural_roots([indicial]), default=-1)
 
-    def chart(self, centre: Fraction, state: list[Any], precision: int) -> Chart:
+    def chart(self, centre: Fraction, state: list[arb], precision: int) -> Chart:
         """The chart at an ordinary point from balls for y, …, y^(r-1), with a proven tail."""
         radius, beta, weight = self._radius(centre)
         growth = float((beta * _ball(radius)).upper())
@@ -183,14 +183,14 @@ class LinearOde:
         start = [y / factorial(i) for i, y in enumerate(state)]
         return Chart(centre, _rounded(radius / _SHARE), start, columns, tails, weight)
 
-    def singular_chart(self, centre: Fraction, known: list[Any]) -> Chart:
+    def singular_chart(self, centre: Fraction, known: list[arb]) -> Chart:
         """The chart at a singular point from Taylor coefficients there; its tail is estimated, not proven."""
         gap = self.distance(centre, skip_itself=True)
         reach = _rounded(Fraction(min(gap, 8.0)) / 8)
         size = max((abs(y) * _ball(reach) ** n for n, y in enumerate(known[-8:], len(known) - 8)), key=float)
         return Chart(centre, reach, [arb(1)], [known], [(4 * size).upper()], reach)
 
-    def _radius(self, centre: Fraction) -> tuple[Fraction, Any, Fraction]:
+    def _radius(self, centre: Fraction) -> tuple[Fraction, arb, Fraction]:
         """A radius ρ, a bound β of ‖B‖ on it and the weight w of the norm max |w^i y^(i)|, with βρ moderate."""
         gap = self.distance(centre)
         radius = Fraction(min(gap * 0.75, 8.0)).limit_denominator(10**6) if gap > 1e-3 else Fraction(gap * 0.75)
@@ -202,7 +202,7 @@ class LinearOde:
             radius = radius / 2
         raise PrecisionLost(f"no Taylor step of useful size at u = {float(centre):.6g}")
 
-    def _bound(self, centre: Fraction, shifted: list[list[Any]], radius: Fraction) -> tuple[Any, Fraction]:
+    def _bound(self, centre: Fraction, shifted: list[list[fmpq]], radius: Fraction) -> tuple[arb, Fraction]:
         rho = _ball(radius)
         bottom = abs(arb(self.coefficients[-1].leading_coefficient()))
         for root, multiplicity in self.singular:
@@ -246,7 +246,7 @@ def _rounded(radius: Fraction) -> Fraction:
     return Fraction(int(radius * scale)) / scale
 
 
-def _ball(value: Any) -> Any:
+def _ball(value: Fraction) -> arb:
     return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
