@@ -5,10 +5,11 @@ import pytest
 
 import holokern as hk
 from holokern.activation import activation
-from holokern.dual.methods.all_at_once import all_at_once, run_through, step_experiment
+from holokern.dual.methods.all_at_once import all_at_once, run_through
 from holokern.dual.methods.hgm_x import coordinates_x
 from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput, UnknownName
+from holokern.hgm import order_of, resampled
 from holokern.hgm.ordering import clusters
 
 
@@ -79,12 +80,15 @@ def test_run_through_the_points_of_the_paper(solver):
 
 
 def test_the_step_experiment_keeps_the_number_of_points():
+    """The paper sorts the points, straightens the path by steps, and runs through it."""
     x = paper_points()
-    for step in (1, 5, 20):
-        new, values = step_experiment(activation("resin"), x, step, solver="taylor")
+    ordered = x[order_of(x, np.array([-1.0, 0.0, -1.0]), "sorted")]
+    assert np.array_equal(ordered, x[np.lexsort(x.T[::-1])])
+    assert np.array_equal(resampled(ordered, 1), ordered)
+    for step in (5, 20):
+        new = resampled(ordered, step)
         assert new.shape == x.shape
-        assert np.all(np.isfinite(values))
-    assert np.array_equal(step_experiment(activation("resin"), x, 1, solver="taylor")[0], x[np.lexsort(x.T[::-1])])
+        assert np.all(np.isfinite(run_through(activation("resin"), new)))
 
 
 def test_bad_input():
@@ -95,4 +99,4 @@ def test_bad_input():
     with pytest.raises(UnknownName):
         run_through(activation("relu"), np.array([[-1.0, 0.0, -1.0]]), "euler")
     with pytest.raises(BadInput):
-        step_experiment(activation("relu"), paper_points(), 0)
+        resampled(paper_points(), 0)

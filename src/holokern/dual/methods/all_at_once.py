@@ -22,12 +22,11 @@ from holokern.hgm import (
     SegmentPath,
     length_of,
     order_of,
-    resampled,
     transport,
 )
 from holokern.numeric import Array
 
-__all__ = ["Run", "all_at_once", "run_through", "step_experiment"]
+__all__ = ["Run", "all_at_once", "run_through"]
 
 # the imaginary part of θ of all vertices, above zeros of D; with 0.12 errors of gelu are three times as large
 _HEIGHT = 0.25
@@ -188,18 +187,3 @@ def run_through(
             ).value[0, :, 0]
         values.append(state[0])
     return np.array(values)
-
-
-def step_experiment(
-    activation: Activation, x: Array, step: int, solver: str = "scipy", *, rtol: float = 1e-10
-) -> tuple[Array, Numbers]:
-    """The paper's ``step`` experiment: sort the points, straighten the path by ``step``, and run through it.
-
-    Returns
-    -------
-    points, values
-        The new points, as many as the given ones, and g there.
-    """
-    x = np.asarray(x, dtype=float)
-    points = resampled(x[order_of(x, np.array([-1.0, 0.0, -1.0]), "sorted")], step)
-    return points, run_through(activation, points, solver, rtol=rtol)
