@@ -31,8 +31,6 @@ try:
 except ImportError as error:
     raise ImportError("holokern.gpytorch needs GPyTorch; install it with: pip install 'holokern[gpytorch]'") from error
 
-__all__ = ["NNGPKernel", "NTKKernel", "NetworkKernel"]
-
 # Steps and weights of the central difference of order six, for parameters of activations.
 _WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 _STEP = 0.02

@@ -10,8 +10,6 @@ import numpy as np
 from holokern.activation import REGISTRY, Activation, not_square_integrable
 from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
 
-__all__ = ["check_defined", "refuse_undefined"]
-
 # distances from zero and from the breaks at which σ must be a real number
 _PROBES = np.array([-3.1, -1.3, -0.37, -0.011, 0.011, 0.37, 1.3, 3.1])
 

@@ -26,8 +26,6 @@ from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditio
 from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
 from holokern.numeric import Array, Index
 
-__all__ = ["is_degenerate", "limits"]
-
 
 def is_degenerate(c1: Array, c2: Array, theta: Array) -> NDArray[np.bool_]:
     """Where the covariance matrix is singular; θ counts as π from the float nearest to π on."""

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from holokern.errors import BadInput
 from holokern.numeric import Array
 
-__all__ = ["Covariances", "Given", "angle_of", "covariances"]
-
 Given: TypeAlias = ArrayLike | None
 """What a caller passes for one quantity: a number, an array, or nothing; it is checked here and nowhere else."""
 

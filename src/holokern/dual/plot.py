@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from holokern.activation import Activation
 
-__all__ = ["plot"]
-
 # points of a curve that looks smooth on a screen
 _POINTS = 181
 

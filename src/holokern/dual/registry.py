@@ -10,8 +10,6 @@ from holokern.activation import Activation
 from holokern.errors import UnknownName, Unsupported
 from holokern.numeric import Array
 
-__all__ = ["Method", "method_named", "methods", "register"]
-
 Arrays = tuple[Array, Array, Array, Array]
 
 

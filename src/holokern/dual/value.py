@@ -9,8 +9,6 @@ import numpy as np
 
 from holokern.numeric import Array
 
-__all__ = ["DualValue"]
-
 Number: TypeAlias = "float | Array"
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from holokern.errors import BadInput
 from holokern.network import Network
 
-__all__ = ["Array", "Kind", "NetworkKernel", "row_blocks"]
-
 Array = NDArray[np.float64]
 Kind = Literal["ntk", "nngp"]
 

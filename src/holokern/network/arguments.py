@@ -11,8 +11,6 @@ from holokern.dual import DualActivation, dual_activation
 from holokern.errors import BadInput
 from holokern.numeric import Array
 
-__all__ = ["different_shapes", "duals", "either", "matrix", "normalisation", "number"]
-
 _MOST_LAYERS = 10_000
 """More layers are a slip of the keyboard."""
 

@@ -19,8 +19,6 @@ from holokern.dual import DualActivation, dual_activation
 from holokern.errors import HolokernError, Unsupported
 from holokern.numeric import Array
 
-__all__ = ["CriticalPoint", "EdgePart", "critical", "edge_of_chaos"]
-
 # a curve that looks smooth on a screen
 _POINTS = 400
 # relative; c² - E[σ²]/E[σ′²] loses some digits where it vanishes, as for relu

@@ -12,8 +12,6 @@ from holokern.activation import Activation
 from holokern.dual import DualActivation
 from holokern.numeric import Array, Range
 
-__all__ = ["HiddenLayer", "LayerSide", "deviations_through", "scale_free", "scope_of"]
-
 _GRID = np.log(2) / 8
 """Scopes end at multiples of an eighth of an octave, so that similar data share a table."""
 

@@ -31,8 +31,6 @@ from holokern.numeric import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Network"]
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Network:

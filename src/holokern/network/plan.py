@@ -16,8 +16,6 @@ from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.points import DataRange
 from holokern.numeric import Range
 
-__all__ = ["ENGINES", "Engine", "Plan", "near_table_seconds", "plan_for", "table_seconds"]
-
 Engine = Literal["auto", "pairs", "layers", "network"]
 
 ENGINES: tuple[Engine, ...] = ("auto", "pairs", "layers", "network")

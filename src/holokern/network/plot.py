@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from holokern.network.network import Network
 
-__all__ = ["by_depth", "depth_plot", "heat_map"]
-
 # characters: longer titles leave a figure of usual width
 _TITLE = 50
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, unit_vectors
 
-__all__ = ["MULTIPLE", "DataRange", "Points", "Strip", "angles_of_tile"]
-
 MULTIPLE = 8
 """Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from holokern.errors import Unsupported
 from holokern.network.hidden_layer import HiddenLayer
 
-__all__ = ["jumping", "require_tangent"]
-
 
 def jumping(layers: tuple[HiddenLayer, ...]) -> bool:
     """Whether an activation jumps."""

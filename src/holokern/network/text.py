@@ -11,8 +11,6 @@ from holokern.activation import Activation
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["table_of", "text_of"]
-
 
 def text_of(network: Network) -> str:
     """Text that gives the network again."""

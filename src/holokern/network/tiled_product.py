@@ -14,8 +14,6 @@ from holokern.progress import report
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["TILE", "by_length", "matvec"]
-
 TILE = 1024
 """Rows of a tile."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from holokern.numeric.chebyshev import chebyshev_matrix, chebyshev_nodes
 from holokern.numeric.panels import Array
 
-__all__ = ["ARCSINE", "ARCTANGENT", "TANGENT"]
-
 
 def _quotient(arc: Callable[[Array], Array], end: float, degree: int) -> tuple[float, ...]:
     """Coefficients, highest first, of arc(√w)/√w as a polynomial in y = 2w/end - 1 for 0 ≤ w ≤ end, to rounding."""

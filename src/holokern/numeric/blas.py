@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["one_thread"]
-
 
 def one_thread() -> Any:
     """A context in which BLAS uses one thread.

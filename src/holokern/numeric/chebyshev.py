@@ -8,9 +8,6 @@ import numpy as np
 
 from holokern.numeric.panels import Array
 
-__all__ = ["chebyshev_basis", "chebyshev_matrix", "chebyshev_nodes", "left_singular"]
-
-
 _SKETCH = 360
 """Singular vectors of a large matrix that are found: more than the activations of a benchmark need on wide ranges."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat, fmpq_poly, fmpz_poly
 
-__all__ = ["natural_roots", "nullspace", "to_fmpq", "to_fraction"]
-
 
 def to_fmpq(value: Fraction | int) -> fmpq:
     """A Fraction as a number of flint."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from holokern.numeric.precision import working_precision
 
-__all__ = ["hermite_rule", "legendre_rule"]
-
 Array = NDArray[np.float64]
 
 _BITS = 96

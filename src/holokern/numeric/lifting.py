@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import gcd, isqrt
 from typing import TypeAlias
 
-__all__ = ["Lifted", "Lifting", "rational_from_residue"]
-
 Lifted: TypeAlias = list[tuple[list[int], int]]
 """Rows of integers, each over one positive denominator."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Index", "Panels", "between"]
-
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 

@@ -13,8 +13,6 @@ import threading
 
 from flint import ctx
 
-__all__ = ["series_length", "working_precision"]
-
 _lock = threading.RLock()
 
 

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.panels import Array
 
-__all__ = ["Jet", "Range", "Series", "Table", "Tensor", "compressed_together", "fit_angles", "graded_edges"]
-
 _AT_ONCE = 4096
 """Points that are evaluated at a time, to bound the memory."""
 

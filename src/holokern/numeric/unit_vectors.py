@@ -6,8 +6,6 @@ import numpy as np
 
 from holokern.numeric.panels import Array
 
-__all__ = ["unit_vectors"]
-
 
 def unit_vectors(points: Array) -> tuple[Array, Array]:
     """The rows divided by their lengths, and the lengths; zero rows stay zero.

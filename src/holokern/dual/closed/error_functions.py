@@ -12,8 +12,6 @@ from holokern.activation import ClosedTerm, factor_of
 from holokern.dual.closed.normal_law import Law
 from holokern.numeric import Array, between, legendre_rule
 
-__all__ = ["arc_integral", "pair_erf"]
-
 Sized: TypeAlias = "tuple[Array, Array]"
 # on panels that halve; 12 nodes are off by 6e-14, 24 by 3e-15
 _NODES = 24

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from holokern.activation import ExactReal
 
-__all__ = ["ClosedForm", "closed_form"]
-
 #: "sin" or "cos", and the frequency.
 Wave = tuple[str, "Expr"]
 

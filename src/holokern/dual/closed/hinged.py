@@ -9,8 +9,6 @@ from holokern.dual.closed.hinges import pieces_of
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.numeric import Array
 
-__all__ = ["hinged"]
-
 # units in the last place of the sizes of the terms: recurrences of moments lose a few of them at each step
 _ROUNDING = 64 * np.finfo(float).eps
 

@@ -17,8 +17,6 @@ from holokern.activation import Activation, piece_line, polynomial_in_u, to_ball
 from holokern.errors import Unsupported
 from holokern.numeric import Array, legendre_rule, working_precision
 
-__all__ = ["Hinge", "Line", "Pieces", "pieces_of", "tail_moments"]
-
 # moving a polynomial to a break cancels: this leaves all digits of a float for any reasonable degree
 _BITS = 160
 # 32 nodes give rounding (24 give 2e-9); the others are for higher moments

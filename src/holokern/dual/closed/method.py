@@ -14,8 +14,6 @@ from holokern.dual.closed.pairs import half_line_means, pair_halves, pair_smooth
 from holokern.errors import Unsupported
 from holokern.numeric import Array
 
-__all__ = ["closed", "has_no_closed_form"]
-
 # E[s(u) t(v)] for the three families of terms
 _PAIRS = {"halves": pair_halves, "smooth": pair_smooth, "erf": pair_erf}
 # units in the last place of the sum of the sizes of all terms

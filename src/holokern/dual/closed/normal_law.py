@@ -8,8 +8,6 @@ import numpy as np
 
 from holokern.numeric import Array
 
-__all__ = ["Law"]
-
 
 @dataclass(frozen=True)
 class Law:

@@ -12,8 +12,6 @@ from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.numeric import Array
 
-__all__ = ["half_line_means", "pair_halves", "pair_smooth"]
-
 Sized = tuple[Array, Array]
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from holokern.numeric import Array, between, legendre_rule
 
-__all__ = ["exponential_moment", "half_moment", "power_moment"]
-
 # on panels graded by the exponents; 12 agree with 48 to eight digits and more
 _NODES = 32
 # for z ≤ 1/2 the series ends by itself after at most 45 terms up to degree 60

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from holokern.dual.closed.hinges import Line, Pieces, tail_moments
 from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes, legendre_rule
 
-__all__ = ["FARTHEST", "HingeSide", "hinge_sides", "mills_coefficients"]
-
 FARTHEST = 9.0
 """Where α is cut off in V: the normal density beyond is below rounding."""
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from holokern.dual.closed.wedge import FARTHEST, HingeArrays, mills_coefficients
 from holokern.numeric import ARCSINE, Array
 
-__all__ = ["wedge_tile"]
-
 Signs = NDArray[np.int64]
 
 # fused multiply-add, and no care for the sign of zero: vector instructions without a change of the order of sums

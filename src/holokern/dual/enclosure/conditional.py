@@ -41,9 +41,6 @@ from holokern.dual.enclosure.moments import (
 from holokern.errors import Unsupported
 from holokern.numeric import working_precision
 
-__all__ = ["ConditionalMean", "jump_sizes", "mixed_between", "mixed_moment", "mixed_slope"]
-
-
 Side = tuple[PieceLine, Number]
 # bounds of tails need few digits; the same number is added for constants inside the pieces
 _ROUGH_BITS = 64

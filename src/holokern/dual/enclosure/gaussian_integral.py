@@ -13,8 +13,6 @@ from flint import acb, arb, ctx
 from holokern.activation import ExponentialTerm
 from holokern.numeric import charge
 
-__all__ = ["gaussian_integral"]
-
 # units of `holokern.numeric.work` of one step of a recursion of moments
 _STEP_WORK = 0.3
 

@@ -21,8 +21,6 @@ from holokern.dual.enclosure.moments import Number, gaussian_tail, hermite_momen
 from holokern.errors import PrecisionLost
 from holokern.numeric import charge, cost, units_left, working_precision
 
-__all__ = ["hermite_moments"]
-
 # ϱ of the ellipse: two bits for each half node; a larger one reaches farther into the complex plane
 _RATIO = 4
 # panels at first: the normal density grows by exp(1.76) in their ellipses

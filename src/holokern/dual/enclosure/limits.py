@@ -12,8 +12,6 @@ from holokern.dual.enclosure.conditional import jump_sizes, mixed_between
 from holokern.dual.enclosure.moments import Number, gaussian_expectation
 from holokern.errors import PrecisionLost, Unsupported
 
-__all__ = ["aligned", "with_zero_deviation"]
-
 
 def aligned(tree: Node, c1: Number, c2: Number, sign: int) -> tuple[arb, arb]:
     """Both expectations at r = ±1 for positive deviations.

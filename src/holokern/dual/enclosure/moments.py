@@ -34,18 +34,6 @@ from holokern.errors import BadInput, PrecisionLost
 from holokern.numeric import charge, cost, units_left
 from holokern.weyl import exact_rational
 
-__all__ = [
-    "bits_above",
-    "gaussian_expectation",
-    "gaussian_tail",
-    "hermite_moment",
-    "hermite_polynomial",
-    "product_moment",
-    "read_number",
-    "rigorous_integral",
-    "second_moment",
-]
-
 Number = Fraction | arb
 Ball = TypeVar("Ball", arb, acb)
 # octaves below 1 on which a piece is bounded by balls, for small deviations

@@ -19,8 +19,6 @@ from holokern.dual.enclosure.moments import Number
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.numeric import working_precision
 
-__all__ = ["AngleSeries", "angle_series"]
-
 # terms, doubled; beyond 1024 composing the series takes longer than quadrature
 _LENGTHS = (48, 96, 192, 384, 768, 1024)
 # deviations above which waves make the terms grow before they fall

@@ -19,8 +19,6 @@ from holokern.weyl import Operator
 # units of work of one term of a step: it takes a twentieth of the time of a value of an activation
 _STEP = 0.05
 
-__all__ = ["HermiteSequence", "hermite_sequence", "integral_sequence"]
-
 
 @dataclass(frozen=True, slots=True)
 class HermiteSequence:

@@ -26,8 +26,6 @@ from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
 from holokern.numeric import limited_work, working_precision
 
-__all__ = ["hermite", "hermite_coefficients", "serves_hermite"]
-
 Array = NDArray[np.float64]
 Pair = tuple[Fraction, Fraction]
 

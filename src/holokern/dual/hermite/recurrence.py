@@ -17,8 +17,6 @@ from flint import arb, fmpq, fmpz_mpoly
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field, weyl_algebra
 
-__all__ = ["Recurrence", "hermite_recurrence"]
-
 Shift = tuple[RationalFunction, ...]
 # terms of all coefficients: from here on the Euclidean algorithm swells, and the longer recurrence is kept
 _LARGEST = 600

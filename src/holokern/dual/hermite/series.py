@@ -17,8 +17,6 @@ from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.errors import PrecisionLost
 from holokern.numeric import working_precision
 
-__all__ = ["hermite_series", "terms_needed"]
-
 # bounds of tails need few digits
 _ROUGH_BITS = 64
 

@@ -22,8 +22,6 @@ from holokern.dual.enclosure.moments import Number, second_moment
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.numeric import working_precision
 
-__all__ = ["SplitSeries", "rest_of_smooth_part", "truncated_moments"]
-
 # bounds of tails need few digits
 _ROUGH_BITS = 64
 # nodes, about fifty characters each: larger derivatives take longer to bound than the series to sum

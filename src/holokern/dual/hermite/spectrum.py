@@ -20,8 +20,6 @@ from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
 from holokern.numeric import Array, legendre_rule
 
-__all__ = ["series_values", "spectrum"]
-
 Spectra = Callable[[float], Array]
 
 TERMS = 2048

@@ -26,8 +26,6 @@ from holokern.hgm import (
 )
 from holokern.numeric import Array
 
-__all__ = ["Run", "all_at_once", "run_through"]
-
 # the imaginary part of θ of all vertices, above zeros of D; with 0.12 errors of gelu are three times as large
 _HEIGHT = 0.25
 # how far vertices stay from r = ±1, where D vanishes; one expansion goes from there to the point

@@ -10,8 +10,6 @@ from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import BadInput
 from holokern.numeric import Array, hermite_rule
 
-__all__ = ["gauss_hermite"]
-
 # of σ at a time: arrays of 8 MB
 _EVALUATIONS = 1 << 20
 # the degrees double from 25, so that the last one is 400: 160 000 nodes a point

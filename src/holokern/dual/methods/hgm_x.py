@@ -18,8 +18,6 @@ from holokern.hgm import LinePath, LineTable, Numbers, transport
 from holokern.numeric import Array
 from holokern.pfaffian import PfaffianSystem, pfaffian
 
-__all__ = ["coordinates_x", "hgm_in_x", "start_in_x"]
-
 # terms fall about like 0.3^n, so that the last one is far below rounding
 _TERMS = 48
 # the imaginary part of x12 at the start, above a singularity on the line; the series in x12 converges for |x12| < 1

@@ -28,8 +28,6 @@ from holokern.hgm import (
 )
 from holokern.numeric import Array
 
-__all__ = ["hie"]
-
 SIZE = 36
 """Functions of the basis, for the finer of two fits."""
 

@@ -21,8 +21,6 @@ from holokern.dual.quadrature.profile import profile_of
 from holokern.hgm import Numbers
 from holokern.numeric import Array, between, legendre_rule
 
-__all__ = ["HermiteMoments", "hermite_moments"]
-
 # deviations: √2 times 9, since the weight of a Hermite function is the root of the density
 _REACH = 12.5
 # deviations; a Hermite function of degree 64 makes about six half waves on a panel

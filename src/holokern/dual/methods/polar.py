@@ -16,8 +16,6 @@ from holokern.hgm import AnglePath, Arrival, Numbers, PolarTable, polar_table
 from holokern.numeric import Array, Index
 from holokern.pfaffian import pfaffian
 
-__all__ = ["COLUMNS", "Result", "Start", "Tracks", "cannot_transport", "crosses", "ends_of", "polar_system"]
-
 COLUMNS = 4
 """H and the perturbations that are carried along to see how errors grow."""
 

@@ -15,8 +15,6 @@ from holokern.dual.quadrature.method import quadrature
 from holokern.dual.registry import Method, register
 from holokern.dual.tables.method import cannot_compile, compiled
 
-__all__ = ["register_all"]
-
 
 def _serves_all(activation: Activation) -> None:
     return None

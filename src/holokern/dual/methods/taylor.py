@@ -17,8 +17,6 @@ from holokern.errors import BadInput
 from holokern.hgm import AnglePath, Numbers, SegmentPath, clusters, transport
 from holokern.numeric import Array, Index
 
-__all__ = ["Expansion", "expand", "taylor"]
-
 # the imaginary part of θ above zeros of D; 0.12 does as well, 0.5 makes errors of gelu 25 times as large
 _HEIGHT = 0.25
 # how far representatives stay from r = ±1, where D vanishes; 0.2 does as well

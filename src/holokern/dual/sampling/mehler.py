@@ -13,8 +13,6 @@ import numpy as np
 from holokern.dual.sampling.mesh import Mesh
 from holokern.numeric import Array
 
-__all__ = ["HermiteRows", "coefficients_on_mesh", "hermite_sums", "terms_needed"]
-
 _LOST = 36.7
 """Terms below exp(-36.7) = 1e-16 are left out."""
 

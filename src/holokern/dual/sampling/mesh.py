@@ -16,8 +16,6 @@ from numpy.polynomial import legendre
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Index, legendre_rule
 
-__all__ = ["NODES", "Mesh", "lagrange"]
-
 NODES = 16
 """Nodes of a panel. A polynomial of degree 15 to rounding needs panels that are neither many nor long."""
 

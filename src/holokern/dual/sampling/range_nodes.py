@@ -14,8 +14,6 @@ from numpy.polynomial import chebyshev
 
 from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 
-__all__ = ["RangeNodes"]
-
 
 @dataclass(frozen=True, eq=False)
 class RangeNodes:

@@ -16,8 +16,6 @@ from holokern.dual.tables.rows import hermite_coefficients
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 
-__all__ = ["HermiteSeries", "hermite_series"]
-
 _MOST = 160
 """Terms beyond which tables are quicker."""
 

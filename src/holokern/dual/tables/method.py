@@ -9,8 +9,6 @@ from holokern.dual.closed.hinged import hinged
 from holokern.dual.dual_activation import dual_activation
 from holokern.numeric import Array
 
-__all__ = ["cannot_compile", "compiled"]
-
 
 def cannot_compile(activation: Activation) -> str | None:
     """Why the method ``compiled`` does not serve an activation, or None."""

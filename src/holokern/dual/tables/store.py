@@ -24,8 +24,6 @@ from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 from holokern.numeric import Array, Range, Series, Table
 from holokern.pfaffian import open_cache
 
-__all__ = ["identity", "stored_arrays", "stored_number", "stored_table"]
-
 _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
 

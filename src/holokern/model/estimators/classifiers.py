@@ -15,8 +15,6 @@ from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
 from holokern.model.estimators.probabilities import class_probabilities
 from holokern.model.kernel import Array, Kind
 
-__all__ = ["NNGPClassifier", "NTKClassifier"]
-
 
 class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]
     """Classification by ridge regression of signs."""

@@ -24,8 +24,6 @@ from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_ke
 from holokern.model.kernel import Array, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 
-__all__ = ["Descent", "GradientDescentEnsemble"]
-
 
 @dataclass(frozen=True)
 class Descent:

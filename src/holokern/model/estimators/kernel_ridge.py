@@ -17,8 +17,6 @@ from holokern.model.solvers.ridge import EighRidge, RidgePath
 from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
 from holokern.network import Network, layers
 
-__all__ = ["NETWORK_CONSTRAINTS", "NetworkRidge", "build_kernel", "takes_positions"]
-
 NETWORK_CONSTRAINTS: dict[str, Any] = {
     "activation": "no_validation",
     "depth": [Interval(Integral, 1, None, closed="left"), None],

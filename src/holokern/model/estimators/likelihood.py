@@ -13,8 +13,6 @@ from holokern.model.gaussian_process.kernels import NNGPKernel
 from holokern.model.kernel import Array
 from holokern.network import Network
 
-__all__ = ["most_likely"]
-
 _NAMES = ("alpha", "bias", "weight_variance")
 # Points that decide; a step costs a few factorisations of a matrix of this size.
 _MOST_POINTS = 2000

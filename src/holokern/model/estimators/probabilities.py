@@ -6,8 +6,6 @@ import numpy as np
 
 from holokern.model.kernel import Array
 
-__all__ = ["class_probabilities"]
-
 # Nodes on [-_REACH, _REACH]: the trapezoidal rule converges faster than any power, beyond 1e-15 with these.
 _NODES, _REACH = 97, 8.5
 

@@ -14,8 +14,6 @@ from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
 from holokern.model.estimators.likelihood import most_likely
 from holokern.model.kernel import Array, Kind
 
-__all__ = ["NNGPRegressor", "NTKRegressor"]
-
 
 class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
     """Regression with one or several targets."""

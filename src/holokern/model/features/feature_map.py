@@ -9,8 +9,6 @@ import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel
 
-__all__ = ["FeatureError", "FeatureMap", "measure"]
-
 
 class FeatureMap(Protocol):
     """Features φ of points with φ(x)·φ(y) ≈ K(x, y)."""

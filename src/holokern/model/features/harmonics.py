@@ -30,8 +30,6 @@ from holokern.model.features.feature_map import FeatureError, measure
 from holokern.model.features.radial import Radial
 from holokern.model.kernel import Array, NetworkKernel
 
-__all__ = ["HarmonicFeatures"]
-
 # Degrees at which the random part may end; the best one on pairs of points is taken.
 _LAST_DEGREES = (3, 5, 8, 12, 20)
 # Pairs between so many rows and columns tell which of them is best.

@@ -14,8 +14,6 @@ import numpy as np
 from holokern.model.kernel import Array, NetworkKernel
 from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
 
-__all__ = ["Landmarks", "draw", "draw_by_leverage"]
-
 # A pool of so many points for each landmark: more cost a pass over the kernel and change the choice little.
 _POOL = 8
 # The ridge of the scores, relative to the trace: what the landmarks see beyond rounding counts as seen.

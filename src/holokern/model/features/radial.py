@@ -10,8 +10,6 @@ import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel
 
-__all__ = ["Radial"]
-
 # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 _NEGLIGIBLE = 1e-11
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.

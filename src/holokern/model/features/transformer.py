@@ -19,8 +19,6 @@ from holokern.model.features.landmarks import Landmarks, draw, draw_by_leverage
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.progress import report
 
-__all__ = ["NTKTransformer", "NetworkFeatures"]
-
 # Points on each side of the pairs that the error is measured on.
 _HELD_OUT = 200
 # Points kept of a stream: enough for pools of landmarks, little beside the data.

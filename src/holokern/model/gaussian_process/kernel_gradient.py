@@ -21,8 +21,6 @@ from holokern.model.kernel import Array, Kind
 from holokern.network import Network
 from holokern.numeric import Series, unit_vectors
 
-__all__ = ["Rates", "kernel_gradient"]
-
 # So near to antipodes the angle of an odd activation stands still, and 1 + cos θ has no digits left.
 _FARTHEST = np.pi - 1e-6
 

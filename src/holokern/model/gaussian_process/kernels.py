@@ -21,8 +21,6 @@ from holokern.model.gaussian_process.kernel_gradient import Rates, kernel_gradie
 from holokern.model.kernel import Array, Kind, NetworkKernel
 from holokern.network import Network, layers
 
-__all__ = ["NNGPKernel", "NTKKernel"]
-
 _WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 _REACH = 0.08
 _EXACT = {"bias": Rates(bias=1.0, weight=0.0), "weight_variance": Rates(bias=0.0, weight=1.0)}

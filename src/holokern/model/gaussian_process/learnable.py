@@ -18,8 +18,6 @@ from holokern.errors import BadInput
 from holokern.model.kernel import Kind
 from holokern.network import ArrayLayer, HiddenLayer, Network, pair_matrices, point_diagonals, require_tangent
 
-__all__ = ["LearnableKernel"]
-
 # Deviations are followed through the layers at so many places of the range, with a margin at its ends.
 _SAMPLES, _MARGIN = 65, 1.01
 # Terms of the tables below this are dropped: what rounding leaves of sums of them anyway.

@@ -21,8 +21,6 @@ from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.network import TILE, matvec
 from holokern.progress import report
 
-__all__ = ["CgResult", "NystromPreconditioner", "TiledKernel", "conjugate_gradients"]
-
 # Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
 _LEAST_RIDGE = 1e-13
 # Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.

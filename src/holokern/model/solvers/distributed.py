@@ -17,8 +17,6 @@ from holokern.network import by_length
 from holokern.numeric import one_thread
 from holokern.progress import report
 
-__all__ = ["DistributedKernel"]
-
 # Tiles of 4096 × 4096 take seconds and 130 MB: few tasks, and little lost with a worker.
 _TILE = 4096
 # A task may lose so many workers before it counts as their murderer.

@@ -15,8 +15,6 @@ from holokern.model.kernel import Array, row_blocks
 from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
 from holokern.progress import report
 
-__all__ = ["FeatureRidge"]
-
 
 @dataclass(frozen=True)
 class FeatureRidge:

@@ -11,16 +11,6 @@ import numpy as np
 
 from holokern.model.kernel import Array
 
-__all__ = [
-    "CholeskyRidge",
-    "EighRidge",
-    "Factorisation",
-    "RidgePath",
-    "explained",
-    "factorise",
-    "left_out_predictions",
-]
-
 
 class Factorisation(Protocol):
     """A factorisation of K + αI."""

@@ -28,8 +28,6 @@ from holokern.model.solvers.ridge import (
     left_out_predictions,
 )
 
-__all__ = ["SOLVERS", "CgSolution", "DenseSolution", "FeatureSolution", "Problem", "Solution", "solve"]
-
 SOLVERS = ("cholesky", "eigh", "nystrom", "harmonics", "cg")
 
 

@@ -12,8 +12,6 @@ from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
 from holokern.numeric import Array
 
-__all__ = ["Graphs", "Inputs"]
-
 
 @dataclass(frozen=True, eq=False)
 class Inputs:

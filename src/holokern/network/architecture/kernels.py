@@ -33,8 +33,6 @@ from holokern.network.layers.layer import Context, Output, Shape
 from holokern.network.layers.weights import Weighted
 from holokern.numeric import Range
 
-__all__ = ["LayerKernels", "SpanRange", "dense_layers"]
-
 
 @dataclass(frozen=True)
 class SpanRange:

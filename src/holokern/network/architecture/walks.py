@@ -21,8 +21,6 @@ from holokern.network.layers.state import Layout, State
 from holokern.network.layers.windows import Window
 from holokern.numeric import Array, Range
 
-__all__ = ["OutOfSpan", "Spans", "Tape", "find_spans", "own_pass", "pair_pass", "widened"]
-
 Spans = dict[DualActivation, Range]
 """The range of log c that each activation meets."""
 

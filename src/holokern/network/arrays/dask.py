@@ -18,8 +18,6 @@ from holokern.numeric import Array, one_thread
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["dask_diagonals", "dask_matrices"]
-
 _TALLEST = 4096
 _TILE = 128
 

@@ -21,8 +21,6 @@ from holokern.network.engine.fill import Diagonals
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["diagonals_of_other_kind", "matrices_of_other_kind"]
-
 _GRID = 4
 
 

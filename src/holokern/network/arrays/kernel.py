@@ -18,8 +18,6 @@ from holokern.network.tangent import jumping, require_tangent
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["ArrayKernel", "pair_matrices", "point_diagonals"]
-
 _SAMPLES = 65
 _MARGIN = 1.001
 _DROPPED = 2e-14

@@ -16,8 +16,6 @@ from holokern.dual import DualTable
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.numeric import Array, Table, chebyshev_matrix
 
-__all__ = ["ArrayLayer", "Pairs", "Side", "angle_of_gap", "is_given", "safe_root"]
-
 
 @dataclass(frozen=True)
 class Side:

@@ -23,8 +23,6 @@ from holokern.network.layers.layer import Context, Shape
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.windows import Window, averaged, summed
 
-__all__ = ["ArrayLayers"]
-
 _MARGIN = 0.05
 """What ranges of log c are widened by, so that points may move a little."""
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from holokern.numeric import machine
 
-__all__ = ["Step", "advance"]
-
 
 class Step(NamedTuple):
     """The numbers of a layer.

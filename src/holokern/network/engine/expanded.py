@@ -11,8 +11,6 @@ from holokern.network.engine.expansion import Expansion
 from holokern.network.points import Points, Strip
 from holokern.numeric import Array, machine
 
-__all__ = ["ExpandedRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ExpandedRows:

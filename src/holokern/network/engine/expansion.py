@@ -21,8 +21,6 @@ from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.numeric import Array, Range, Series, Table, Tensor, chebyshev_matrix, fit_angles, graded_edges, machine
 from holokern.progress import report
 
-__all__ = ["Expansion", "expansion_of", "fold_of"]
-
 FAR = 0.4
 """Angles between this and its supplement are in the first table, the others in the second, made when it is needed."""
 

@@ -26,8 +26,6 @@ from holokern.network.points import DataRange, Points, Strip
 from holokern.numeric import Array, one_thread
 from holokern.progress import report
 
-__all__ = ["Diagonals", "diagonals", "fill", "layer_matrices", "spread"]
-
 _HEIGHT = 64
 """Rows of a strip."""
 

@@ -19,8 +19,6 @@ from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.numeric import Array, Range, machine
 
-__all__ = ["NodeSamples"]
-
 _FEW = 200
 """Pairs of a layer that may be integrated by themselves where no table serves: some seconds."""
 

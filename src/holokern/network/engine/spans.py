@@ -13,8 +13,6 @@ from holokern.network.hidden_layer import HiddenLayer, deviations_through
 from holokern.network.plan import near_table_seconds, table_seconds
 from holokern.numeric import Range
 
-__all__ = ["NOWHERE", "LayerSpan", "spans_of"]
-
 _SAMPLES = 33
 """Deviations that are followed to find the range of each layer."""
 

@@ -7,8 +7,6 @@ import numpy as np
 from holokern.dual import DualTable
 from holokern.numeric import Array, machine
 
-__all__ = ["table_losses"]
-
 
 def table_losses(
     table: DualTable,

@@ -8,8 +8,6 @@ import numpy as np
 
 from holokern.numeric import machine
 
-__all__ = ["mirror", "write_rows"]
-
 _BLOCK = 32
 
 

@@ -20,8 +20,6 @@ from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Shape
 from holokern.numeric import Array
 
-__all__ = ["FiniteNetwork"]
-
 
 class FiniteNetwork:
     """A random network of finite width; `Network.sample` makes it.

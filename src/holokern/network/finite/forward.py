@@ -14,8 +14,6 @@ from holokern.network.finite.record import Pull, Record
 from holokern.network.finite.taps import Taps, convolution, gathered, scattered, transposed
 from holokern.numeric import Array
 
-__all__ = ["Place", "forward"]
-
 
 class Place(NamedTuple):
     """Where a layer stands.

@@ -10,8 +10,6 @@ import numpy as np
 
 from holokern.numeric import Array
 
-__all__ = ["Pull", "Record", "Weight"]
-
 Pull = Callable[[Any], Any]
 """From derivatives with respect to the output of a layer to those with respect to its input."""
 

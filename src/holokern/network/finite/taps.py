@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from holokern.numeric import Array
 
-__all__ = ["Taps", "convolution", "gathered", "scattered", "transposed"]
-
 Taps = NDArray[np.int64]
 
 

@@ -12,8 +12,6 @@ from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk
 from holokern.network.layers.state import State, tied
 
-__all__ = ["Concat", "FanOut", "Identity", "Parallel", "Product", "Serial", "Sum"]
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class _Several(Layer):

@@ -12,8 +12,6 @@ from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.windows import Window
 
-__all__ = ["Branches", "Context", "Layer", "Output", "Shape", "Side", "Walk", "per_dimension"]
-
 Branches = State | tuple["Branches", ...]
 """A state, or the states of several branches."""
 

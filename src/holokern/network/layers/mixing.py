@@ -20,8 +20,6 @@ from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import require_positions
 
-__all__ = ["Aggregate", "Index", "LinearMap", "Mixing", "axes_of", "by_input", "without_positions"]
-
 
 class Mixing(Layer):
     """A linear map of positions."""

@@ -11,8 +11,6 @@ from holokern.errors import BadInput, Unsupported
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
 from holokern.network.layers.state import State
 
-__all__ = ["Activation", "Dropout", "LayerNorm"]
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Activation(Layer):

@@ -12,8 +12,6 @@ from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import check_windows, require_positions
 from holokern.network.layers.windows import Padding, Window, taken, window_sums
 
-__all__ = ["AvgPool", "Flatten", "GlobalAvgPool", "GlobalSumPool", "SumPool"]
-
 
 @dataclass(frozen=True, repr=False)
 class _Pool(Mixing):

@@ -11,8 +11,6 @@ from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import require_positions
 
-__all__ = ["Recurrent"]
-
 
 @dataclass(frozen=True, repr=False)
 class Recurrent(Layer):

@@ -9,8 +9,6 @@ from typing import Any
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Layer
 
-__all__ = ["deviations", "with_deviations"]
-
 _NAMES = ("W_std", "U_std", "b_std")
 
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Layout", "State", "tied"]
-
 
 @dataclass(frozen=True)
 class Layout:

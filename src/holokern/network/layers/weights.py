@@ -16,8 +16,6 @@ from holokern.network.layers.layer import Branches, Context, Layer, Output, Shap
 from holokern.network.layers.state import State
 from holokern.network.layers.windows import Padding, Window, taken, window_sums
 
-__all__ = ["Conv", "ConvTranspose", "Dense", "Weighted"]
-
 _PADDINGS = ("same", "valid", "circular")
 
 

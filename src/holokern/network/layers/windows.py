@@ -13,8 +13,6 @@ import numpy as np
 
 from holokern.network.layers.state import State
 
-__all__ = ["Padding", "Window", "averaged", "extended", "summed", "taken", "window_sums"]
-
 Padding = Literal["same", "valid", "circular"]
 
 _DOUBLED = 4

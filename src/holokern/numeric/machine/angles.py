@@ -10,8 +10,6 @@ import numba
 from holokern.numeric.arcs import ARCSINE, ARCTANGENT, TANGENT
 from holokern.numeric.machine.compiled import entry
 
-__all__ = ["angle_from_gap", "angle_from_slope", "angle_from_slopes", "angles_between"]
-
 _ARCSINE, _ARCTANGENT, _TANGENT = ARCSINE, ARCTANGENT, TANGENT
 _SMALLEST = 1e-300
 """Added to divisors that may be zero."""

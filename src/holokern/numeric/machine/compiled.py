@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["called", "entry"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {
