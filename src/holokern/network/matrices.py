@@ -99,6 +99,6 @@ def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
         if dual.breaks_away and dual.hinges is None and entries > _MANY:
             note(
                 f"{dual.activation} has a break other than zero, so there are no tables for points with a small angle "
-                "between them, and such pairs take about a millisecond each. Piecewise polynomials, and activations "
+                "between them, and such pairs take 1 to 20 milliseconds each. Piecewise polynomials, and activations "
                 "whose only break is zero, do not have this problem"
             )
