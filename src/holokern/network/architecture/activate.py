@@ -144,7 +144,7 @@ def activate(
     says where they stand in ``gap``.
     """
     angles, found, lost = np.empty(machine.CHUNK), np.empty((2, machine.CHUNK)), np.empty(machine.CHUNK)
-    flat = np.empty(rows.polynomials.shape[2])
+    flat = np.empty(cores.flats.shape[3])
     for tile in range(gap.shape[0]):
         cells, vectors, places = columns.cells[tile], columns.polynomials[tile], order[tile]
         logs, norms = columns.numbers[0, tile], columns.numbers[1, tile]

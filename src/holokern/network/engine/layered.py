@@ -194,8 +194,12 @@ class LayerStep:
 
     def table_edges(self) -> Array | None:
         """The panels of angles of the table for all angles, or None if there is none."""
-        made = self._table(0.0) if 0.0 in self.layer.dual.smallest_angles else None
-        return None if made is None else made.table.table.edges
+        if 0.0 not in self.layer.dual.smallest_angles:
+            return None
+        try:
+            return layer_table(self.layer, self.span, 0.0)[0].table.edges
+        except PrecisionLost:
+            return None
 
     def apply(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> None:
         """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""

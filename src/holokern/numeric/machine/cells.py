@@ -16,7 +16,8 @@ from holokern.numeric.table import Range, Table, Tensor
 __all__ = ["CellSide", "Cells", "Cores", "cores_at_points"]
 
 _DROPPED = 2e-15
-"""Coefficients of functions of order one below this are left out of the sums."""
+"""Coefficients below this are left out of the sums, relative to a function that exceeds one: its rounding errors grow
+with it."""
 
 _UNROLLED = 4
 """The sums take four terms at a time."""
@@ -39,7 +40,7 @@ class Cores(NamedTuple):
     cores, lengths
         For every function that depends on the angle: cores[f, n, p, q, m], and how many m each q of a core needs.
     flats
-        For every function that does not: flats[f, cell, cell, p, q].
+        For every function that does not: flats[f, cell, cell, p, q], often for more p and q.
     """
 
     edges: Array
@@ -47,6 +48,11 @@ class Cores(NamedTuple):
     cores: Array
     lengths: Counts
     flats: Array
+
+    @property
+    def polynomials(self) -> int:
+        """How many polynomials of a place the arrays need."""
+        return max(self.cores.shape[2], self.flats.shape[3])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +145,7 @@ class Cells:
             return CellSide(np.zeros(len(logs), dtype=np.int64), by_point, np.ascontiguousarray(by_point.T))
         cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
         local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
-        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.cores.shape[2]))
+        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.polynomials))
         return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
 
 
@@ -152,7 +158,7 @@ def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array
     half = (moved.reshape(-1, functions) @ tensor.core.reshape(functions, -1)).reshape(count, terms, functions, -1)
     # A cell is narrow, so few polynomials of its place count.
     sizes = np.max(np.abs(half), axis=(0, 2, 3))
-    kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED)[0], initial=0))
+    kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED * max(1.0, float(np.max(sizes))))[0], initial=0))
     other = np.ascontiguousarray(moved[:, :kept]).reshape(-1, functions)
     return np.asarray(np.matmul(other, half[:, :kept]).reshape(count, kept, count, kept, -1))
 
@@ -176,11 +182,13 @@ def _packed(
 
     Functions of two deviations are symmetric, so what counts of q counts of p.
     """
-    rank = degree = 1
-    largest = [[np.max(np.abs(core), axis=1) for core in cores] for cores in bent]
-    for sizes in [sizes for cores in largest for sizes in cores] + [np.max(np.abs(f), axis=1)[..., None] for f in flat]:
-        _, _, q, m = np.nonzero(sizes >= dropped)
+    rank = degree = flat_rank = 1
+    counts = [[_that_count(core, dropped) for core in cores] for cores in bent]
+    for some in [used for cores in counts for used in cores]:
+        _, _, q, m = np.nonzero(some)
         rank, degree = max(rank, 1 + int(np.max(q, initial=0))), max(degree, 1 + int(np.max(m, initial=0)))
+    for core in flat:
+        flat_rank = max(flat_rank, 1 + int(np.max(np.nonzero(_that_count(core[..., None], dropped))[2], initial=0)))
     degree = -(-degree // _UNROLLED) * _UNROLLED
     functions = max((len(cores) for cores in bent), default=0)
     cores = np.zeros((functions, len(bent), count, count, rank, rank, degree))
@@ -190,16 +198,22 @@ def _packed(
             some = core[:, :rank, :, :rank, :degree]
             _, p, _, q, m = some.shape
             cores[f, number, :, :, :p, :q, :m] = some.swapaxes(1, 2)
-            used = largest[number][f][:, :, :q, :m] >= dropped
+            used = counts[number][f][:, :, :q, :m]
             # The last term that counts, found from the end.
             needed = np.where(np.any(used, axis=3), m - np.argmax(used[..., ::-1], axis=3), 0)
             lengths[f, number, :, :, :q] = -(-needed // _UNROLLED) * _UNROLLED
-    flats = np.zeros((len(flat), count, count, rank, rank))
+    flats = np.zeros((len(flat), count, count, flat_rank, flat_rank))
     for f, core in enumerate(flat):
-        some = core[:, :rank, :, :rank]
+        some = core[:, :flat_rank, :, :flat_rank]
         flats[f, :, :, : some.shape[1], : some.shape[3]] = some.swapaxes(1, 2)
     shape = (functions, len(bent) * count**2, rank, rank, degree)
     return Cores(np.ascontiguousarray(edges), index, cores.reshape(shape), lengths.reshape(shape[:3]), flats)
+
+
+def _that_count(core: Array, dropped: float) -> NDArray[np.bool_]:
+    """For each pair of cells and each q and m, whether a coefficient counts."""
+    sizes = np.max(np.abs(core), axis=1)
+    return np.asarray(sizes >= dropped * max(1.0, float(np.max(sizes))))
 
 
 def cores_at_points(table: Table, logs: Array) -> Cores:

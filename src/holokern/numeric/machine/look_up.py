@@ -117,7 +117,8 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
     NaN. Set ``room.known`` to 0 before another row or another cell.
     """
     lines, work = room.lines, room.work
-    base = work.shape[0] - _GATHERED - row.shape[0]
+    rank = cores.cores.shape[2]
+    base = work.shape[0] - _GATHERED - rank
     part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
     which, elsewhere, places = room.places[0], room.places[1], room.places[2]
     known, counts = room.known[0], room.known[1]
@@ -158,12 +159,12 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
             # lines[q, m] = Σ core[p, q, m] row[p]
             known[t] = 1
             for f in wanted:
-                for q in range(row.shape[0]):
+                for q in range(rank):
                     length = cores.lengths[f, number, q]
                     known[t] = max(known[t], length)
                     for m in range(length):
                         lines[f, t, q, m] = 0.0
-                    for p in range(row.shape[0]):
+                    for p in range(rank):
                         for m in range(length):
                             lines[f, t, q, m] += row[p] * cores.cores[f, number, p, q, m]
         total = size
@@ -181,7 +182,7 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
                 at, source = 0, gathered
                 for j in range(some):
                     angles[j] = theta[places[first + j]]
-                for q in range(row.shape[0]):
+                for q in range(rank):
                     for j in range(some):
                         gathered[q, j] = columns[q, start + places[first + j]]
             else:
@@ -198,7 +199,7 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
                 # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
                 for j in range(some):
                     value[j] = 0.0
-                for q in range(row.shape[0]):
+                for q in range(rank):
                     if cores.lengths[f, number, q] > 0:
                         a, b, c, d = lines[f, t, q, 0], lines[f, t, q, 1], lines[f, t, q, 2], lines[f, t, q, 3]
                         for j in range(some):
@@ -250,9 +251,9 @@ def look_up_tile(
             for f in range(flat.shape[0]):
                 for j in range(start, stop):
                     flat[f, i, j] = 0.0
-                for q in range(row.shape[0]):
+                for q in range(cores.flats.shape[3]):
                     factor = 0.0
-                    for p in range(row.shape[0]):
+                    for p in range(cores.flats.shape[3]):
                         factor += cores.flats[f, cell, other, p, q] * row[p]
                     for j in range(start, stop):
                         flat[f, i, j] += factor * columns.polynomials[q, j]
