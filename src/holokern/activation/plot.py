@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from holokern.numeric import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from holokern.activation.function import Activation
-
-Array = NDArray[np.float64]
 
 # points of a curve that looks smooth on a screen
 _POINTS = 321

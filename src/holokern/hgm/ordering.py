@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, UnknownName
+from holokern.numeric import Array
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 ORDERS = ("short", "sorted", "given")

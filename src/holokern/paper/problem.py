@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.errors import BadInput
-
-Array = NDArray[np.float64]
+from holokern.numeric import Array
 
 #: The paper's activations; GELU is its u(1 + erf u).
 ACTIVATIONS = {"ReLU": "relu", "GELU": "u*(1 + erf(u))", "ReSin": "resin"}

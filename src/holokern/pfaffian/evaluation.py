@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from flint import arb, arb_mat, fmpz_mpoly
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
+from holokern.numeric import Array
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import FunctionField, RationalFunction
-
-Array = NDArray[np.float64]
 
 
 class CompiledMatrices:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from holokern.numeric import Array
 
 # coefficients of a panel; more would carry the noise of the function further into the derivative
 _SIZE = 24
@@ -71,7 +70,7 @@ class Line:
     holokern.activation.foreign.line.Rough: ...
     """
 
-    def __init__(self, function: Callable[[Array], Any], breaks: Sequence[float], reach: float) -> None:
+    def __init__(self, function: Callable[[Array], Array], breaks: Sequence[float], reach: float) -> None:
         self.function = function
         self.breaks = sorted(b for b in breaks if -reach < b < reach)
         self.reach = reach
@@ -186,14 +185,14 @@ class Panel:
         coefficients = np.polynomial.chebyshev.chebder(self.coefficients, order) * factor**order
         return float(np.polynomial.chebyshev.chebval(x, coefficients))
 
-    def part(self, function: Callable[[Array], Any], first: float, last: float, floor: float = 0.0) -> Panel:
+    def part(self, function: Callable[[Array], Array], first: float, last: float, floor: float = 0.0) -> Panel:
         """The function on a part of the interval, given by two shares of its width."""
         width = self.high - self.low
         high = self.high if last == 1 else self.low + last * width
         return resolve(function, self.low + first * width, high, floor)
 
 
-def resolve(function: Callable[[Array], Any], low: float, high: float, floor: float = 0.0) -> Panel:
+def resolve(function: Callable[[Array], Array], low: float, high: float, floor: float = 0.0) -> Panel:
     """The function on the interval, by its values at Chebyshev points, which round like values of size ``floor``."""
     values = np.asarray(function((low + high) / 2 + (high - low) / 2 * _NODES), dtype=float)
     coefficients = _TO_COEFFICIENTS @ values

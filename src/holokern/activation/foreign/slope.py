@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation.foreign.line import Line, Rough
-
-Array = NDArray[np.float64]
+from holokern.numeric import Array
 
 # the step of difference quotients: a third of the digits for the rounding, two for the value
 _DIFFERENCE = 1e-5
@@ -76,21 +73,21 @@ class NumericalSlope:
         return self._line
 
 
-def quotient(values: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def quotient(values: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """A difference quotient of about ten digits."""
 
-    def slope(u: Any) -> Any:
+    def slope(u: Array) -> Array:
         step = _step(u)
         return (values(u + step) - values(u - step)) / (2 * step)
 
     return slope
 
 
-def quotient_noise(values: Callable[[Any], Any], noise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def quotient_noise(values: Callable[[Array], Array], noise: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """How far that quotient may be off, for values with this noise."""
     slope = quotient(values)
     return lambda u: noise(u) / _step(u) + _LEFT_OUT * np.abs(slope(u))
 
 
-def _step(u: Any) -> Any:
+def _step(u: Array) -> Array:
     return _DIFFERENCE * np.maximum(1.0, np.abs(u))

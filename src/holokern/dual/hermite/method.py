@@ -24,9 +24,8 @@ from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
-from holokern.numeric import limited_work, working_precision
+from holokern.numeric import Array, limited_work, working_precision
 
-Array = NDArray[np.float64]
 Pair = tuple[Fraction, Fraction]
 
 # the distance from 1 to the next float

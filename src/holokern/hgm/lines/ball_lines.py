@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 from flint import acb, acb_poly, arb, arb_poly, fmpz_mpoly
 
 from holokern.hgm.steps.balls import BallSystem, carry_balls
-from holokern.hgm.steps.fixed_point import BallRow
+from holokern.hgm.steps.fixed_point import Ball, BallRow, Polynomial
 from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
-
-Ball: TypeAlias = Any
-"""``arb`` or ``acb``: a union of flint's types has no operators."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class BallLines:
         lines = [kind([x, y - x]) for x, y in zip(a, b, strict=True)]
         speeds = [y - x for x, y in zip(a, b, strict=True)]
         factors = [_on_line(factor, lines, kind) for factor in self._factors]
-        known: dict[RationalFunction, Any] = {}
+        known: dict[RationalFunction, Polynomial] = {}
         rows = []
         for i, split in enumerate(self._split):
             moving = {key: value for key, value in split.items() if speeds[key[0]] != 0}
@@ -59,7 +55,7 @@ class BallLines:
             bottom = kind([1])
             for factor, power in zip(factors, highest, strict=True):
                 bottom = bottom * factor**power
-            entries: dict[int, Any] = {}
+            entries: dict[int, Polynomial] = {}
             for (v, j), (powers, scale) in moving.items():
                 entry = self.system.matrices[v][i][j]
                 if entry not in known:
@@ -72,9 +68,9 @@ class BallLines:
         return BallSystem(tuple(rows))
 
 
-def _on_line(polynomial: fmpz_mpoly, lines: Sequence[Any], kind: Any) -> Any:
+def _on_line(polynomial: fmpz_mpoly, lines: Sequence[Polynomial], kind: type[arb_poly] | type[acb_poly]) -> Polynomial:
     """A polynomial in the coordinates as a polynomial in t."""
-    powers: list[list[Any]] = [[kind([1])] for _ in lines]
+    powers: list[list[Polynomial]] = [[kind([1])] for _ in lines]
     total = kind([])
     for key, c in polynomial.terms():
         term = kind([int(c)])

@@ -9,10 +9,11 @@ import numpy as np
 from flint import acb
 
 from holokern.errors import SingularPath
-from holokern.hgm.lines.ball_lines import Ball, BallLines
+from holokern.hgm.lines.ball_lines import BallLines
 from holokern.hgm.lines.initial import as_complex
 from holokern.hgm.lines.route import Crossing, crossings, detour, point_text
 from holokern.hgm.lines.segments import LinePath, LineTable
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
 from holokern.pfaffian import PfaffianSystem

@@ -13,9 +13,9 @@ import numpy as np
 from flint import acb, arb, fmpq, fmpq_poly, fmpz_poly
 
 from holokern.errors import BadInput, Unsupported
-from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.initial import as_ball, as_complex
 from holokern.hgm.lines.local_sums import Exponent, Group, LocalSum, theta_parts
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import coefficient_polynomials, local_exponents
 from holokern.weyl import LeftIdeal, Operator

@@ -12,7 +12,8 @@ import numpy as np
 from flint import acb, acb_mat, arb, fmpq, fmpz
 
 from holokern.errors import BadInput, UnknownName
-from holokern.hgm.lines.ball_lines import Ball, value_at
+from holokern.hgm.lines.ball_lines import value_at
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import to_fmpq, to_fraction
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem

@@ -22,8 +22,8 @@ from typing import Any
 from flint import acb, acb_poly, arb, ctx, fmpq_poly, fmpz_poly
 
 from holokern.errors import PrecisionLost
-from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.steps.balls import smallest_on_unit
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq, working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator

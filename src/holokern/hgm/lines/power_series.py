@@ -17,9 +17,9 @@ from math import factorial, prod
 from flint import acb, arb, fmpq, fmpq_mat
 
 from holokern.errors import BadInput, Unsupported
-from holokern.hgm.lines.ball_lines import Ball
 from holokern.hgm.lines.initial import Scalar, as_ball, as_fraction
 from holokern.hgm.lines.rays import Ray, ray_towards
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate

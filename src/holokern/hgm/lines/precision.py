@@ -8,7 +8,7 @@ import numpy as np
 from flint import acb, arb
 
 from holokern.errors import PrecisionLost
-from holokern.hgm.lines.ball_lines import Ball
+from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import working_precision
 
 # bits beyond the digits that are asked for; what a dozen steps lose

@@ -13,9 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.hgm import Basis, ChebyshevBasis, Constraint, MonomialBasis, fit_operator, fit_system, gauss_nodes
+from holokern.numeric import Array
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings, finished
-from holokern.paper.problem import Array, Problem
+from holokern.paper.problem import Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 from holokern.weyl import weyl_algebra

@@ -15,8 +15,9 @@ import numpy as np
 from holokern.activation import Activation, activation
 from holokern.dual import dual
 from holokern.network import Network
+from holokern.numeric import Array
 from holokern.paper.experiments.timing import best_of
-from holokern.paper.problem import ACTIVATIONS, RIDGE, Array, Problem
+from holokern.paper.problem import ACTIVATIONS, RIDGE, Problem
 from holokern.progress import report
 
 #: Our methods by the paper's names, with the options that make them the paper's.

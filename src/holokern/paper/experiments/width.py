@@ -9,9 +9,10 @@ import numpy as np
 
 from holokern.activation import Activation, activation
 from holokern.network import Network
+from holokern.numeric import Array
 from holokern.paper.chart import Chart, Series
 from holokern.paper.findings import Findings, finished
-from holokern.paper.problem import ACTIVATIONS, Array, Problem
+from holokern.paper.problem import ACTIVATIONS, Problem
 from holokern.paper.table import Cell, Table
 from holokern.progress import report
 

@@ -13,16 +13,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
+from holokern.numeric import Array
 from holokern.pfaffian.check.exact_points import Point, Table, matrices_at
 from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite_moments
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
 
-Array = NDArray[np.float64]
 Element = tuple[int, ...]
 
 # named activations leave at most 6e-14 (selu); a wrong entry leaves about 1

@@ -14,11 +14,10 @@ from typing import SupportsFloat
 import numpy as np
 from numpy.polynomial.hermite_e import hermevander
 from numpy.polynomial.legendre import leggauss, legvander
-from numpy.typing import NDArray
 
 from holokern.errors import BadInput, PrecisionLost
+from holokern.numeric import Array
 
-Array = NDArray[np.float64]
 #: Where a function is not smooth: anything that ``float`` takes.
 Break = SupportsFloat
 Function = Callable[[Array], Array]
