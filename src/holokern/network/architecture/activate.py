@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from holokern.numeric import Array, machine
+from holokern.numeric import machine
 
-__all__ = ["Fold", "TileSides", "activate", "activate_series", "angles_of"]
+__all__ = ["activate", "activate_series", "angles_of"]
 
+_U = np.uint64
+"""Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
-class Fold(NamedTuple):
-    """The symmetry of an activation: +1 for even, -1 for odd, else 0; and the power of θ in its table."""
-
-    fold: int
-    power: int
-
-
-class TileSides(NamedTuple):
-    """The rows or the columns of tiles.
-
-    Attributes
-    ----------
-    cells
-        The cell of each point, of shape (tiles, points).
-    polynomials
-        Chebyshev polynomials of the place in the cell: (tiles, points, polynomials) for rows, and for columns
-        (tiles, polynomials, points).
-    numbers
-        log c, n, d and c, of shape (4, tiles, points).
-    """
-
-    cells: NDArray[np.int64]
-    polynomials: Array
-    numbers: Array
+WIDTH = 64
+"""Columns whose polynomials are computed at a time, so that they stay in the nearest cache."""
 
 
 @numba.njit(inline="always")
@@ -134,64 +113,190 @@ def activate_series(
                         tan[j] *= rate[j]
 
 
-@machine.entry
-def activate(
-    fold: Any, cores: Any, room: Any, wanted: Any, rows: Any, columns: Any, order: Any, gap: Any, tangent: Any
-) -> None:
-    """G and Θ after an activation, in place, from a table that serves all angles.
+@machine.called
+def _polynomials(x: Any, count: Any, size: Any, out: Any) -> None:
+    """Chebyshev polynomials of ``size`` numbers, one row of `WIDTH` numbers each."""
+    width = _U(WIDTH)
+    for j in range(size):
+        out[j] = 1.0
+        out[width + j] = x[j]
+    for m in range(2, count):
+        at = _U(m) * width
+        last, before = at - width, at - width - width
+        for j in range(size):
+            out[at + j] = 2.0 * x[j] * out[last + j] - out[before + j]
 
-    ``gap`` has shape (tiles, rows, columns). The columns of each tile are given in the order of their cells; ``order``
-    says where they stand in ``gap``.
+
+@machine.called
+def _sums(
+    lines: Any, others: Any, lengths: Any, chords: Any, deviations: Any, size: Any, value: Any, rate: Any
+) -> None:
+    """Σ lines[q, m] φ_q T_m for two functions, four terms at a time, to load and store the sums less often."""
+    w, at = _U(WIDTH), 0
+    for j in range(size):
+        value[j] = 0.0
+        rate[j] = 0.0
+    for q in range(lengths.shape[0]):
+        own = _U(q) * w
+        for m in range(0, lengths[q], 4):
+            k = _U(m) * w
+            k2, k3, k4 = k + w, k + _U(2) * w, k + _U(3) * w
+            a, b, c, d = lines[at], lines[at + 1], lines[at + 2], lines[at + 3]
+            e, f, g, h = others[at], others[at + 1], others[at + 2], others[at + 3]
+            for j in range(size):
+                t, t2, t3, t4 = chords[k + j], chords[k2 + j], chords[k3 + j], chords[k4 + j]
+                value[j] += deviations[own + j] * ((a * t + b * t2) + (c * t3 + d * t4))
+                rate[j] += deviations[own + j] * ((e * t + f * t2) + (g * t3 + h * t4))
+            at += 4
+
+
+@machine.called
+def _by_cells(cells: Any, order: Any, ends: Any) -> None:
+    """The order of points by their cells, and where each cell ends in it."""
+    ends[:] = 0
+    for j in range(cells.shape[0]):
+        ends[cells[j]] += 1
+    total = 0
+    for cell in range(ends.shape[0]):
+        total += ends[cell]
+        ends[cell] = total - ends[cell]
+    for j in range(cells.shape[0]):
+        order[ends[cells[j]]] = j
+        ends[cells[j]] += 1
+
+
+@machine.called
+def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> int:
+    """Σ_p own[p] values[p], where four p at a time have ``sizes`` terms; where they end."""
+    for m in range(_U(lines.shape[0])):
+        lines[m] = 0.0
+    for p in range(sizes.shape[0]):
+        size, k = _U(sizes[p]), _U(start)
+        k2, k3, k4 = k + size, k + _U(2) * size, k + _U(3) * size
+        a, b, c, d = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
+        for m in range(size):
+            lines[m] += (a * values[k + m] + b * values[k2 + m]) + (c * values[k3 + m] + d * values[k4 + m])
+        start += 4 * sizes[p]
+    return start
+
+
+@machine.entry
+def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
+    chords: Any, rows: Any, columns: Any, first: Any, second: Any, with_slope: Any, gap: Any, tangent: Any
+) -> None:
+    """G and Θ after an activation, in place, from polynomials of chords and deviations.
+
+    ``gap`` has shape (tiles, rows, columns), ``rows`` and ``columns`` (4, tiles, points): log c, n, d and c. ``first``
+    and ``second`` are the cells. The columns of a tile are taken cell by cell, those of one row and cell panel by
+    panel, and `WIDTH` of them at a time.
     """
-    angles, found, lost = np.empty(machine.CHUNK), np.empty((2, machine.CHUNK)), np.empty(machine.CHUNK)
-    flat = np.empty(cores.flats.shape[3])
+    count, rank, width = chords.flats.shape[0], chords.flats.shape[2], _U(gap.shape[2])
+    half, panels = chords.edges.shape[0] - 1, chords.lengths.shape[2]
+    order, ends = np.empty(width, np.uint64), np.empty(count, np.int64)
+    place, norms, slopes, deviations = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    logs, inverses, own = np.empty(width), np.empty(width), np.zeros(rank + 4)
+    chord, loss, which, some = np.empty(width), np.empty(width), np.empty(width, np.int64), np.empty(width, np.uint64)
+    bent, rate, level, given = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    folded, far_panels = (1.0, 0) if chords.fold != 0 else (0.0, half)
+    odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
+    flat, counts, lines = np.empty(rank), np.empty(panels, np.int64), np.zeros((2, rank * chords.degree))
+    powers, basis = np.empty(chords.degree * WIDTH), np.empty(max(2, rank) * WIDTH)
+    x, value = np.empty(WIDTH), np.empty(WIDTH)
     for tile in range(gap.shape[0]):
-        cells, vectors, places = columns.cells[tile], columns.polynomials[tile], order[tile]
-        logs, norms = columns.numbers[0, tile], columns.numbers[1, tile]
-        slopes, deviations = columns.numbers[2, tile], columns.numbers[3, tile]
+        _by_cells(second[tile], order, ends)
+        for k in range(width):
+            j = order[k]
+            logs[k] = columns[0, tile, j]
+            place[k] = 2.0 * ((logs[k] - chords.low) * chords.inverse - second[tile, j]) - 1.0
+            norms[k], slopes[k], deviations[k] = columns[1, tile, j], columns[2, tile, j], columns[3, tile, j]
+            inverses[k] = 1.0 / deviations[k]
         for i in range(gap.shape[1]):
-            line, own = gap[tile, i], rows.cells[tile, i]
-            row = rows.polynomials[tile, i]
-            log_c, norm = rows.numbers[0, tile, i], rows.numbers[1, tile, i]
-            slope, deviation = rows.numbers[2, tile, i], rows.numbers[3, tile, i]
-            start = 0
-            while start < line.shape[0]:
-                cell = cells[start]
-                stop = start
-                while stop < line.shape[0] and cells[stop] == cell:
-                    stop += 1
-                room.known[:] = 0
-                for q in range(flat.shape[0]):
-                    flat[q] = 0.0
-                    for p in range(flat.shape[0]):
-                        flat[q] += cores.flats[0, own, cell, p, q] * row[p]
-                while start < stop:
-                    size = min(machine.CHUNK, stop - start)
-                    for j in range(size):
-                        angle = machine.angle_from_gap(_gap(line[places[start + j]], deviation, deviations[start + j]))
-                        angles[j] = angle
-                    if fold.fold != 0:
-                        for j in range(size):
-                            angles[j] = min(angles[j], math.pi - angles[j])
-                    machine.look_up(cores, own, row, cell, vectors, start, angles[:size], wanted, room, found)
-                    for j in range(size):
-                        lost[j] = 0.0
-                    for q in range(flat.shape[0]):
-                        factor, column = flat[q], vectors[q, start : start + size]
-                        for j in range(size):
-                            lost[j] += factor * column[j]
-                    for j in range(size):
-                        apart = log_c - logs[start + j]
-                        raised = angles[j] * angles[j] if fold.power == 2 else angles[j]
-                        lost[j] = apart * apart * lost[j] + raised * found[0, j]
-                    for j in range(size):
-                        place, other = places[start + j], norms[start + j]
-                        # cos θ < 0 means that the distance is larger than that of independent variables
-                        c, d = deviation, deviations[start + j]
-                        far = fold.fold != 0 and 2.0 * line[place] > c * c + d * d
-                        missing = 2.0 - lost[j] if far and fold.fold < 0 else lost[j]
-                        line[place] = 0.5 * (norm - other) * (norm - other) + norm * other * missing
-                        if wanted.shape[0] > 1:
-                            rate = found[1, j] * slope * slopes[start + j]
-                            tangent[tile, i, place] *= -rate if far and fold.fold > 0 else rate
-                    start += size
+            line, cell = gap[tile, i], first[tile, i]
+            log_c, n, slope, c = rows[0, tile, i], rows[1, tile, i], rows[2, tile, i], rows[3, tile, i]
+            inverse = 1.0 / c
+            own[0] = 1.0
+            own[1] = 2.0 * ((log_c - chords.low) * chords.inverse - cell) - 1.0
+            for p in range(2, rank):
+                own[p] = 2.0 * own[1] * own[p - 1] - own[p - 2]
+            for j in range(width):
+                given[j] = line[order[j]]
+            for j in range(width):
+                d = deviations[j]
+                here = (given[j] - 0.5 * (c - d) * (c - d)) * (inverse * inverses[j])
+                here = min(max(here, 0.0), 2.0)
+                near = 0.5 * min(here, 2.0 - here)
+                chord[j] = math.sqrt(near)
+                # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps.
+                loss[j] = here + folded * (2.0 * near - here)
+                which[j] = far_panels if here > 1.0 else 0
+            if chords.power == 1:
+                for j in range(width):
+                    loss[j] = math.sqrt(0.5 * loss[j])
+            for t in range(1, half):
+                edge = chords.edges[t]
+                for j in range(width):
+                    which[j] += 1 if chord[j] >= edge else 0
+            stop = 0
+            for other in range(count):
+                start, stop = stop, ends[other]
+                if start == stop:
+                    continue
+                flat[:] = 0.0
+                for p in range(rank):
+                    source, factor = chords.flats[cell, other, p], own[p]
+                    for q in range(rank):
+                        flat[q] += source[q] * factor
+                counts[:] = 0
+                for j in range(start, stop):
+                    counts[which[j]] += 1
+                for panel in range(panels):
+                    if counts[panel] == 0:
+                        continue
+                    lengths, end, longest = chords.lengths[cell, other, panel], chords.starts[cell, other, panel], 1
+                    terms, sizes = 0, chords.sizes[cell, other, panel]
+                    for q in range(rank):
+                        terms += lengths[q]
+                        longest = max(longest, lengths[q])
+                    for f in range(2 if with_slope else 1):
+                        end = _contracted(chords.values, end, own, sizes, lines[f, :terms])
+                    size = 0
+                    for j in range(start, stop):
+                        some[size] = j
+                        size += 1 if which[j] == panel else 0
+                    low, high = chords.edges[panel % half], chords.edges[panel % half + 1]
+                    scale, shift = 2.0 / (high - low), (high + low) / (high - low)
+                    for begin in range(0, size, WIDTH):
+                        chunk = min(WIDTH, size - begin)
+                        padded, at = _U((chunk + 3) // 4 * 4), some[begin : begin + chunk]
+                        for j in range(_U(chunk)):
+                            x[j] = place[at[j]]
+                        for j in range(_U(chunk), padded):
+                            x[j] = 0.0
+                        _polynomials(x, rank, padded, basis)
+                        for j in range(padded):
+                            value[j] = 0.0
+                        for q in range(rank):
+                            factor, row = flat[q], _U(q) * _U(WIDTH)
+                            for j in range(padded):
+                                value[j] += factor * basis[row + j]
+                        for j in range(_U(chunk)):
+                            level[at[j]] = value[j]
+                            x[j] = scale * chord[at[j]] - shift
+                        _polynomials(x, longest, padded, powers)
+                        _sums(lines[0], lines[1], lengths, powers, basis, padded, value, x)
+                        for j in range(_U(chunk)):
+                            bent[at[j]] = value[j]
+                            rate[at[j]] = x[j]
+            for j in range(width):
+                apart, m, d = log_c - logs[j], norms[j], deviations[j]
+                lost = apart * apart * level[j] + loss[j] * bent[j]
+                # cos θ < 0 means that the distance is larger than that of independent variables
+                far = folded if 2.0 * given[j] > c * c + d * d else 0.0
+                lost += odd * far * (2.0 - 2.0 * lost)
+                given[j] = 0.5 * (n - m) * (n - m) + n * m * lost
+                rate[j] *= slope * slopes[j] * (1.0 - even * far)
+            for j in range(width):
+                line[order[j]] = given[j]
+            if with_slope:
+                for j in range(width):
+                    tangent[tile, i, order[j]] *= rate[j]

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable, HermiteSeries, PairForm
+from holokern.dual import DualActivation, HermiteSeries, PairForm
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import LayerStep, cells_of, functions_of
+from holokern.network.architecture.chords import Chords, chords_of
+from holokern.network.engine.layered import LayerStep, functions_of
 from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
-from holokern.numeric import Array, Range, machine
+from holokern.numeric import Array, Range
 
 Counts = NDArray[np.int64]
 
 __all__ = ["ActivationTable", "NumpySide", "activated", "table_for"]
-
-_CELL = 0.8
-"""Width of a cell in log c: the positions of an image have many deviations, and tiles are small."""
-
-_TERMS, _NEGLIGIBLE = (24, 36, 48), 1e-14
-"""Terms in the angle of a table with one panel, and the size of those that may be left out."""
 
 _ROWS, _COLUMNS = 64, 512
 """Rows and columns that are computed at a time where there is no machine code for all tiles."""
@@ -45,8 +40,8 @@ class ActivationTable:
         The range of log c.
     series
         Hermite coefficients as functions of log c, if the activation is smooth and few count.
-    table, cells
-        Otherwise a table for all angles, and its cells; None if the activation is too rough on this range.
+    chords
+        Otherwise polynomials of chords and deviations; None if the activation is too rough on this range.
     functions
         Norms, norms of the slope, and means.
     """
@@ -54,8 +49,7 @@ class ActivationTable:
     layer: HiddenLayer
     span: Range
     series: HermiteSeries | None
-    table: DualTable | None
-    cells: machine.Cells | None
+    chords: Chords | None
     functions: tuple[Function, Function, Function]
 
     @property
@@ -78,9 +72,8 @@ class ActivationTable:
         cells, points = np.empty((0, *shape), dtype=np.int64), np.empty((*shape, 0))
         if self.series is not None:
             points = self._terms(side.numbers[0]).reshape(*shape, -1)
-        elif self.cells is not None:
-            made = self.cells.side(side.numbers[0])
-            cells, points = made.cells.reshape(1, *shape), made.by_point.reshape(*shape, -1)
+        elif self.chords is not None:
+            cells = self.chords.cells(side.numbers[0]).reshape(1, *shape)
         after, means = (side.numbers[1] ** 2).reshape(shape), side.means.reshape(shape)
         return NumpySide(after, side.zero.reshape(shape), means, points, numbers, cells)
 
@@ -118,8 +111,7 @@ class NumpySide:
     means
         E[σ(cz)].
     points
-        What the machine code knows of each output along a last axis: numbers of a closed form, Hermite coefficients, or
-        Chebyshev polynomials of log c.
+        What the machine code knows of each output along a last axis: numbers of a closed form, or Hermite coefficients.
     numbers
         log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs); (0, positions,
         inputs) for closed forms.
@@ -186,23 +178,19 @@ def table_for(dual: DualActivation, span: Range) -> ActivationTable:
 def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
     layer, form = HiddenLayer(dual, 1.0, 0.0, False), dual.pair_form
     if form is not None:
-        return ActivationTable(layer, span, None, None, None, (form.norms, form.slope_norms, form.means))
+        return ActivationTable(layer, span, None, None, (form.norms, form.slope_norms, form.means))
     series = dual.hermite_series(*span.ends)
     if series is not None:
-        return ActivationTable(layer, span, series, None, None, _of_series(dual, series))
-    table = cells = None
+        return ActivationTable(layer, span, series, None, _of_series(dual, series))
     if dual.hinges is None and 0.0 in dual.smallest_angles:
         try:
             table = dual.table(*span.ends, 0.0)
+            chords = chords_of(table, span)
         except PrecisionLost:
-            table = None
-    if table is not None and not table.table.is_rough:
-        # One panel of angles, where that is enough: tiles are small, and mixed angles cost time.
-        merged = table.table.merged(_TERMS, _NEGLIGIBLE)
-        table = table if merged is None else replace(table, table=merged)
-        cells = cells_of(table, table.table.range if table.homogeneity is not None else span, _CELL)
-        return ActivationTable(layer, span, None, table, cells, (table.norms, table.slope_norms, table.means))
-    return ActivationTable(layer, span, None, None, None, functions_of(layer, LayerSpan.everywhere(span), False))
+            chords = None
+        if chords is not None:
+            return ActivationTable(layer, span, None, chords, (table.norms, table.slope_norms, table.means))
+    return ActivationTable(layer, span, None, None, functions_of(layer, LayerSpan.everywhere(span), False))
 
 
 def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, Function, Function]:
@@ -249,50 +237,22 @@ def activated(
         terms = np.ascontiguousarray(first.points), np.ascontiguousarray(np.swapaxes(second.points, 1, 2))
         c, d = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
         activate_series(made.series.start, made.series.step, terms[0], terms[1], c, d, after, moved)
+    elif made.chords is not None:
+        _by_chords(made.chords, first, second, after, moved)
     else:
-        (_by_tiles if made.cells is None else _by_table)(made, first, second, after, moved)
+        _by_tiles(made, first, second, after, moved)
     if first.zero.any() or second.zero.any():
         _zero_outputs(first, second, after, moved)
     return joined(after), None if tangent is None else joined(moved)
 
 
-def _by_table(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
-    from holokern.network.architecture.activate import Fold, TileSides, activate
-    from holokern.numeric import machine
+def _by_chords(chords: Chords, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
+    from holokern.network.architecture.activate import activate
 
-    assert made.table is not None and made.cells is not None
-    order, cells = _order(second.cells[0], made.cells.count)
-    numbers = np.ascontiguousarray(np.take_along_axis(second.numbers, order[None], axis=2))
-    polynomials = np.take_along_axis(second.points, order[:, :, None], axis=1)
-    columns = TileSides(cells, np.ascontiguousarray(np.swapaxes(polynomials, 1, 2)), numbers)
-    rows = TileSides(
-        np.ascontiguousarray(first.cells[0]),
-        np.ascontiguousarray(first.points),
-        np.ascontiguousarray(first.numbers),
-    )
-    wanted = np.arange(2 if tangent.size and made.table.has_slope else 1)
-    cores = made.cells.cores
-    activate(
-        Fold(made.table.fold, made.table.power),
-        cores,
-        machine.room_for(cores),
-        wanted,
-        rows,
-        columns,
-        order,
-        gap,
-        tangent,
-    )
-
-
-def _order(cells: Counts, count: int) -> tuple[Counts, Counts]:
-    """The order of the points of each tile by their cells, and the cells in that order."""
-    if count == 1:
-        return np.ascontiguousarray(np.broadcast_to(np.arange(cells.shape[1]), cells.shape)), np.ascontiguousarray(
-            cells
-        )
-    order = np.argsort(cells, axis=1, kind="stable")
-    return order, np.take_along_axis(cells, order, axis=1)
+    with_slope = bool(tangent.size) and chords.power == 2
+    sides = np.ascontiguousarray(first.numbers), np.ascontiguousarray(second.numbers)
+    cells = np.ascontiguousarray(first.cells[0]), np.ascontiguousarray(second.cells[0])
+    activate(chords, *sides, *cells, with_slope, gap, tangent)
 
 
 def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
