@@ -81,7 +81,7 @@ class PairForm:
     def numbers(self, c: Array) -> Array:
         """What the machine code needs to know of deviations c > 0, along a last axis."""
         if self.kind == KINK:
-            return np.ascontiguousarray(c[..., None])
+            return np.stack([c, 1 / c], axis=-1)
         t, root, angle = self._basics(c)
         inverse = 1 / np.sqrt(1 + t**2)
         found = [c, t, inverse, t * inverse, root * inverse**2]

@@ -30,16 +30,16 @@ _GIVEN, _AFTER, _RATE = _NUMBERS * WIDTH, (_NUMBERS + 1) * WIDTH, (_NUMBERS + 2)
 
 @machine.called
 def _kinks(a: Any, b: Any, gamma: Any, own: Any, work: Any, size: Any) -> None:
-    """σ(u) = a u + b |u| [ChoSaul2009]; the number is c.
+    """σ(u) = a u + b |u| [ChoSaul2009]; the numbers are c and 1/c.
 
     k is the mean square times cos θ - f (θ cos θ - sin θ), and k′ times 1 - fθ, where f = 2b²/π(a² + b²).
     """
     square = a * a + b * b
-    factor, c = 2.0 * b * b / (math.pi * square), own[0]
+    factor, c, inverse = 2.0 * b * b / (math.pi * square), own[0], own[1]
     for j in range(size):
         d = work[j]
         apart = 0.5 * (c - d) * (c - d)
-        here = min(max((work[_GIVEN + j] - apart) / (c * d), 0.0), 2.0)
+        here = min(max((work[_GIVEN + j] - apart) * (inverse * work[WIDTH + j]), 0.0), 2.0)
         theta = machine.angle_from_gap(here)
         lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
         work[_AFTER + j] = square * (apart + c * d * lost)

@@ -191,7 +191,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     panel, and `WIDTH` of them at a time.
     """
     count, rank, width = chords.flats.shape[0], chords.flats.shape[2], _U(gap.shape[2])
-    half, panels = chords.edges.shape[0] - 1, chords.lengths.shape[2]
+    half, panels = chords.edges.shape[0] - 1, chords.lengths.shape[0]
     order, ends = np.empty(width, np.uint64), np.empty(count, np.int64)
     place, norms, slopes, deviations = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     logs, inverses, own = np.empty(width), np.empty(width), np.zeros(rank + 4)
@@ -252,8 +252,8 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 for panel in range(panels):
                     if counts[panel] == 0:
                         continue
-                    lengths, end, longest = chords.lengths[cell, other, panel], chords.starts[cell, other, panel], 1
-                    terms, sizes = 0, chords.sizes[cell, other, panel]
+                    lengths, end, longest = chords.lengths[panel, cell, other], chords.starts[panel, cell, other], 1
+                    terms, sizes = 0, chords.sizes[panel, cell, other]
                     for q in range(rank):
                         terms += lengths[q]
                         longest = max(longest, lengths[q])

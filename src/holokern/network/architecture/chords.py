@@ -20,11 +20,15 @@ from holokern.numeric import Array, Range, Table, Tensor, chebyshev_basis, cheby
 
 __all__ = ["Chords", "chords_of"]
 
-_CELL, _MOST_CELLS = 0.4, 24
-"""Width of a cell in log c, and the most cells: narrow ones need fewer terms, and wide ones have more columns."""
+_CELL, _MOST_CELLS = 0.4, 12
+"""Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
+pairs of them are kept."""
 
 _TERMS, _NEGLIGIBLE = (12, 16, 24, 32), 1e-14
 """Terms in the chord that are tried, and the size of those that may be left out."""
+
+_CHECKED = 24
+"""Deviations at which the last terms are measured."""
 
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
@@ -49,11 +53,11 @@ class Chords(NamedTuple):
     flats
         Coefficients of W: flats[cell, cell, p, q].
     lengths
-        How many terms in the chord each q needs, in fours: lengths[cell, cell, panel, q].
+        How many terms in the chord each q needs, in fours: lengths[panel, cell, cell, q].
     sizes
-        How many terms (q, m) four p need: sizes[cell, cell, panel, four].
+        How many terms (q, m) four p need: sizes[panel, cell, cell, four].
     starts, values
-        For two cells and a panel where their coefficients begin in ``values``: for each function and each p the terms
+        For a panel and two cells where their coefficients begin in ``values``: for each function and each p the terms
         (q, m) that count.
     """
 
@@ -98,10 +102,7 @@ def chords_of(table: DualTable, span: Range) -> Chords | None:
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
     part = table.table.range if table.homogeneity is not None else span
     count = 1 if part.is_point else min(_MOST_CELLS, max(1, int(np.ceil(part.width / _CELL))))
-    panels = tuple(tensors for side in sides for tensors in side)
-    numbered = Table(table.table.range, np.arange(1.0 + len(panels)), panels, table.table.flat)
-    cores = machine.Cells.of(numbered, part, count).cores
-    return _packed(table, part, count, np.array(edges), cores)
+    return _packed(table, part, count, np.array(edges), [tensors for side in sides for tensors in side])
 
 
 def _panel(table: DualTable, low: float, high: float, is_far: bool) -> tuple[Tensor, ...] | None:
@@ -128,34 +129,49 @@ def _panel(table: DualTable, low: float, high: float, is_far: bool) -> tuple[Ten
             if number == given.flat:
                 values *= factor
             found.append(Tensor(first.functions, values @ chebyshev_matrix(count).T))
-        if all(np.max(np.abs(tensor.core[:, :, -2:])) <= _NEGLIGIBLE for tensor in found[given.flat :]):
+        if all(_tail(tensor) <= _NEGLIGIBLE for tensor in found[given.flat :]):
             return tuple(found)
     return None
 
 
-def _packed(table: DualTable, part: Range, count: int, edges: Array, cores: machine.Cores) -> Chords:
-    """Without the terms that do not count."""
-    functions, _, rank, _, degree = cores.cores.shape
-    panels, fours = cores.numbers.shape[2], -(-rank // 4)
-    lengths = np.zeros((count, count, panels, rank), dtype=np.int64)
-    sizes = np.zeros((count, count, panels, fours), dtype=np.int64)
-    starts = np.zeros((count, count, panels), dtype=np.int64)
-    parts: list[Array] = []
-    total = 0
-    for place in np.ndindex(count, count, panels):
-        starts[place] = total
-        core = np.zeros((functions, 4 * fours, rank, degree))
-        core[:, :rank] = cores.cores[:, cores.numbers[place]]
-        counts = np.any(np.abs(core) >= _DROPPED, axis=0)
-        lengths[place] = _last(np.any(counts, axis=0), 4)
-        needed = _last(np.any(counts, axis=2).reshape(fours, 4, rank).any(axis=1), 1)
-        sizes[place] = np.concatenate([[0], np.cumsum(lengths[place])])[needed]
-        kept = core[:, :, np.arange(degree) < lengths[place][:, None]]
-        parts += [kept[f, p, : sizes[place][p // 4]] for f in range(functions) for p in range(4 * fours)]
-        total += 4 * functions * int(np.sum(sizes[place]))
+def _tail(tensor: Tensor) -> float:
+    """The largest of the last terms in the chord, at some pairs of deviations."""
+    at = chebyshev_basis(chebyshev_nodes(_CHECKED), len(tensor.functions)) @ tensor.functions
+    return float(np.max(np.abs(np.einsum("ap,pqm,bq->abm", at, tensor.core[:, :, -2:], at, optimize=True))))
+
+
+def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: list[tuple[Tensor, ...]]) -> Chords:
+    """Cells without the terms that do not count."""
+    blocks, parts, total = [], list[Array](), 0
+    for tensors in panels:
+        # One panel at a time: before terms are left out its cells may take much memory.
+        alone = Table(table.table.range, np.array([0.0, 1.0]), (tensors,), table.table.flat)
+        cores = machine.Cells.of(alone, part, count).cores
+        for place in np.ndindex(count, count):
+            core = cores.cores[:, cores.numbers[place][0]]
+            fours = -(-core.shape[1] // 4)
+            core = np.pad(core, ((0, 0), (0, 4 * fours - core.shape[1]), (0, 0), (0, 0)))
+            counts = np.any(np.abs(core) >= _DROPPED, axis=0)
+            lengths = _last(np.any(counts, axis=0), 4)
+            needed = _last(np.any(counts, axis=2).reshape(fours, 4, -1).any(axis=1), 1)
+            sizes = np.concatenate([[0], np.cumsum(lengths)])[needed]
+            kept = core[:, :, np.arange(core.shape[3]) < lengths[:, None]]
+            parts += [one[p, : sizes[p // 4]] for one in kept for p in range(4 * fours)]
+            blocks.append((lengths, sizes, total))
+            total += 4 * len(core) * int(np.sum(sizes))
+    flats, shape = cores.flats[0], (len(panels), count, count)
+    rank = max(flats.shape[2], *(len(lengths) for lengths, _, _ in blocks))
+    flats = np.pad(flats, ((0, 0), (0, 0), (0, rank - flats.shape[2]), (0, rank - flats.shape[3])))
+    lengths, sizes = (
+        np.stack([np.pad(block[k], (0, size - len(block[k]))) for block in blocks]).reshape(*shape, size)
+        for k, size in ((0, rank), (1, -(-rank // 4)))
+    )
+    starts = np.array([start for _, _, start in blocks]).reshape(shape)
     inverse = 0.0 if part.is_point else count / part.width
-    flats, values = np.ascontiguousarray(cores.flats[0]), np.concatenate(parts)
-    return Chords(table.fold, table.power, part.low, inverse, edges, degree, flats, lengths, sizes, starts, values)
+    degree = int(np.max(lengths))
+    return Chords(
+        table.fold, table.power, part.low, inverse, edges, degree, flats, lengths, sizes, starts, np.concatenate(parts)
+    )
 
 
 def _last(counts: NDArray[np.bool_], step: int) -> NDArray[np.int64]:

@@ -135,7 +135,8 @@ class Architecture:
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)
-                for j in range(i if second is first else 0, len(second), width)
+                # The diagonal is known from inputs with themselves.
+                for j in range(i + 1 if second is first else 0, len(second), width)
             ]
             work = partial(self._write, first, second, outs, spans, columns is None)
             for count, _ in enumerate(spread(work, tiles, threads), start=1):

@@ -19,13 +19,16 @@ __all__ = ["sums_over", "weighted"]
 _LONG = 8
 """Windows from this length on are summed by halves, which takes fewer additions."""
 
+_U = np.uint64
+"""Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
+
 _ONE = Window((0,), 1, 1, 1)
 """The window along an axis with one position."""
 
 
 def sums_over(state: State, dimension: int, window: Window) -> State:
     """Sums of G and Θ over a window that moves along one axis of positions, and of the variances of both sides."""
-    if window.size >= _LONG or state.layout.is_paired:
+    if window.size >= _LONG or (state.layout.is_paired and state.layout.is_tied):
         return summed(xp, state, dimension, window)
     sides = [_line_sums(side, dimension, window) for side in (state.first, state.second)]
     gap, tangent = _pair_sums(state, dimension, window, 1.0)
@@ -37,7 +40,8 @@ def weighted(
 ) -> tuple[Array, Array | None]:
     """G and Θ after a layer with weights, in the parametrisation "ntk"; ``sides`` are the variances after it."""
     moving = [(d, w) for d, w in enumerate(windows) if w.moves]
-    if state.layout.is_paired or any(w.size >= _LONG for _, w in moving):
+    paired = state.layout.is_paired
+    if (paired and state.layout.is_tied) or any(w.size >= _LONG for _, w in moving):
         return averaged(xp, state, sides, windows, scale, is_trained)
     if state.layout.is_tied:
         return _tied_weights(state, sides, windows, scale, is_trained)
@@ -54,7 +58,9 @@ def weighted(
         # In the order of C: Θ is changed in place below, through another shape.
         gap = np.multiply(scale, gap, order="C")
         tangent = None if tangent is None else np.multiply(scale, tangent, order="C")
-    if tangent is not None and is_trained:
+    if tangent is not None and is_trained and paired:
+        tangent += state.changed(sides, gap, None).covariance()
+    elif tangent is not None and is_trained:
         cut = sides[0].size, sides[1].size
         ends = [np.ascontiguousarray(side).reshape(-1) for side in sides]
         _add_covariance(ends[0], ends[1], gap.reshape(cut), tangent.reshape(cut))
@@ -95,11 +101,11 @@ def _tied_weights(
 def _pair_sums(state: State, dimension: int, window: Window, scale: float) -> tuple[Array, Array | None]:
     layout, size = state.layout, state.positions[dimension]
     before, after = (math.prod(state.positions[:dimension]), math.prod(state.positions[dimension + 1 :]))
-    rows, columns = state.first.shape[-1], state.second.shape[-1]
+    rows, columns = 1 if layout.is_paired else state.first.shape[-1], state.second.shape[-1]
     shape = list(state.gap.shape)
     for axis in layout.axes(dimension):
         shape[axis] = window.count
-    places, found = np.array(window.places), list[Array | None]()
+    found = list[Array | None]()
     for array, outside in ((state.gap, 0.5), (state.tangent, 0.0)):
         if array is None:
             found.append(None)
@@ -109,9 +115,10 @@ def _pair_sums(state: State, dimension: int, window: Window, scale: float) -> tu
             width = after * columns
             out = np.empty((before, window.count, after * rows, before, window.count * width))
             cut = np.ascontiguousarray(array).reshape(before, size, after * rows, before, size * width)
-            first = outside * np.ascontiguousarray(state.first).reshape(before, size, after * rows)
+            first = outside * np.ascontiguousarray(state.first).reshape(before, size, after * rows, -1)
+            first = np.tile(first, (1, 1, 1, after)) if layout.is_paired else first
             second = outside * np.ascontiguousarray(state.second).reshape(before, size * width)
-            _untied(cut, first, second, places, window.stride, window.dilation, _runs(window), width, scale, out)
+            _untied(cut, first, second, _taps(window), _stretches(window), width, scale, out)
             found.append(out.reshape(shape))
     gap = found[0]
     assert gap is not None
@@ -138,21 +145,17 @@ def _taps(window: Window) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=256)
-def _runs(window: Window) -> Array:
-    """Rows (tap, first output, its input, length): stretches of outputs that see inputs one after the other.
+def _stretches(window: Window) -> NDArray[np.int64]:
+    """Rows (first output, how many, the input of each tap): outputs whose taps see inputs one after the other.
 
-    The input is -1 where a stretch lies outside.
+    The input is -1 where a tap lies outside; such outputs stand alone.
     """
-    found = []
-    for tap in range(window.size):
-        seen = [window.places[out * window.stride + tap * window.dilation] for out in range(window.count)]
-        start = 0
-        for stop in range(1, len(seen) + 1):
-            step = 0 if seen[stop - 1] < 0 else 1
-            if stop == len(seen) or seen[stop] != seen[stop - 1] + step:
-                found.append((tap, start, seen[start], stop - start))
-                start = stop
-    return np.array(found, dtype=np.int64)
+    taps = _taps(window)
+    inside = np.all(taps >= 0, axis=1)
+    follows = np.all(np.diff(taps, axis=0) == 1, axis=1) & inside[1:] & inside[:-1]
+    starts = np.flatnonzero(np.append(True, ~follows))
+    lengths = np.diff(np.append(starts, len(taps)))
+    return np.ascontiguousarray(np.column_stack([starts, lengths, taps[starts]]))
 
 
 @machine.entry
@@ -244,35 +247,50 @@ def _planes(
 
 
 @machine.entry
-def _untied(
-    array: Any, first: Any, second: Any, places: Any, stride: Any, dilation: Any, runs: Any, width: Any, scale: Any,
-    out: Any,
-) -> None:  # fmt: skip
+def _untied(array: Any, first: Any, second: Any, taps: Any, stretches: Any, width: Any, scale: Any, out: Any) -> None:
     """The same along the diagonals of pairs of positions; an output outside is zero, at a distance of V/2.
 
-    ``first`` and ``second`` are these distances. Stretches of ``runs`` are added at a time, ``width`` numbers each.
+    ``first`` and ``second`` are these distances; ``first`` has one for each number of an output, or one for all.
+    Outputs have ``width`` numbers each, and those of one of the ``stretches`` are summed together.
     """
+    source, others, halves, target = array.reshape(-1), first.reshape(-1), second.reshape(-1), out.reshape(-1)
+    rows, columns, given, made = array.shape[2], array.shape[3], array.shape[4], out.shape[4]
+    is_one, step = first.shape[3] == 1, rows * columns
     for a in range(out.shape[0]):
         for o in range(out.shape[1]):
-            for b in range(out.shape[2]):
-                for c in range(out.shape[3]):
-                    line = out[a, o, b, c]
-                    line[:] = 0.0
-                    for run in range(runs.shape[0]):
-                        here, there = places[o * stride + runs[run, 0] * dilation], runs[run, 2]
-                        part = line[runs[run, 1] * width : (runs[run, 1] + runs[run, 3]) * width]
-                        if here >= 0 and there >= 0:
-                            source = array[a, here, b, c, there * width : there * width + part.shape[0]]
-                            for d in range(part.shape[0]):
-                                part[d] += source[d]
-                        elif here >= 0:
-                            half = first[a, here, b]
-                            for d in range(part.shape[0]):
-                                part[d] += half
-                        elif there >= 0:
-                            source = second[c, there * width : there * width + part.shape[0]]
-                            for d in range(part.shape[0]):
-                                part[d] += source[d]
-                    if scale != 1.0:
-                        for d in range(line.shape[0]):
-                            line[d] *= scale
+            for b in range(rows):
+                for c in range(columns):
+                    line = (((a * out.shape[1] + o) * rows + b) * columns + c) * made
+                    row = (a * array.shape[1] * rows + b) * columns + c
+                    for s in range(stretches.shape[0]):
+                        at, length = _U(line + stretches[s, 0] * width), _U(stretches[s, 1] * width)
+                        inside = taps.shape[1] == 3 and min(taps[o, 0], taps[o, 1], taps[o, 2]) >= 0
+                        if inside and stretches[s, 1] > 1:
+                            i = _U((row + taps[o, 0] * step) * given + stretches[s, 2] * width)
+                            j = _U((row + taps[o, 1] * step) * given + stretches[s, 3] * width)
+                            k = _U((row + taps[o, 2] * step) * given + stretches[s, 4] * width)
+                            for d in range(length):
+                                target[at + d] = scale * ((source[i + d] + source[j + d]) + source[k + d])
+                            continue
+                        for d in range(length):
+                            target[at + d] = 0.0
+                        for t in range(taps.shape[1]):
+                            here, there = taps[o, t], stretches[s, 2 + t]
+                            if here >= 0 and there >= 0:
+                                k = _U((row + here * step) * given + there * width)
+                                for d in range(length):
+                                    target[at + d] += source[k + d]
+                            elif there >= 0:
+                                k = _U(c * given + there * width)
+                                for d in range(length):
+                                    target[at + d] += halves[k + d]
+                            elif here >= 0 and is_one:
+                                half = first[a, here, b, 0]
+                                for d in range(length):
+                                    target[at + d] += half
+                            elif here >= 0:
+                                k = _U(((a * array.shape[1] + here) * rows + b) * width)
+                                for d in range(length):
+                                    target[at + d] += others[k + d]
+                        for d in range(length):
+                            target[at + d] *= scale
