@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern import Network
+from holokern import Network, dual
 from holokern import layers as L
 from holokern.errors import BadInput, Unsupported
 
@@ -415,3 +415,20 @@ LAYERS = st.one_of(
 @given(st.lists(LAYERS, min_size=1, max_size=3), st.sampled_from([L.Flatten(), L.GlobalAvgPool()]))
 def test_any_composition_obeys_the_laws(groups, end):
     check_laws(Network(L.Serial(*(layer for group in groups for layer in group), end, L.Dense())), SEQUENCES)
+
+
+@pytest.mark.parametrize(("name", "spread"), [("elu", 1.0), ("elu", 6.0), ("tanh", 1.0), ("silu", 1.0), ("sign", 1.0)])
+def test_activations_without_a_closed_form_have_the_values_of_the_dual(name, spread):
+    # Two channels: all angles, one pair that nearly coincides and one that is nearly opposite; c from small to large.
+    theta = np.array([0.0, 1e-7, 0.3, 0.9, 1.6, 2.4, np.pi - 1e-6])
+    c = np.exp(spread * np.linspace(-1, 0.5, len(theta)))
+    x = (c[:, None] * np.stack([np.cos(theta), np.sin(theta)], axis=1))[:, None, :] * np.sqrt(2)
+    net = Network(L.Serial(L.Conv(1), L.Activation(name), L.Flatten()))
+    i, j = np.triu_indices(len(theta), 1)
+    exact = dual(name, c[i], c[j], theta=np.abs(theta[i] - theta[j]), method="quadrature")
+    own = np.sqrt(dual(name, c, c, theta=np.zeros_like(c)).k)
+    np.testing.assert_allclose(net.nngp(x)[i, j] / (own[i] * own[j]), exact.k / (own[i] * own[j]), atol=1e-12)
+    if name != "sign":
+        slopes = net.ntk(x)[i, j]
+        inner = c[i] * c[j] * np.cos(theta[i] - theta[j])
+        np.testing.assert_allclose(slopes, inner * exact.kdot, rtol=1e-11, atol=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 
 from holokern.numeric import machine
 
-__all__ = ["activate", "activate_series", "angles_of"]
+__all__ = ["activate", "activate_series", "angles_of", "chebyshev_sums"]
 
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
@@ -113,6 +113,26 @@ def activate_series(
                         tan[j] *= rate[j]
 
 
+@machine.entry
+def chebyshev_sums(coefficients: Any, places: Any, values: Any) -> None:
+    """Σ coefficients[m] T_m at flat ``places``, by Clenshaw's recurrence."""
+    now, before = np.empty(WIDTH), np.empty(WIDTH)
+    for start in range(0, places.shape[0], WIDTH):
+        x, out = places[start : start + WIDTH], values[start : start + WIDTH]
+        size = _U(x.shape[0])
+        for j in range(size):
+            now[j] = 0.0
+            before[j] = 0.0
+        for m in range(coefficients.shape[0] - 1, 0, -1):
+            own = coefficients[m]
+            for j in range(size):
+                new = 2.0 * x[j] * now[j] - before[j] + own
+                before[j] = now[j]
+                now[j] = new
+        for j in range(size):
+            out[j] = x[j] * now[j] - before[j] + coefficients[0]
+
+
 @machine.called
 def _polynomials(x: Any, count: Any, size: Any, out: Any) -> None:
     """Chebyshev polynomials of ``size`` numbers, one row of `WIDTH` numbers each."""
@@ -166,7 +186,7 @@ def _by_cells(cells: Any, order: Any, ends: Any) -> None:
 
 
 @machine.called
-def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> int:
+def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> Any:
     """Σ_p own[p] values[p], where four p at a time have ``sizes`` terms; where they end."""
     for m in range(_U(lines.shape[0])):
         lines[m] = 0.0
@@ -202,6 +222,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     flat, counts, lines = np.empty(rank), np.empty(panels, np.int64), np.zeros((2, rank * chords.degree))
     powers, basis = np.empty(chords.degree * WIDTH), np.empty(max(2, rank) * WIDTH)
     x, value = np.empty(WIDTH), np.empty(WIDTH)
+    flats, values, edges = chords.flats.reshape(-1), chords.values, chords.edges
     for tile in range(gap.shape[0]):
         _by_cells(second[tile], order, ends)
         for k in range(width):
@@ -233,7 +254,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 for j in range(width):
                     loss[j] = math.sqrt(0.5 * loss[j])
             for t in range(1, half):
-                edge = chords.edges[t]
+                edge = edges[t]
                 for j in range(width):
                     which[j] += 1 if chord[j] >= edge else 0
             stop = 0
@@ -241,11 +262,12 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 start, stop = stop, ends[other]
                 if start == stop:
                     continue
-                flat[:] = 0.0
+                for q in range(_U(rank)):
+                    flat[q] = 0.0
                 for p in range(rank):
-                    source, factor = chords.flats[cell, other, p], own[p]
-                    for q in range(rank):
-                        flat[q] += source[q] * factor
+                    begin, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
+                    for q in range(_U(rank)):
+                        flat[q] += flats[begin + q] * factor
                 counts[:] = 0
                 for j in range(start, stop):
                     counts[which[j]] += 1
@@ -258,16 +280,16 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                         terms += lengths[q]
                         longest = max(longest, lengths[q])
                     for f in range(2 if with_slope else 1):
-                        end = _contracted(chords.values, end, own, sizes, lines[f, :terms])
+                        end = _contracted(values, end, own, sizes, lines[f, :terms])
                     size = 0
                     for j in range(start, stop):
                         some[size] = j
                         size += 1 if which[j] == panel else 0
-                    low, high = chords.edges[panel % half], chords.edges[panel % half + 1]
+                    low, high = edges[panel % half], edges[panel % half + 1]
                     scale, shift = 2.0 / (high - low), (high + low) / (high - low)
-                    for begin in range(0, size, WIDTH):
-                        chunk = min(WIDTH, size - begin)
-                        padded, at = _U((chunk + 3) // 4 * 4), some[begin : begin + chunk]
+                    for chunk_start in range(0, size, WIDTH):
+                        chunk = min(WIDTH, size - chunk_start)
+                        padded, at = _U((chunk + 3) // 4 * 4), some[chunk_start : chunk_start + chunk]
                         for j in range(_U(chunk)):
                             x[j] = place[at[j]]
                         for j in range(_U(chunk), padded):

@@ -142,7 +142,8 @@ def _tail(tensor: Tensor) -> float:
 
 def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: list[tuple[Tensor, ...]]) -> Chords:
     """Cells without the terms that do not count."""
-    blocks, parts, total = [], list[Array](), 0
+    parts, starts, total = list[Array](), list[int](), 0
+    counted: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = [], []
     for tensors in panels:
         # One panel at a time: before terms are left out its cells may take much memory.
         alone = Table(table.table.range, np.array([0.0, 1.0]), (tensors,), table.table.flat)
@@ -157,20 +158,22 @@ def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: lis
             sizes = np.concatenate([[0], np.cumsum(lengths)])[needed]
             kept = core[:, :, np.arange(core.shape[3]) < lengths[:, None]]
             parts += [one[p, : sizes[p // 4]] for one in kept for p in range(4 * fours)]
-            blocks.append((lengths, sizes, total))
+            counted[0].append(lengths)
+            counted[1].append(sizes)
+            starts.append(total)
             total += 4 * len(core) * int(np.sum(sizes))
     flats, shape = cores.flats[0], (len(panels), count, count)
-    rank = max(flats.shape[2], *(len(lengths) for lengths, _, _ in blocks))
+    rank = max(flats.shape[2], *(len(lengths) for lengths in counted[0]))
     flats = np.pad(flats, ((0, 0), (0, 0), (0, rank - flats.shape[2]), (0, rank - flats.shape[3])))
     lengths, sizes = (
-        np.stack([np.pad(block[k], (0, size - len(block[k]))) for block in blocks]).reshape(*shape, size)
-        for k, size in ((0, rank), (1, -(-rank // 4)))
+        np.stack([np.pad(block, (0, size - len(block))) for block in blocks]).reshape(*shape, size)
+        for blocks, size in zip(counted, (rank, -(-rank // 4)), strict=True)
     )
-    starts = np.array([start for _, _, start in blocks]).reshape(shape)
+    first = np.array(starts).reshape(shape)
     inverse = 0.0 if part.is_point else count / part.width
     degree = int(np.max(lengths))
     return Chords(
-        table.fold, table.power, part.low, inverse, edges, degree, flats, lengths, sizes, starts, np.concatenate(parts)
+        table.fold, table.power, part.low, inverse, edges, degree, flats, lengths, sizes, first, np.concatenate(parts)
     )
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, HermiteSeries, PairForm
+from holokern.dual import DualActivation, DualTable, HermiteSeries, PairForm
 from holokern.errors import PrecisionLost
 from holokern.network.architecture.chords import Chords, chords_of
 from holokern.network.engine.layered import LayerStep, functions_of
 from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
-from holokern.numeric import Array, Range
+from holokern.numeric import Array, Range, Series
 
 Counts = NDArray[np.int64]
 
@@ -189,8 +189,27 @@ def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
         except PrecisionLost:
             chords = None
         if chords is not None:
-            return ActivationTable(layer, span, None, chords, (table.norms, table.slope_norms, table.means))
+            return ActivationTable(layer, span, None, chords, _of_table(table))
     return ActivationTable(layer, span, None, None, functions_of(layer, LayerSpan.everywhere(span), False))
+
+
+def _of_table(table: DualTable) -> tuple[Function, Function, Function]:
+    """Norms, norms of the slope, and means of a table, by machine code: images have many positions."""
+    if table.homogeneity is not None:
+        return table.norms, table.slope_norms, table.means
+
+    def at(series: Series, c: Array) -> Array:
+        from holokern.network.architecture.activate import chebyshev_sums
+
+        places = np.ascontiguousarray(series.range.place(np.log(c)))
+        values = np.empty_like(places)
+        chebyshev_sums(series.coefficients, places, values)
+        return values
+
+    def norms(c: Array) -> Array:
+        return np.exp(at(table.log_norm, c))
+
+    return norms, lambda c: np.exp(at(table.log_slope, c)), lambda c: at(table.mean, c) * norms(c)
 
 
 def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, Function, Function]:
