@@ -237,27 +237,6 @@ class Table:
             raise ValueError("a flat function depends on the angle")
         return cls(span, edges, tuple(tuple(panel) or None for panel in panels), flat)
 
-    def merged(self, counts: tuple[int, ...], negligible: float) -> Table | None:
-        """The same functions on one panel, if one of these numbers of terms in the angle is enough; else None."""
-        made = [tensors for tensors in self.panels if tensors is not None]
-        alike = all(a.functions is b.functions for tensors in made for a, b in zip(tensors, made[0], strict=True))
-        if len(made) < len(self.panels) or not alike:
-            return None
-        for count in counts:
-            theta = (self.edges[0] + self.edges[-1] + (self.edges[-1] - self.edges[0]) * chebyshev_nodes(count)) / 2
-            owner = self.panel_of(theta)
-            found = [*made[0][: self.flat]]
-            for number in range(self.flat, len(made[0])):
-                values = np.empty((*made[0][number].core.shape[:2], count))
-                for index, tensors in enumerate(made):
-                    here = owner == index
-                    core = tensors[number].core
-                    values[:, :, here] = core @ chebyshev_basis(self.unit(theta[here], index), core.shape[2]).T
-                found.append(Tensor(made[0][number].functions, values @ chebyshev_matrix(count).T))
-            if all(np.max(np.abs(tensor.core[:, :, -3:])) <= negligible for tensor in found[self.flat :]):
-                return Table(self.range, self.edges[[0, -1]], (tuple(found),), self.flat)
-        return None
-
     @cached_property
     def is_rough(self) -> bool:
         """Whether there are so many terms in ℓ that cells would have to be too many: σ oscillates on a wide range."""
