@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
-from flint import arb, arb_mat, fmpz_mpoly
+from flint import arb, arb_mat, fmpz_mpoly, nmod_poly
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.numeric import Array
 from holokern.pfaffian.gauge import Matrix
 from holokern.weyl import FunctionField, RationalFunction
+
+_Polynomial = TypeVar("_Polynomial", fmpz_mpoly, nmod_poly)
 
 
 class CompiledMatrices:
@@ -113,12 +116,12 @@ def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tu
     return tuple((factor, found[factor]) for factor in order)
 
 
-def split_off(polynomial: fmpz_mpoly, factors: Sequence[fmpz_mpoly]) -> tuple[list[int], fmpz_mpoly]:
-    """How often each factor divides a polynomial, and what is left."""
+def split_off(polynomial: _Polynomial, factors: Sequence[_Polynomial]) -> tuple[list[int], _Polynomial]:
+    """How often each factor divides a polynomial, and what is left; constants divide nothing."""
     powers = []
     for factor in factors:
         power = 0
-        while not polynomial.is_constant():
+        while not (factor.is_constant() or polynomial.is_constant()):
             quotient, rest = divmod(polynomial, factor)
             if not rest.is_zero():
                 break

@@ -31,6 +31,7 @@ from holokern.pfaffian.derivation.interpolate import (
     random_point,
     value_modulo,
 )
+from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
 from holokern.weyl import FunctionField, RationalFunction
 
@@ -129,7 +130,7 @@ class _Learner:
         fractions = self._fractions_on(line)
         while True:
             on_line = [line.restrict(f) for f in self.factors]
-            split = [_valuations(bottom, on_line) for _, bottom in fractions]
+            split = [split_off(bottom, on_line) for _, bottom in fractions]
             left = [k for k, (_, rest) in enumerate(split) if rest.degree() > 0]
             if not left:
                 break
@@ -282,20 +283,6 @@ def _agree(functions: Sequence[RationalFunction], box: BlackBox, prime: int, ran
             if (int(function.numerator(*exact)) - value * int(function.denominator(*exact))) % prime:
                 return False
     return True
-
-
-def _valuations(polynomial: nmod_poly, factors: Sequence[nmod_poly]) -> tuple[list[int], nmod_poly]:
-    """How often each factor divides, and what is left."""
-    powers = []
-    for factor in factors:
-        power = 0
-        while 0 < factor.degree() <= polynomial.degree():
-            quotient, rest = divmod(polynomial, factor)
-            if not rest.is_zero():
-                break
-            polynomial, power = quotient, power + 1
-        powers.append(power)
-    return powers, polynomial
 
 
 def _positive(polynomial: fmpz_mpoly) -> fmpz_mpoly:
