@@ -69,3 +69,15 @@ def test_overflow_at_many_points_is_quick_and_other_overflow_is_settled():
     assert np.isinf(hk.activation("cosh(u)")(x)).sum() > 4900
     ratio = hk.activation("sinh(u)/(1 + cosh(u))")(x)
     assert np.allclose(ratio, np.tanh(x / 2), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "value"),
+    [
+        ("10^5/cosh(10^5*(u-1/3))^2", 1 / 3, 1e5),
+        ("u-tanh(u)+exp(-10^6*(u^2-1/4)^2)", 0.5, 1.5 - np.tanh(0.5)),
+        ("u-tanh(u)+exp(-10^12*(u-1/2)^2)", 0.5, 1.5 - np.tanh(0.5)),
+    ],
+)
+def test_a_polynomial_does_not_reach_over_a_spike(expression, at, value):
+    assert abs(hk.activation(expression)(at) - value) < 1e-9 * value

@@ -11,7 +11,9 @@ from holokern.activation.pieces.unbounded import not_square_integrable
 from holokern.dual.defined import refuse_undefined
 from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
+from holokern.dual.tables.dual_table import build_table
 from holokern.errors import BadInput, HolokernError, PrecisionLost
+from holokern.numeric import Range
 
 
 @pytest.mark.parametrize(
@@ -35,9 +37,10 @@ def test_boxes_against_closed_forms(theta):
         return np.stack([np.maximum(x, 0.0), np.sin(3 * x)])
 
     ends = np.unique(np.concatenate([np.linspace(-9, 9, 37), [0.0]]))
-    relu, sine = pair_on_boxes(sampled, sampled, theta, (ends, ends), 30)
+    (relu, sine), norms = pair_on_boxes(sampled, sampled, theta, (ends, ends), 30)
     assert abs(relu - (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)) < 1e-15
     assert abs(sine - np.exp(-9) * np.sinh(9 * np.cos(theta))) < 1e-15
+    assert np.allclose(norms, [1 / 2, np.exp(-9) * np.sinh(9)], rtol=1e-14, atol=0)
 
 
 def test_boxes_and_nested_integrals_agree(monkeypatch):
@@ -82,6 +85,35 @@ def test_proofs_end(monkeypatch):
     monkeypatch.setenv("HOLOKERN_PATIENCE", "much")
     with pytest.raises(BadInput, match="HOLOKERN_PATIENCE"):
         hk.enclose("tanh", 1, 1, "1/2", digits=20)
+
+
+def test_memory_has_a_limit(monkeypatch):
+    """Many points go in smaller parts; what does not fit in one part is refused by name before memory is taken."""
+    r = np.linspace(-0.9, 0.9, 40)
+    plenty = hk.dual("sin(2*u)*exp(-u^2)", 3.0, 2.0, r, method="quadrature")
+    monkeypatch.setenv("HOLOKERN_MEMORY", "1e-3")
+    parts = hk.dual("sin(2*u)*exp(-u^2)", 3.0, 2.0, r, method="quadrature")
+    assert np.allclose(plenty.k, parts.k, rtol=1e-14, atol=0)
+    for call in (
+        lambda: hk.dual("sin(u)*besselj(1,u)", 4e3, 4e3, 0.5, method="quadrature"),
+        lambda: build_table(hk.activation("snake"), Range(0.0, 2.0), None, 0.4),
+    ):
+        with pytest.raises(PrecisionLost, match=r"gigabytes, more than the limit of 0.001; set HOLOKERN_MEMORY"):
+            call()
+    monkeypatch.setenv("HOLOKERN_MEMORY", "-1")
+    with pytest.raises(BadInput, match="HOLOKERN_MEMORY"):
+        hk.dual("sin(2*u)*exp(-u^2)", 3.0, 2.0, r, method="quadrature")
+
+
+@pytest.mark.parametrize(
+    "expression", ["erf(100000*(u-1))", "erf(10^7*(u-1))", "exp(-100000*(u-7/10)^2)", "Heaviside(u-1)*exp(-10^7*(u-1))"]
+)
+@pytest.mark.parametrize("c", [3, 1000])
+def test_spikes_are_seen(expression, c):
+    """At the ends of panels, between the points where errors are estimated, and where their edges underflow."""
+    value, true = hk.dual(expression, c, c, 1), hk.enclose(expression, c, c, 1, digits=20)
+    assert abs(value.k - float(true.k)) <= 5 * value.error < 1e-6 * value.k
+    assert value.kdot == np.inf or abs(value.kdot - float(true.kdot)) <= 5 * value.kdot_error < 1e-6 * value.kdot
 
 
 def test_tails_are_honest():

@@ -20,7 +20,7 @@ from holokern.activation.ring.breaks import Break
 from holokern.activation.ring.pieces import jump_order
 from holokern.activation.tree.constructors import ZERO
 from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Call, Node, Product, Sum
+from holokern.activation.tree.nodes import Call, Node, Product, Sum, walk
 from holokern.activation.tree.substitution import substitute
 from holokern.activation.tree.sympy_bridge import to_sympy
 from holokern.activation.values.balls import ball
@@ -69,4 +69,5 @@ __all__ = [
     "to_ball",
     "to_sympy",
     "unbounded_sides",
+    "walk",
 ]

@@ -145,18 +145,18 @@ def _too_rough(
 ) -> Array:
     """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
     pairs = (
-        (sigma, result.k_error[todo], result.k[todo]),
-        (sigma.derivative, result.kdot_error[todo], result.kdot[todo]),
+        (False, result.k_error[todo], result.k[todo]),
+        (True, result.kdot_error[todo], result.kdot[todo]),
     )
     rough = np.zeros(len(todo), dtype=bool)
-    for function, error, value in pairs:
+    for slope, error, value in pairs:
         # a value that is missing needs no scale; k′ may be infinite, and is then exact
         missing = np.isnan(value) | ~np.isfinite(error)
         rough |= missing
         doubtful = np.nonzero(~missing & ~(error <= tolerance * np.abs(value)))[0]
         if len(doubtful):
             at = todo[doubtful]
-            scale = scales(function, points.c1[at], points.c2[at])
+            scale = scales(sigma, points.c1[at], points.c2[at], slope=slope)
             # no method does better than the smallest float
             rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, np.finfo(float).tiny))
     return rough

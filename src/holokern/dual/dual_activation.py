@@ -169,7 +169,7 @@ class DualActivation:
         if self.jumps:
             return np.ones(len(c))
         rows = self.rows(c)
-        return norms(self.activation.derivative, c) if rows is None else np.array([row.norm(1) for row in rows])
+        return norms(self.activation, c, slope=True) if rows is None else np.array([row.norm(1) for row in rows])
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
@@ -183,7 +183,7 @@ class DualActivation:
         if not self.breaks_away:
             with suppress(PrecisionLost):
                 return moments_on_mesh(self.activation, c)
-        slopes = np.ones(len(c)) if self.jumps else norms(self.activation.derivative, c)
+        slopes = np.ones(len(c)) if self.jumps else norms(self.activation, c, slope=True)
         return norms(self.activation, c), slopes, mean(Side.of(profile_of(self.activation), c))
 
     @cached_property

@@ -13,7 +13,7 @@ from holokern.numeric.panels import Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
-from holokern.numeric.work import charge, cost, limited_work, patience, units_left
+from holokern.numeric.work import charge, cost, how_many_fit, limited_work, patience, units_left
 
 __all__ = [
     "ARCSINE",
@@ -36,6 +36,7 @@ __all__ = [
     "fit_angles",
     "graded_edges",
     "hermite_rule",
+    "how_many_fit",
     "left_singular",
     "legendre_rule",
     "limited_work",

@@ -1,7 +1,9 @@
-"""A limit of work: rigorous integrals, recurrences and Taylor steps charge it, so that no proof runs for ever.
+"""Limits of work and memory, so that no call runs for ever and none fills the machine.
 
 Work is counted, not timed: the same question has the same answer on every machine.  A unit is about one value of an
-activation on a ball of 100 bits, ten microseconds.
+activation on a ball of 100 bits, ten microseconds.  Rigorous integrals, recurrences and Taylor steps charge units.
+
+Memory is counted in the same way, before it is taken: what grows with refinement or with the data asks how much fits.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from contextvars import ContextVar
 
 from holokern.errors import BadInput, PrecisionLost
 
-__all__ = ["charge", "cost", "limited_work", "patience", "units_left"]
+__all__ = ["charge", "cost", "how_many_fit", "limited_work", "patience", "units_left"]
 
 _BITS_OF_A_UNIT = 400
 """So many bits double the work of a value, with what Python adds to it; a product takes the power 3/2 of the bits."""
+
+_GIGABYTES = 4.0
+"""The usual limit of memory: what a small machine has to spare."""
 
 _left: ContextVar[list[float] | None] = ContextVar("units of work that are left", default=None)
 
@@ -29,14 +34,48 @@ def patience() -> float:
     >>> patience()
     1.0
     """
-    text = os.environ.get("HOLOKERN_PATIENCE", "1")
+    return _setting("HOLOKERN_PATIENCE", 1.0, "10 allows ten times the usual work")
+
+
+def how_many_fit(size: float, most: int, what: str) -> int:
+    """How many parts of so many bytes may be in memory at a time, at most ``most``.
+
+    The limit is ``HOLOKERN_MEMORY`` gigabytes, usually 4, beside the input and the result of a call.
+
+    Raises
+    ------
+    PrecisionLost
+        When not even one part fits.
+
+    Examples
+    --------
+    >>> how_many_fit(1e9, 100, "tiles")
+    4
+    >>> how_many_fit(1e12, 1, "a mesh of 1e9 nodes")
+    Traceback (most recent call last):
+        ...
+    holokern.errors.PrecisionLost: a mesh of 1e9 nodes takes 1e+03 gigabytes, more than the limit of 4; set \
+HOLOKERN_MEMORY to a larger number, or use smaller deviations
+    """
+    limit = _setting("HOLOKERN_MEMORY", _GIGABYTES, "8 allows eight gigabytes")
+    if size > limit * 1e9:
+        raise PrecisionLost(
+            f"{what} takes {size / 1e9:.2g} gigabytes, more than the limit of {limit:g}; set HOLOKERN_MEMORY to a "
+            "larger number, or use smaller deviations"
+        )
+    return int(min(most, limit * 1e9 / max(size, 1.0)))
+
+
+def _setting(name: str, usual: float, hint: str) -> float:
+    """A positive number from the environment."""
+    text = os.environ.get(name, str(usual))
     try:
-        factor = float(text)
+        value = float(text)
     except ValueError:
-        factor = 0.0
-    if not 0 < factor < float("inf"):
-        raise BadInput(f"HOLOKERN_PATIENCE = {text!r} is not a positive number; 10 allows ten times the usual work")
-    return factor
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise BadInput(f"{name} = {text!r} is not a positive number; {hint}")
+    return value
 
 
 @contextmanager

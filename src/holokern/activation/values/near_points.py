@@ -36,6 +36,10 @@ _DISTANCES = _SERVED * 2.0 ** -np.arange(0.0, 42.0, 3.0)
 _CANCELS = 64 * np.finfo(float).eps
 # what a polynomial may be off at the test points, relative to the sum of the sizes of its terms
 _ACCURATE = 8 * np.finfo(float).eps
+# points between those, at which the formula tells where the tree is no polynomial, such as on a spike
+_BETWEEN = _SERVED * np.arange(1.0, 4097.0) / 4096
+# below this, values lose digits to underflow, which is no cancellation
+_UNDERFLOW = float(np.finfo(float).tiny / np.finfo(float).eps)
 # points of a tree that are looked at
 _MOST_POINTS = 8
 
@@ -126,7 +130,10 @@ def _near(stable: Node, point: Fraction, side: int) -> NearPoint | None:
     """The polynomial on one side of a point, None if the formula does not cancel there or is not smooth."""
     if not _cancels(stable, float(point), side):
         return None
+    others = [side * (other - point) for other in _points(stable)]
     for exponent in _REACHES:
+        if any(0 < distance <= Fraction(2) ** exponent for distance in others):
+            continue
         near = _interpolated(stable, point, side, Fraction(2) ** exponent)
         if near is not None and _agrees(stable, near):
             return near
@@ -137,7 +144,7 @@ def _cancels(stable: Node, point: float, side: int) -> bool:
     # farther out a large error beside a small value is a zero of σ, and no matter
     distance = _DISTANCES[(_DISTANCES < 2**-10) & (1e-9 * abs(point) < _DISTANCES)]
     value, error = noisy(stable, point + side * distance)
-    return bool(np.any(error > _CANCELS * np.abs(value)))
+    return bool(np.any(error > _CANCELS * np.maximum(np.abs(value), _UNDERFLOW)))
 
 
 def _interpolated(stable: Node, point: Fraction, side: int, reach: Fraction) -> NearPoint | None:
@@ -163,4 +170,9 @@ def _agrees(stable: Node, near: NearPoint) -> bool:
     x = x[near.covers(near.distance(x))]
     true = np.array([float(ball(stable, Fraction(float(u)), _BITS).mid()) for u in x])
     distance = near.distance(x)
-    return bool(np.all(np.abs(near.at(distance) - true) <= near.error(distance)))
+    if not np.all(np.abs(near.at(distance) - true) <= near.error(distance)):
+        return False
+    value, error = noisy(stable, float(near.point) + near.side * near.reach * _BETWEEN)
+    distance = near.reach * _BETWEEN
+    known = np.isfinite(value) & np.isfinite(error)
+    return bool(np.all(~known | (np.abs(near.at(distance) - value) <= 2 * error + 2 * near.error(distance))))

@@ -37,7 +37,7 @@ from holokern.errors import (
     Unsupported,
 )
 from holokern.hgm import HalfAngleTable, transport_balls
-from holokern.numeric import limited_work, working_precision
+from holokern.numeric import limited_work, patience, units_left, working_precision
 from holokern.pfaffian import pfaffian
 
 __all__ = ["Enclosure", "enclose"]
@@ -76,7 +76,7 @@ _ATTEMPTS = 8
 _VANISHING = 4096
 # a scale needs few digits
 _ROUGH_BITS = 64
-# units of work of one proof for the usual number of digits or fewer, about five seconds; more digits may take longer
+# units of work of all proofs for the usual number of digits or fewer, about five seconds; more digits may take longer
 _WORK = 5e5
 # the default of `enclose`
 _USUAL_DIGITS = 50
@@ -188,14 +188,18 @@ def enclose(
         scale = _scale(sigma.tree, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
+    work = _WORK * max(1.0, digits / _USUAL_DIGITS) ** 2
     for name, compute in routes:
-        try:
-            with limited_work(_WORK * max(1.0, digits / _USUAL_DIGITS) ** 2):
+        # half of what is left; all of it for the last one
+        share = work if (name, compute) == routes[-1] else work / 2
+        with limited_work(share):
+            try:
                 k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
-        except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
-            failures.append(error)
-        else:
-            return Enclosure(k, kdot, "hermite" if name == "coefficients" else name, digits)
+            except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
+                failures.append(error)
+            else:
+                return Enclosure(k, kdot, "hermite" if name == "coefficients" else name, digits)
+            work -= share - max(0.0, units_left()) / patience()
     if scale < arb(2) ** -_VANISHING:
         return Enclosure(arb(0, scale), _slope_bound(sigma.tree, first, second), "bound", digits)
     if len(failures) == 1:
@@ -310,12 +314,10 @@ def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tup
     # pieces in closed form have good recurrences
     dear = any(exponential_terms(piece) is None for piece in piece_line(tree).pieces)
     last = [integrals] if dear and count <= _MOST_INTEGRALS and method in ("auto", "hermite") else []
-    if method != "auto":
-        return [(method, proofs[method]), *last]
     centred = all(b == 0 for b in piece_line(tree).breaks)
     order = ["taylor", "integral"] if centred else ["integral", "taylor"]
     order = ["hermite", *order] if count <= _FEW_TERMS else [*order, "hermite"]
-    routes = [(name, proofs[name]) for name in order]
+    routes = [(name, proofs[name]) for name in (order if method == "auto" else [method])]
     # the first coefficients would be integrals with as many bits as the recurrence loses
     return [*last, *routes] if min(to_ball(c1), to_ball(c2)) < _SMALL else [*routes, *last]
 

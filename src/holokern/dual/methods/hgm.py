@@ -187,7 +187,7 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
     if not len(where):
         return
     c1, c2, theta = (values[where] for values in points)
-    scale, slope = (scales(function, c1, c2) for function in (activation, activation.derivative))
+    scale, slope = (scales(activation, c1, c2, slope=slope) for slope in (False, True))
     slope = np.maximum(slope, np.nan_to_num(np.abs(kdot[where]), nan=0.0, posinf=0.0))
     rough = ~((k_error[where] <= tolerance * scale) & (kdot_error[where] <= tolerance * slope))
     for i in np.nonzero(rough)[0]:

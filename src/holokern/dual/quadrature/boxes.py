@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.dual.quadrature.profile import HALF_RANGE
-from holokern.numeric import Array, Index, between, legendre_rule
+from holokern.numeric import Array, Index, between, how_many_fit, legendre_rule
 
 __all__ = ["box_count", "pair_on_boxes"]
 
@@ -28,6 +28,9 @@ _TERMS = 18
 
 _WIDEST = 1.0
 """The widest box, in deviations of x: so that the other factor of the density is smooth on it as well."""
+
+_ARRAYS = 10
+"""Of all moments, in memory at a time: those of two functions on both sides, their products, and some to spare."""
 
 _AT_ONCE = 1 << 17
 """Nodes at a time: their polynomials take 20 megabytes."""
@@ -44,8 +47,8 @@ def box_count(theta: Array, reach: Array) -> Array:
     return np.asarray(2 * reach / np.minimum(_WIDEST, np.sin(theta)))
 
 
-def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array], nodes: int) -> Array:
-    """E[f_i(x) g_i(y)] for several functions f_i and g_i at one angle 0 < θ < π.
+def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array], nodes: int) -> tuple[Array, Array]:
+    """E[f_i(x) g_i(y)] for several functions f_i and g_i at one angle 0 < θ < π, and (E[f_i²] E[g_i²])^(1/2).
 
     Parameters
     ----------
@@ -62,8 +65,8 @@ def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array
     --------
     >>> relu = lambda x: np.maximum(x, 0.0)[None]
     >>> ends = np.array([-9.0, 0.0, 9.0])
-    >>> round(float(pair_on_boxes(relu, relu, np.pi / 3, (ends, ends), 30)[0]), 12)
-    0.304498890522
+    >>> [round(float(value[0]), 12) for value in pair_on_boxes(relu, relu, np.pi / 3, (ends, ends), 30)]
+    [0.304498890522, 0.5]
     """
     cos, sin = abs(float(np.cos(theta))), float(np.sin(theta))
     turned = np.cos(theta) < 0
@@ -71,9 +74,11 @@ def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array
     second, other = (-ends[1][::-1], lambda y: g(-y)) if turned else (ends[1], g)
     first = int(np.floor(min(ends[0][0], second[0]) / width))
     count = int(np.ceil(max(ends[0][-1], second[-1]) / width)) - first + 1
-    moments = [
-        _moments(function, at, cos, width, first, count, nodes) for function, at in ((f, ends[0]), (other, second))
-    ]
+    how_many_fit(8 * _ARRAYS * _TERMS * count, 1, f"a fast Gauss transform at θ = {theta:.3g} on {count} boxes")
+    found = [_moments(f, ends[0], cos, width, first, count, nodes)] * 2
+    if g is not f or turned or not np.array_equal(*ends):
+        found[1] = _moments(other, second, cos, width, first, count, nodes)
+    moments, norms = zip(*found, strict=True)
     # one matrix for each distance of two boxes that matters
     rate = cos / (2 * sin**2)
     farthest = count - 1 if rate == 0 else min(count - 1, int(np.ceil(HALF_RANGE / (np.sqrt(2 * rate) * width))) + 1)
@@ -85,33 +90,36 @@ def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array
         here = moments[0][:, max(0, -apart) : count - max(0, apart)]
         there = moments[1][:, max(0, apart) : count - max(0, -apart)]
         total += np.sum((here @ kernel) * there, axis=(1, 2))
-    return np.asarray(total / (2 * np.pi * sin))
+    return np.asarray(total / (2 * np.pi * sin)), norms[0] * norms[1]
 
 
-def _moments(f: Sampled, ends: Array, cos: float, width: float, first: int, count: int, nodes: int) -> Array:
-    """∫ f(x) exp(-x²/(2(1 + cos θ))) T_k on every box: (functions, boxes, terms)."""
+def _moments(
+    f: Sampled, ends: Array, cos: float, width: float, first: int, count: int, nodes: int
+) -> tuple[Array, Array]:
+    """∫ f(x) exp(-x²/(2(1 + cos θ))) T_k on every box: (functions, boxes, terms); and E[f(x)²]^(1/2)."""
     t, w = legendre_rule(nodes)
     edges = width * np.arange(np.ceil(ends[0] / width), np.floor(ends[-1] / width) + 1)
     panels = between(np.clip(np.concatenate([ends, edges]), ends[0], ends[-1])[None])
-    result: Array | None = None
+    result, squares = np.zeros((0, count, _TERMS)), np.zeros(0)
     step = max(1, _AT_ONCE // nodes)
     for start in range(0, len(panels), step):
         part = panels.part(slice(start, start + step))
         x = part.start[:, None] + part.width[:, None] * t
         box: Index = np.clip(np.floor((part.start + part.width / 2) / width).astype(np.intp) - first, 0, count - 1)
-        weight = w * part.width[:, None] * np.exp(-x * x / (2 * (1 + cos)))
-        values = f(x.ravel()).reshape(-1, *x.shape) * weight
+        weight = w * part.width[:, None]
+        values = f(x.ravel()).reshape(-1, *x.shape)
+        if not len(result):
+            result, squares = np.zeros((len(values), count, _TERMS)), np.zeros(len(values))
+        squares += np.sum(values**2 * (weight * np.exp(-x * x / 2)), axis=(1, 2)) / np.sqrt(2 * np.pi)
+        values = values * (weight * np.exp(-x * x / (2 * (1 + cos))))
         place = 2 * (x / width - (box + first)[:, None]) - 1
         before, now = place, np.ones_like(place)
-        if result is None:
-            result = np.zeros((len(values), count, _TERMS))
         for term in range(_TERMS):
             sums = (values * now).sum(axis=2)
             for row, column in enumerate(sums):
                 result[row, :, term] += np.bincount(box, weights=column, minlength=count)
             before, now = now, 2 * place * now - before
-    assert result is not None
-    return result
+    return result, np.sqrt(squares)
 
 
 def _matrix() -> Array:

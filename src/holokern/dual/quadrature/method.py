@@ -14,7 +14,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, energy, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
-from holokern.numeric import Array, Index
+from holokern.numeric import Array, Index, how_many_fit
 
 __all__ = ["Estimate", "norms", "quadrature", "refine", "scales"]
 
@@ -27,8 +27,8 @@ FINE = Resolution(ORDERS[1])
 _MOST_HALVINGS = 2
 # of the norms: the normal law beyond nine deviations in one of two variables
 _BEYOND = 1e-18
-# ends of panels of all points at a time: some ten arrays of 32 megabytes
-_MOST_ENDS = 1 << 22
+# ends of panels of all points at a time: some ten arrays of 32 megabytes; and the bytes of one end in all of them
+_MOST_ENDS, _BYTES_OF_AN_END = 1 << 22, 80
 # the norms of so few deviations, those of one or two points, are kept
 _FEW = 4
 # the smallest float with all digits
@@ -97,7 +97,9 @@ def quadrature(
 
     result = Estimate.empty(len(theta))
     # every point has rows of ends of panels, of which there may be many
-    step = max(1, _MOST_ENDS // max(1, f.panel_count))
+    ends = max(1, f.panel_count)
+    what = f"{profile.label} on {ends} panels"
+    step = how_many_fit(_BYTES_OF_AN_END * ends, max(1, _MOST_ENDS // ends), what)
     for start in range(0, len(theta), step):
         some = np.arange(start, min(start + step, len(theta)))
         part = refine(within(some), f.some(some), g.some(some), theta[some], tolerance)
@@ -159,23 +161,23 @@ def _angle_errors(f: Side, g: Side, theta: Array, moments: Moments, slopes: Arra
     return unit * f.c * g.c * np.sin(theta) * np.nan_to_num(np.abs(moments.kdot)), unit * slope
 
 
-def norms(activation: Activation, c: Array) -> Array:
-    """E[σ(cx)²]^(1/2) for an array of deviations c > 0: the scale of k(c1, c2, ·) is the product of two of these."""
+def norms(activation: Activation, c: Array, resolution: Resolution | None = None, *, slope: bool = False) -> Array:
+    """E[σ(cx)²]^(1/2), or the same of σ′, for an array of deviations c > 0; without a resolution until they settle."""
     different, back = np.unique(c, return_inverse=True)
     if len(different) <= _FEW:
-        return np.array([_norm(activation, float(one)) for one in different])[back]
-    return np.sqrt(energy(Side.of(profile_of(activation), different)))[back]
+        return np.array([_norm(activation, float(one), resolution, slope) for one in different])[back]
+    return np.sqrt(energy(Side.of(profile_of(activation), different), resolution, slope=slope))[back]
 
 
 @lru_cache(maxsize=256)
-def _norm(activation: Activation, c: float) -> float:
-    """E[σ(cx)²]^(1/2) of one deviation; the methods that are tried in turn at a point ask for it again and again."""
-    return float(np.sqrt(energy(Side.of(profile_of(activation), np.array([c]))))[0])
+def _norm(activation: Activation, c: float, resolution: Resolution | None, slope: bool) -> float:
+    """The norm of one deviation; the methods that are tried in turn at a point ask for it again and again."""
+    return float(np.sqrt(energy(Side.of(profile_of(activation), np.array([c])), resolution, slope=slope))[0])
 
 
-def scales(activation: Activation, c1: Array, c2: Array) -> Array:
-    """(E[σ(c1x)²] E[σ(c2x)²])^(1/2), the scale of k(c1, c2, ·)."""
-    both = norms(activation, np.concatenate([c1, c2]))
+def scales(activation: Activation, c1: Array, c2: Array, *, slope: bool = False) -> Array:
+    """(E[σ(c1x)²] E[σ(c2x)²])^(1/2), the scale of k(c1, c2, ·); that of k′ from σ′. A few digits are enough."""
+    both = norms(activation, np.concatenate([c1, c2]), FINE, slope=slope)
     return np.asarray(both[: len(c1)] * both[len(c1) :])
 
 

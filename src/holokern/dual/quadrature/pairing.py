@@ -242,11 +242,8 @@ def _on_boxes(f: Side, g: Side, theta: float, resolution: Resolution) -> Array:
     def sampled(side: Side) -> Callable[[Array], Array]:
         return lambda x: np.concatenate([side.value(x[None], owner), side.slope(x[None], owner)])
 
-    values = pair_on_boxes(sampled(f), sampled(g), theta, (ends[0], ends[1]), resolution.nodes)
-    own = diagonal(f, f, 1, resolution)
-    squares = own, own if f.c[0] == g.c[0] else diagonal(g, g, 1, resolution)
-    sizes = [np.sqrt(squares[0].k[0]) * np.sqrt(squares[1].k[0]), np.sqrt(squares[0].kdot[0] * squares[1].kdot[0])]
-    return np.concatenate([values, sizes])
+    one, same = sampled(f), f.c[0] == g.c[0]
+    return np.concatenate(pair_on_boxes(one, one if same else sampled(g), theta, (ends[0], ends[1]), resolution.nodes))
 
 
 def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
@@ -260,19 +257,21 @@ def diagonal(f: Side, g: Side, sign: int, resolution: Resolution | None = None) 
 
     Without a resolution here and below, panels are halved until the integrals do not change any more.
     """
+    same = sign == 1 and g.profile is f.profile and np.array_equal(g.c, f.c)
 
     def products(x: Array, owner: Index) -> tuple[Array, ...]:
         here = f.value(x, owner), f.slope(x, owner)
-        there = here if g is f and sign == 1 else (g.value(sign * x, owner), g.slope(sign * x, owner))
+        there = here if same else (g.value(sign * x, owner), g.slope(sign * x, owner))
         k, kdot = here[0] * there[0], here[1] * there[1]
         return k, kdot, np.abs(k), np.abs(kdot)
 
     return Moments(*_on_line(f, g, sign, resolution, products))
 
 
-def energy(f: Side) -> Array:
-    """E[f(x)²]."""
-    return _on_line(f, f, 1, None, lambda x, owner: (f.value(x, owner) ** 2,))[0]
+def energy(f: Side, resolution: Resolution | None = None, *, slope: bool = False) -> Array:
+    """E[f(x)²], or E[ḟ(x)²]."""
+    function = f.slope if slope else f.value
+    return _on_line(f, f, 1, resolution, lambda x, owner: (function(x, owner) ** 2,))[0]
 
 
 def mean(f: Side) -> Array:

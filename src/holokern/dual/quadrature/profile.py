@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation import Activation
-from holokern.errors import PrecisionLost
-from holokern.numeric import patience
+from holokern.activation import Activation, Call, walk
+from holokern.errors import PrecisionLost, Unsupported
+from holokern.numeric import how_many_fit, patience
 
 __all__ = ["HALF_RANGE", "Profile", "Smoothness", "limit_at_zero", "profile_of"]
 
@@ -32,14 +32,24 @@ _NOISE = 4.0
 _FARTHEST = 60.0
 # deviations from which on σ is in the tails of the normal law
 _FAR_OUT = 6.0
+# how closely a polynomial meets the function at the ends of a panel, relative to the function
+_MET = 1e-9
 # limits beyond which panels are made for a quarter of an octave more at most
 _FAR = 128.0
 # panels up to which neighbours are joined; of more than these few can be
 _MERGED = 1 << 12
-# panels of a function: about 30 radians each, so that two million radians are served
+# panels of a cheap function: about 30 radians each, so that two million radians are served
 _MOST_PANELS = 1 << 16
+# calls of functions in σ and σ′ up to which both are cheap, and those that take as long as four others
+_CHEAP, _DEAR = 4, frozenset({"airyai", "airyaiprime", "besselj"})
+# bytes of a panel while its smoothness is judged: its nodes, values, coefficients and errors of two functions
+_BYTES_OF_A_PANEL = 8 * 10 * (DEGREE + 1)
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
+# below this size values lose digits to underflow, which looks rough on every panel
+_UNDERFLOW = float(np.finfo(float).tiny) / _EPS
+# points of a grid, and ends of panels beside it, at which errors are estimated: a few percent is enough
+_SAMPLES = 160
 # halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
 _DEEPEST = 48
 
@@ -83,6 +93,10 @@ class Profile:
         What error messages call the function.
     curvature
         The second derivative between the breaks, where there is one: it tells how σ′ magnifies rounding errors.
+    noise, slope_noise
+        Bounds of the rounding errors of σ and σ′, where they are known.
+    price
+        What values of σ and σ′ cost, in units of cheap ones.
     """
 
     value: Function
@@ -95,6 +109,7 @@ class Profile:
     curvature: Function | None = None
     noise: Function | None = None
     slope_noise: Function | None = None
+    price: float = 1.0
     _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -159,10 +174,15 @@ class Profile:
 
         The rows: what the rounding of the argument does to σ and to σ′, the noise of their formulas, their norms.
         """
-        x = -HALF_RANGE - left[:, None] + (2 * HALF_RANGE + left + right)[:, None] * (np.arange(160) + 0.5) / 160
+        low, high = -HALF_RANGE - left[:, None], HALF_RANGE + right[:, None]
+        grid = low + (high - low) * np.arange(_SAMPLES + 1) / _SAMPLES
+        # a spike may lie between the points of the grid, but panels crowd round it
+        ends = self.panels(float(np.max(c * np.maximum(high, -low)[:, 0]))).ends
+        ends = ends[:: len(ends) // _SAMPLES + 1]
+        edges = np.sort(np.concatenate([grid, np.clip(ends / c[:, None], low, high)], axis=1))
+        x, step = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges)
         u = c[:, None] * x
         factors = np.zeros((6, len(c)))
-        step = (x[:, 1] - x[:, 0]) / np.sqrt(2 * np.pi)
         for row, (function, rate, noise) in enumerate(
             ((self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise))
         ):
@@ -171,17 +191,17 @@ class Profile:
                 size = 2 * np.log(np.abs(function(u))) - x * x / 2
                 change = 2 * np.log(np.abs(u * (rate(u) if rate else 0.0))) - x * x / 2
                 peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
-                whole = np.nansum(np.exp(size - peak), axis=1)
-                ratio = np.nansum(np.exp(change - peak), axis=1) / whole
-                factors[row + 4] = np.exp(peak[:, 0] / 2) * np.sqrt(whole * step)
+                whole = np.nansum(step * np.exp(size - peak), axis=1)
+                ratio = np.nansum(step * np.exp(change - peak), axis=1) / whole
+                factors[row + 4] = np.exp(peak[:, 0] / 2) * np.sqrt(whole / np.sqrt(2 * np.pi))
                 factors[row] = np.sqrt(np.nan_to_num(ratio, posinf=0.0))
                 # In the tails the density turns a rounding of x into x² roundings.
-                ratio = np.nansum(np.exp(size - peak) * x**4, axis=1) / whole
+                ratio = np.nansum(step * np.exp(size - peak) * x**4, axis=1) / whole
                 factors[row + 2] = np.sqrt(np.nan_to_num(ratio, posinf=0.0)) / 8
                 if noise is not None:
                     off = noise(u)
                     own = 2 * np.log(np.where(np.isfinite(off), off, 0.0) / _EPS) - x * x / 2
-                    ratio = np.nansum(np.exp(own - peak), axis=1) / whole
+                    ratio = np.nansum(step * np.exp(own - peak), axis=1) / whole
                     factors[row + 2] += np.sqrt(np.nan_to_num(ratio, posinf=0.0))
         return factors
 
@@ -219,17 +239,19 @@ class Profile:
         ceiling = self._ceiling(limit)
         todo = np.stack([ends[:-1], ends[1:]], axis=1)
         done: list[Array] = []
+        most = int(_MOST_PANELS * patience() / self.price)
         for _ in range(_DEEPEST):
             smooth = self._is_smooth(todo, ceiling) | (np.diff(todo)[:, 0] < 1e-11 * np.max(np.abs(todo), axis=1))
             done.append(todo[smooth])
             rough = todo[~smooth]
             if not len(rough):
                 break
-            if sum(map(len, done)) + 2 * len(rough) > _MOST_PANELS * patience():
+            if sum(map(len, done)) + 2 * len(rough) > most:
                 raise PrecisionLost(
                     f"{self.label} oscillates too fast up to |u| = {limit:.6g}: it needs more than "
-                    f"{_MOST_PANELS} panels; use smaller deviations, or another method"
+                    f"{most} panels; use smaller deviations, or another method"
                 )
+            how_many_fit(_BYTES_OF_A_PANEL * 2 * len(rough), 1, f"{self.label} on {2 * len(rough)} panels")
             middle = rough.mean(axis=1)
             todo = np.concatenate([np.stack([rough[:, 0], middle], 1), np.stack([middle, rough[:, 1]], 1)])
         else:
@@ -267,25 +289,33 @@ class Profile:
     def _is_smooth(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
         a, b = panels[:, :1], panels[:, 1:]
         at = a + (b - a) * _NODES
+        # a step or spike at an end lies beyond the nodes, so the polynomial must meet the function there as well
+        tips = np.concatenate([np.nextafter(a, b), np.nextafter(b, a)], axis=1)
         heights, masses = ceiling(np.max(np.abs(panels), axis=1))
         smooth = np.ones(len(panels), dtype=bool)
-        noises = self.noise, self.slope_noise
-        for function, height, mass, own in zip((self.value, self.slope), heights, masses, noises, strict=True):
+        functions = (self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise)
+        for (function, rate, own), height, mass in zip(functions, heights, masses, strict=True):
             with np.errstate(all="ignore"):
-                values = function(at)
-                coefficients = np.abs(values @ _TO_CHEBYSHEV.T)
+                values, at_tips = function(at), function(tips)
+                coefficients = values @ _TO_CHEBYSHEV.T
+                off = np.max(np.nan_to_num(np.abs(at_tips - coefficients @ _AT_TIPS), posinf=0.0), axis=1)
+            coefficients = np.abs(coefficients)
             tail = np.max(coefficients[:, -6:], axis=1)
             earlier = np.max(coefficients[:, -14:-6], axis=1)
             largest = np.max(np.abs(values), axis=1)
             scale = np.maximum(height, largest)
             counted = np.minimum(scale, mass / (b - a)[:, 0] + np.mean(np.abs(values), axis=1))
+            counted = np.maximum(counted, _UNDERFLOW)
             # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
             noise = (tail > 0.2 * earlier) & (tail < 1e-10 * (scale if own is None else largest))
             settled = (tail <= 1e-13 * counted) | noise | ~np.isfinite(tail)
-            if own is not None and not np.all(settled):
-                rough = np.nonzero(~settled)[0]
-                level = np.median(own(at[rough][:, ::9]), axis=1)
-                settled[rough] = tail[rough] <= _NOISE * level
+            met = off <= _MET * np.maximum(scale, _UNDERFLOW)
+            rough = np.nonzero(~(settled & met))[0]
+            if len(rough):
+                level = _noise_at(at[rough][:, ::9], rate, own)
+                settled[rough] |= tail[rough] <= _NOISE * level
+                met[rough] |= off[rough] <= _NOISE * len(_NODES) * (level + _noise_at(tips[rough], rate, own))
+            settled &= met
             smooth &= settled
         return smooth
 
@@ -319,6 +349,16 @@ class Profile:
             if not np.all(np.abs(guess - there) <= 1e-11 * scale):
                 return False
         return True
+
+
+def _noise_at(u: Array, rate: Function | None, own: Function | None) -> Array:
+    """The median noise of a function on each panel: that of its formula, and what the rounding of u does."""
+    level = np.zeros(len(u))
+    with np.errstate(all="ignore"):
+        for noise in ((lambda x: _EPS * np.abs(x * rate(x))) if rate else None, own):
+            if noise is not None:
+                level += np.nan_to_num(np.median(noise(u), axis=1), posinf=0.0)
+    return level
 
 
 def _beyond(mass: Array, peak: Array, x: Array) -> Array:
@@ -358,6 +398,8 @@ def _chebyshev_matrix() -> Array:
 
 # from values at the nodes to coefficients
 _TO_CHEBYSHEV = _chebyshev_matrix()
+# from coefficients to values at both ends
+_AT_TIPS = np.stack([np.ones(DEGREE + 1), (-1.0) ** np.arange(DEGREE + 1)], axis=1)
 # Chebyshev points of a panel [0, 1]
 _NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
 
@@ -372,7 +414,27 @@ def profile_of(activation: Activation) -> Profile:
     slope_jumps = np.array([_jump(slope, b) for b in breaks])
     noises = activation.noise, slope.noise
     label = str(activation)
-    return Profile(activation, slope, breaks, jumps, slope_jumps, activation.parity, label, slope.derivative, *noises)
+    return Profile(
+        activation,
+        slope,
+        breaks,
+        jumps,
+        slope_jumps,
+        activation.parity,
+        label,
+        slope.derivative,
+        *noises,
+        price=max(1.0, (_calls(activation) + _calls(slope)) / _CHEAP),
+    )
+
+
+def _calls(activation: Activation) -> int:
+    """Calls of functions that a value takes, as many as a cheap function has where they are not known."""
+    try:
+        calls = [node.name for node in walk(activation.tree) if isinstance(node, Call)]
+    except Unsupported:
+        return _CHEAP // 2
+    return sum(4 if name in _DEAR else 1 for name in calls)
 
 
 def limit_at_zero(activation: Activation) -> Profile:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from holokern.dual.sampling.mesh import NODES, Mesh, lagrange
-from holokern.numeric import Array, Index, between, hermite_rule, legendre_rule
+from holokern.numeric import Array, Index, between, hermite_rule, how_many_fit, legendre_rule
 
 __all__ = ["CLOSE_NODES", "Correlation", "is_close"]
 
@@ -112,6 +112,8 @@ class Correlation:
         width = _WIDEST * float(np.sin(2.0 ** np.floor(np.log2(theta))))
         if width not in self._fine:
             fine = self.mesh.split(width)
+            size, octaves = 8.0 * len(self._flat) * len(fine.nodes), len(self._fine) + 1
+            how_many_fit(size * (octaves + 1), 1, f"a mesh of {len(fine.nodes)} nodes for {len(self._flat)} functions")
             self._fine[width] = fine, np.ascontiguousarray(self.mesh.values_at(self._flat, fine.nodes).T)
         fine, values = self._fine[width]
         mirrored = values[::-1]

@@ -10,7 +10,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.sampling.range_nodes import RangeNodes
 from holokern.errors import PrecisionLost
-from holokern.numeric import Array, Range, chebyshev_matrix, left_singular
+from holokern.numeric import Array, Range, chebyshev_matrix, how_many_fit, left_singular
 from holokern.progress import report
 
 __all__ = ["Compressed", "Sampler", "compressed"]
@@ -32,6 +32,9 @@ _SHORT, _WIDTH = 32, 0.7
 
 _MOST = 4000
 """Nodes, and terms of a series on the whole range: beyond them a table takes longer than integrals pair by pair."""
+
+_ARRAYS = 5
+"""Of all samples, in memory at a time: values, those divided by the norms, features, and what joins them."""
 
 Sampler = Callable[[Array, Range], tuple[Array, list[Array]]]
 """From deviations in a part of the range: values of σ and σ′, and rows whose squares add up to those of the norms."""
@@ -103,8 +106,11 @@ def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float,
             middle = (part.low + part.high) / 2
             todo += [(Range(middle, part.high), _SHORT), (Range(part.low, middle), _SHORT)]
             oscillates = True
-        if sum(one.count for one in done) + sum(one[1] for one in todo) > _MOST:
+        nodes = sum(one.count for one in done) + sum(one[1] for one in todo)
+        if nodes > _MOST:
             raise _too_rough(sigma, span)
+        functions, _, width = sample.values.shape
+        how_many_fit(8 * _ARRAYS * functions * nodes * width, 1, f"{sigma} at {nodes} deviations and {width} points")
     return _joined(sigma, span, done)
 
 

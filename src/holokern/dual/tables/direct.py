@@ -92,7 +92,7 @@ def losses(
     apart = (c1 != c2) | (angle > 0)
     if not np.all(apart) and sigma.jump_order != 0:
         here = rows(c1[~apart])
-        slopes = line_norms(sigma.derivative, c1[~apart]) if here is None else np.array([one.norm(1) for one in here])
+        slopes = line_norms(sigma, c1[~apart], slope=True) if here is None else np.array([one.norm(1) for one in here])
         kdot[~apart] = slopes**2
     k, kdot[apart] = _values(sigma, rows, c1[apart], c2[apart], angle[apart])
     lost[apart] = np.maximum(1.0 - k / scale[apart], 0.0)

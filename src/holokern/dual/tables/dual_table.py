@@ -32,6 +32,7 @@ from holokern.numeric import (
     compressed_together,
     fit_angles,
     graded_edges,
+    how_many_fit,
     legendre_rule,
 )
 
@@ -57,6 +58,9 @@ _NEGLIGIBLE = 1e-16
 
 _MANY = 200
 """Terms in log c from which on it pays to look for functions that do not count."""
+
+_ARRAYS = 3
+"""Of all samples of a panel, in memory at a time: values, coefficients, and those of the mirrored panel."""
 
 _OF_SINE = 18
 """Terms that the sine adds to a product."""
@@ -240,7 +244,13 @@ class _Builder:
         start = self.at_zero()
 
         def sample(theta: Array) -> Array:
-            result = np.empty((2, 1 + (not self.jumps), *start.shape, len(theta)))
+            shape = (2, 1 + (not self.jumps), *start.shape, len(theta))
+            how_many_fit(
+                8 * _ARRAYS * float(np.prod(shape)),
+                1,
+                f"{self.sigma} at {len(start)} deviations and {len(theta)} angles",
+            )
+            result = np.empty(shape)
             for j, t in enumerate(theta):
                 pair = self.correlated(min(float(t), float(np.pi - t)))
                 for side, angle in enumerate((t, np.pi - t)):
