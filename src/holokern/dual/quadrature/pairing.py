@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual.quadrature.boxes import box_count, pair_on_boxes
-from holokern.dual.quadrature.profile import HALF_RANGE, Profile, Smoothness
+from holokern.dual.quadrature.profile import HALF_RANGE, Profile
+from holokern.dual.quadrature.smoothness import Smoothness
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Index, Panels, between, legendre_rule, patience
 

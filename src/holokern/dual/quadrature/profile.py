@@ -3,76 +3,33 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation import Activation, Call, walk
+from holokern.dual.quadrature.smoothness import Function, Smoothness, smooth_panels
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.numeric import how_many_fit, patience
+from holokern.numeric import Array
 
-__all__ = ["HALF_RANGE", "Profile", "Smoothness", "limit_at_zero", "profile_of"]
-
-Array = NDArray[np.float64]
-Function = Callable[[Array], Array]
+__all__ = ["HALF_RANGE", "Profile", "limit_at_zero", "profile_of"]
 
 HALF_RANGE = 9.0
 """Beyond nine standard deviations the normal density is below 1e-18 of its peak."""
 
-DEGREE = 44
-"""A panel is smooth when a polynomial of this degree represents the function on it to rounding."""
-
-# noise in the values moves a Chebyshev coefficient by no more than this many times its median size
-_NOISE = 4.0
 # deviations; exp(au) at deviation c has its mass about 2ac out, so farther means an infinite moment or overflow
 _FARTHEST = 60.0
 # deviations from which on σ is in the tails of the normal law
 _FAR_OUT = 6.0
-# how closely a polynomial meets the function at the ends of a panel, relative to the function
-_MET = 1e-9
 # limits beyond which panels are made for a quarter of an octave more at most
 _FAR = 128.0
-# panels up to which neighbours are joined; of more than these few can be
-_MERGED = 1 << 12
-# panels of a cheap function: about 30 radians each, so that two million radians are served
-_MOST_PANELS = 1 << 16
 # calls of functions in σ and σ′ up to which both are cheap, and those that take as long as four others
 _CHEAP, _DEAR = 4, frozenset({"airyai", "airyaiprime", "besselj"})
-# bytes of a panel while its smoothness is judged: its nodes, values, coefficients and errors of two functions
-_BYTES_OF_A_PANEL = 8 * 10 * (DEGREE + 1)
 # the distance from 1 to the next float
 _EPS = float(np.finfo(float).eps)
-# below this size values lose digits to underflow, which looks rough on every panel
-_UNDERFLOW = float(np.finfo(float).tiny) / _EPS
 # points of a grid, and ends of panels beside it, at which errors are estimated: a few percent is enough
 _SAMPLES = 160
-# halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
-_DEEPEST = 48
-
-
-@dataclass(frozen=True)
-class Smoothness:
-    """Panels on which a function is smooth.
-
-    Attributes
-    ----------
-    ends, gaps
-        Ends of the panels other than breaks, and the width of the narrower panel at each.
-    crowded
-        The breaks, and the points round which panels crowd.
-    """
-
-    ends: Array
-    gaps: Array
-    crowded: Array
-
-    def scaled(self, c: Array) -> Smoothness:
-        """The same for x ↦ σ(cx), one row for each c."""
-        return Smoothness(*(part / c[:, None] for part in (self.ends, self.gaps, self.crowded)))
 
 
 @dataclass
@@ -121,7 +78,7 @@ class Profile:
             limit = float(2.0 ** (np.ceil(steps * np.log2(max(limit, 1e-300))) / steps))
         with self._lock:
             if limit not in self._panels:
-                self._panels[limit] = self._resolve(limit)
+                self._panels[limit] = smooth_panels(self, limit)
             return self._panels[limit]
 
     @cached_property
@@ -230,136 +187,6 @@ class Profile:
         with np.errstate(all="ignore"):
             return bool(np.all(np.isfinite(self.value(ends))) and np.all(np.isfinite(self.slope(ends))))
 
-    def _resolve(self, limit: float) -> Smoothness:
-        inside = self.breaks[np.abs(self.breaks) < limit]
-        # Dyadic distances from zero and from the breaks, so that no narrow feature hides between the sample points.
-        distance = limit * 0.5 ** np.arange(0.0, max(2.0, np.log2(limit) + 6))
-        seeds = np.add.outer(np.append(inside, 0.0), np.concatenate([-distance, [0.0], distance])).ravel()
-        ends = np.unique(np.concatenate([[-limit], seeds[np.abs(seeds) < limit], [limit]]))
-        ceiling = self._ceiling(limit)
-        todo = np.stack([ends[:-1], ends[1:]], axis=1)
-        done: list[Array] = []
-        most = int(_MOST_PANELS * patience() / self.price)
-        for _ in range(_DEEPEST):
-            smooth = self._is_smooth(todo, ceiling) | (np.diff(todo)[:, 0] < 1e-11 * np.max(np.abs(todo), axis=1))
-            done.append(todo[smooth])
-            rough = todo[~smooth]
-            if not len(rough):
-                break
-            if sum(map(len, done)) + 2 * len(rough) > most:
-                raise PrecisionLost(
-                    f"{self.label} oscillates too fast up to |u| = {limit:.6g}: it needs more than "
-                    f"{most} panels; use smaller deviations, or another method"
-                )
-            how_many_fit(_BYTES_OF_A_PANEL * 2 * len(rough), 1, f"{self.label} on {2 * len(rough)} panels")
-            middle = rough.mean(axis=1)
-            todo = np.concatenate([np.stack([rough[:, 0], middle], 1), np.stack([middle, rough[:, 1]], 1)])
-        else:
-            done.append(todo)
-        panels = np.concatenate(done)
-        panels = panels[np.argsort(panels[:, 0])]
-        if len(panels) < _MERGED:
-            panels = self._merged(panels, ceiling)
-        width = np.diff(panels)[:, 0]
-        ends, gaps = panels[1:, 0], np.minimum(width[1:], width[:-1])
-        soft = ~np.isin(ends, inside)
-        return Smoothness(ends[soft], gaps[soft], np.unique(np.concatenate([inside, _crowded(panels, inside)])))
-
-    def _ceiling(self, limit: float) -> Callable[[Array], tuple[Array, Array]]:
-        """The largest |σ| and |σ′| up to a distance, and ∫|σ| and ∫|σ′|: errors are measured against these.
-
-        The distance from zero counts, as φ depends on |x| only.  A spike has a small integral, so what it leaves on
-        wide panels beside it must be smaller still.
-        """
-        distance = limit * np.concatenate([np.geomspace(1e-12, 0.1, 60)[:-1], np.linspace(0.1, 1.0, 200)])
-        with np.errstate(all="ignore"):
-            sizes = [
-                np.nan_to_num(np.maximum(np.abs(f(distance)), np.abs(f(-distance))), posinf=0.0)
-                for f in (self.value, self.slope)
-            ]
-            heights = np.stack([np.maximum.accumulate(one) for one in sizes])
-            masses = np.stack([np.cumsum(one * np.diff(distance, prepend=0.0)) for one in sizes])
-
-        def ceiling(r: Array) -> tuple[Array, Array]:
-            at = np.minimum(np.searchsorted(distance, r), len(distance) - 1)
-            return heights[:, at], masses[:, at]
-
-        return ceiling
-
-    def _is_smooth(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
-        a, b = panels[:, :1], panels[:, 1:]
-        at = a + (b - a) * _NODES
-        # a step or spike at an end lies beyond the nodes, so the polynomial must meet the function there as well
-        tips = np.concatenate([np.nextafter(a, b), np.nextafter(b, a)], axis=1)
-        heights, masses = ceiling(np.max(np.abs(panels), axis=1))
-        smooth = np.ones(len(panels), dtype=bool)
-        functions = (self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise)
-        for (function, rate, own), height, mass in zip(functions, heights, masses, strict=True):
-            with np.errstate(all="ignore"):
-                values, at_tips = function(at), function(tips)
-                coefficients = values @ _TO_CHEBYSHEV.T
-                off = np.max(np.nan_to_num(np.abs(at_tips - coefficients @ _AT_TIPS), posinf=0.0), axis=1)
-            coefficients = np.abs(coefficients)
-            tail = np.max(coefficients[:, -6:], axis=1)
-            earlier = np.max(coefficients[:, -14:-6], axis=1)
-            largest = np.max(np.abs(values), axis=1)
-            scale = np.maximum(height, largest)
-            counted = np.minimum(scale, mass / (b - a)[:, 0] + np.mean(np.abs(values), axis=1))
-            counted = np.maximum(counted, _UNDERFLOW)
-            # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
-            noise = (tail > 0.2 * earlier) & (tail < 1e-10 * (scale if own is None else largest))
-            settled = (tail <= 1e-13 * counted) | noise | ~np.isfinite(tail)
-            met = off <= _MET * np.maximum(scale, _UNDERFLOW)
-            rough = np.nonzero(~(settled & met))[0]
-            if len(rough):
-                level = _noise_at(at[rough][:, ::9], rate, own)
-                settled[rough] |= tail[rough] <= _NOISE * level
-                met[rough] |= off[rough] <= _NOISE * len(_NODES) * (level + _noise_at(tips[rough], rate, own))
-            settled &= met
-            smooth &= settled
-        return smooth
-
-    def _merged(self, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
-        """Join neighbours, never across a break, while the union is still smooth and agrees with both."""
-        kept = [panels[0]]
-        pairs = np.stack([panels[:-1, 0], panels[1:, 1]], axis=1)
-        # Zero stays an end: the panels of a normal density end there as well.
-        joins = self._is_smooth(pairs, ceiling) & ~np.isin(panels[1:, 0], self.breaks) & (panels[1:, 0] != 0)
-        for panel, join in zip(panels[1:], joins, strict=True):
-            union = np.array([[kept[-1][0], panel[1]]])
-            smooth = join and bool(self._is_smooth(union, ceiling)[0])
-            if smooth and self._agrees(union[0], np.stack([kept[-1], panel]), ceiling):
-                kept[-1] = union[0]
-            else:
-                kept.append(panel)
-        return np.array(kept)
-
-    def _agrees(self, union: Array, parts: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> bool:
-        """Whether the polynomial of the union passes through values on its parts, which may hold a spike."""
-        a, width = union[0], union[1] - union[0]
-        tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
-        heights, masses = ceiling(np.max(np.abs(union), keepdims=True))
-        for function, height, mass in zip((self.value, self.slope), heights[:, 0], masses[:, 0], strict=True):
-            with np.errstate(all="ignore"):
-                coefficients = _TO_CHEBYSHEV @ function(a + width * _NODES)
-                there = function(tests)
-            guess = np.polynomial.chebyshev.chebval(1 - 2 * (tests - a) / width, coefficients)
-            scale = max(float(height), float(np.max(np.abs(there))))
-            scale = min(scale, float(mass) / width + float(np.mean(np.abs(there))))
-            if not np.all(np.abs(guess - there) <= 1e-11 * scale):
-                return False
-        return True
-
-
-def _noise_at(u: Array, rate: Function | None, own: Function | None) -> Array:
-    """The median noise of a function on each panel: that of its formula, and what the rounding of u does."""
-    level = np.zeros(len(u))
-    with np.errstate(all="ignore"):
-        for noise in ((lambda x: _EPS * np.abs(x * rate(x))) if rate else None, own):
-            if noise is not None:
-                level += np.nan_to_num(np.median(noise(u), axis=1), posinf=0.0)
-    return level
-
 
 def _beyond(mass: Array, peak: Array, x: Array) -> Array:
     """How much less mass counts beyond a peak far out: E[f g] falls half as fast as E[f²], unless σ grows fast."""
@@ -372,36 +199,6 @@ def _beyond(mass: Array, peak: Array, x: Array) -> Array:
         flat = (later <= here - x[at] / 2) & (here == peak[:, 0]) & (x[at] > _FAR_OUT)
         far[flat, 0] = x[at][flat]
     return np.asarray(np.maximum(distance - far, 0.0) * far / 2)
-
-
-def _crowded(panels: Array, breaks: Array) -> Array:
-    """Centres of the runs of panels that are locally the shortest: a smooth function changes fast there."""
-    width = panels[:, 1] - panels[:, 0]
-    starts = [0, *(i for i in range(1, len(width)) if not 0.6 < width[i] / width[i - 1] < 1.7), len(width)]
-    centres: list[float] = []
-    for start, stop in pairwise(starts):
-        wider_left = start > 0 and width[start - 1] > width[start]
-        wider_right = stop < len(width) and width[stop] > width[stop - 1]
-        ends = panels[start:stop]
-        if (wider_left or start == 0) and (wider_right or stop == len(width)) and not np.all(np.isin(ends, breaks)):
-            centres.append(float(ends[0, 0] + ends[-1, 1]) / 2)
-    return np.array(centres if len(centres) < len(width) else [])
-
-
-def _chebyshev_matrix() -> Array:
-    count = DEGREE + 1
-    angle = np.pi * (np.arange(count) + 0.5) / count
-    matrix: Array = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
-    matrix[0] /= 2
-    return matrix
-
-
-# from values at the nodes to coefficients
-_TO_CHEBYSHEV = _chebyshev_matrix()
-# from coefficients to values at both ends
-_AT_TIPS = np.stack([np.ones(DEGREE + 1), (-1.0) ** np.arange(DEGREE + 1)], axis=1)
-# Chebyshev points of a panel [0, 1]
-_NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
 
 
 @lru_cache(maxsize=256)
