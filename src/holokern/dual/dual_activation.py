@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -33,7 +34,7 @@ from holokern.dual.tables.rows import PointRow, moments_on_mesh
 from holokern.dual.tables.store import stored_number, stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
-from holokern.numeric import Array, Range
+from holokern.numeric import Array, Range, how_many_fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +49,12 @@ _GRID = 4
 
 _ROWS_KEPT = 64
 """Deviations whose values on a mesh are kept: those of a few points in a few layers."""
+
+_MOMENTS_KEPT = 1 << 14
+"""Deviations whose norms and means are kept: a megabyte."""
+
+_ARRAYS_OF_A_ROW = 6
+"""Nodes, weights and masses of a mesh, values of σ and σ′ and what comes from them."""
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
@@ -161,22 +168,43 @@ class DualActivation:
 
     def norms(self, c: Array) -> Array:
         """n(c) = E[σ(cz)²]^(1/2) for deviations c > 0."""
-        rows = self.rows(c)
-        return norms(self.activation, c) if rows is None else np.array([row.norm() for row in rows])
+        return self._by_rows(c, 0, lambda some: norms(self.activation, some))
 
     def slope_norms(self, c: Array) -> Array:
         """d(c) = E[σ′(cz)²]^(1/2); 1 where σ jumps."""
         if self.jumps:
             return np.ones(len(c))
-        rows = self.rows(c)
-        return norms(self.activation, c, slope=True) if rows is None else np.array([row.norm(1) for row in rows])
+        return self._by_rows(c, 1, lambda some: norms(self.activation, some, slope=True))
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
-        rows = self.rows(c)
-        if rows is None:
-            return mean(Side.of(profile_of(self.activation), c))
-        return np.array([row.mean for row in rows])
+        return self._by_rows(c, 2, lambda some: mean(Side.of(profile_of(self.activation), some)))
+
+    def _by_rows(self, c: Array, which: int, otherwise: Callable[[Array], Array]) -> Array:
+        """A norm or mean for each deviation, from its row where there is one."""
+        different, back = np.unique(c, return_inverse=True)
+        found = np.array([self._moments(one)[which] for one in different.tolist()])
+        missing = np.isnan(found)
+        if np.any(missing):
+            found[missing] = otherwise(different[missing])
+        return found[back]
+
+    def _moments(self, c: float) -> tuple[float, float, float]:
+        """The norms of σ and σ′ and the mean from a row, NaN without one; they are kept longer than rows."""
+        known = self._known_moments
+        found = known.get(c)
+        if found is None:
+            row = self._row(c)
+            slope = 1.0 if row is None or self.jumps else row.norm(1)
+            found = (np.nan, np.nan, np.nan) if row is None else (row.norm(), slope, row.mean)
+            if len(known) >= _MOMENTS_KEPT:
+                known.clear()
+            known[c] = found
+        return found
+
+    @cached_property
+    def _known_moments(self) -> dict[float, tuple[float, float, float]]:
+        return {}
 
     def moments_in_range(self, c: Array) -> tuple[Array, Array, Array]:
         """Norms, norms of the slope and means, quicker for many deviations; the last bits depend on all of them."""
@@ -197,18 +225,21 @@ class DualActivation:
         """
         return stored_number("norm", self.activation, lambda: float(self.norms(np.ones(1))[0]))
 
-    def rows(self, c: Array) -> list[PointRow] | None:
-        """The activation on a mesh for each deviation; None if σ has a break other than zero or is too rough."""
-        found: list[PointRow] = []
-        for one in () if self.breaks_away else c.tolist():
+    def rows(self, c: Array) -> list[PointRow | None]:
+        """The activation on a mesh for each deviation; None if σ has a break other than zero or is too rough there."""
+        different, back = np.unique(c, return_inverse=True)
+        found, size = [], 0
+        for one in different.tolist():
             row = self._row(one)
-            if row is None:
-                return None
-            found.append(row)
-        return None if self.breaks_away else found
+            size += 0 if row is None else 8 * _ARRAYS_OF_A_ROW * len(row.mesh.nodes)
+            # those that do not fit in memory with the others are as good as missing
+            found.append(row if how_many_fit(1.0, size, "a byte") == size else None)
+        return [found[index] for index in back]
 
     def _row(self, c: float) -> PointRow | None:
         """The row of a deviation, None if σ(cx) is too rough: both take time to find out, and are kept."""
+        if self.breaks_away:
+            return None
         with _rows_lock:
             known = self._known_rows
             if c not in known:

@@ -41,39 +41,40 @@ def grid_values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Arra
     return k.reshape(shape), kdot.reshape(shape)
 
 
-Rows = Callable[[Array], list[PointRow] | None]
-"""The activation at single deviations, or None where there is no mesh for one of them."""
+Rows = Callable[[Array], list[PointRow | None]]
+"""The activation at single deviations, None where there is no mesh for one."""
 
 
 def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
     """K and k′ for flat arrays: by formulas if they are quick, by rows on a mesh, or by `dual`."""
     k, kdot = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
-    todo = np.ones(len(theta), dtype=bool)
+    todo = np.isnan(k)
     if not has_quick_formulas(sigma):
         away = any(b != 0 for b in sigma.breaks)
         inside = (theta >= _FROM) & (theta <= np.pi - _FROM) if away else (theta > 0) & (theta < np.pi)
         some = c1[inside], c2[inside], theta[inside]
         found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
-        if found is not None and len(some[0]):
-            k[inside], kdot[inside] = found[0], found[-1]
-            todo &= ~inside
+        k[inside], kdot[inside] = found[0], found[-1]
+        todo = np.isnan(k)
     if np.any(todo):
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
         k[todo], kdot[todo] = value.k, value.kdot
     return k, kdot if sigma.jump_order != 0 else np.full_like(k, np.nan)
 
 
-def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array | None:
-    first, second = rows(c1), rows(c2)
-    if first is None or second is None or not len(theta):
-        return None
-    pairs = zip(first, second, theta, strict=True)
-    return np.stack([one.paired(other, float(angle)) for one, other, angle in pairs], axis=1)
+def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array:
+    """K and k′, NaN where there is no row."""
+    both = rows(np.concatenate([c1, c2]))
+    found = np.full((2, len(theta)), np.nan)
+    for i, (one, other) in enumerate(zip(both[: len(c1)], both[len(c1) :], strict=True)):
+        if one is not None and other is not None:
+            found[:, i] = one.paired(other, float(theta[i]))
+    return found
 
 
-def _by_series(sigma: Activation, c1: Array, c2: Array, theta: Array) -> Array | None:
+def _by_series(sigma: Activation, c1: Array, c2: Array, theta: Array) -> Array:
     if not len(theta):
-        return None
+        return np.empty((2, 0))
     different, back = np.unique(np.concatenate([c1, c2]), return_inverse=True)
     coefficients = hermite_rows_at(sigma, different, _FROM)
     first, second = back[: len(c1)], back[len(c1) :]
@@ -92,7 +93,10 @@ def losses(
     apart = (c1 != c2) | (angle > 0)
     if not np.all(apart) and sigma.jump_order != 0:
         here = rows(c1[~apart])
-        slopes = line_norms(sigma, c1[~apart], slope=True) if here is None else np.array([one.norm(1) for one in here])
+        slopes = np.array([np.nan if one is None else one.norm(1) for one in here])
+        missing = np.isnan(slopes)
+        if np.any(missing):
+            slopes[missing] = line_norms(sigma, c1[~apart][missing], slope=True)
         kdot[~apart] = slopes**2
     k, kdot[apart] = _values(sigma, rows, c1[apart], c2[apart], angle[apart])
     lost[apart] = np.maximum(1.0 - k / scale[apart], 0.0)
@@ -110,8 +114,8 @@ def losses(
 
 def _close_loss(rows: Rows, c1: Array, c2: Array, theta: float, norms: tuple[float, float]) -> float | None:
     """1 - k/(n₁n₂) of one pair of a smooth σ on a mesh, if its angle is small on the scale of the mesh."""
-    first, second = rows(c1), rows(c2)
-    close = first[0].close_to(second[0], theta) if first and second else None
+    (first,), (second,) = rows(c1), rows(c2)
+    close = None if first is None or second is None else first.close_to(second, theta)
     return None if close is None else close.loss(norms)
 
 

@@ -41,6 +41,9 @@ _RESOLVED = 4e-15
 _MOST_NODES = 150_000
 """Nodes of a mesh, beyond which a table takes longer than integrals pair by pair."""
 
+_MOST_OF_A_ROW = 1 << 18
+"""Nodes of the mesh of a single deviation, which takes a tenth of a second."""
+
 _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
 
@@ -192,7 +195,7 @@ class PointRow:
         PrecisionLost
             If σ(cx) is too rough for a mesh of bearable size, or its mass overflows.
         """
-        mesh = _mesh_for(sigma, Range(*np.log([c, c])))
+        mesh = _mesh_for(sigma, Range(*np.log([c, c])), most=_MOST_OF_A_ROW)
         return cls(sigma, c, mesh, np.stack([f(c * mesh.nodes) for f in _functions(sigma)]))
 
     def norm(self, function: int = 0) -> float:
@@ -320,7 +323,7 @@ def _reach(sigma: Activation, c: Array) -> float:
     return HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
 
 
-def _mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
+def _mesh_for(sigma: Activation, span: Range, further: float = 0.0, most: int = _MOST_NODES) -> Mesh:
     tests = np.exp(np.unique(np.linspace(span.low, span.high, _TESTS)))
     reach = _reach(sigma, tests) + further
     x = np.linspace(-reach, reach, 2001)
@@ -331,7 +334,7 @@ def _mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
             norm = np.sqrt(np.sum(np.nan_to_num(function(np.multiply.outer(tests, x)) * root) ** 2, axis=1))
         scale = np.where(norm > 0, norm, 1.0)[:, None, None]
         functions.append(partial(_scaled, function, tests, scale))
-    return Mesh.resolving(functions, reach, _RESOLVED, _MOST_NODES, str(sigma))
+    return Mesh.resolving(functions, reach, _RESOLVED, most, str(sigma))
 
 
 def _scaled(function: Activation, c: Array, scale: Array, x: Array) -> Array:
