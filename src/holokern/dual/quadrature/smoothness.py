@@ -41,8 +41,11 @@ _DEEPEST = 48
 class Curve(Protocol):
     """What is asked of a `holokern.dual.quadrature.profile.Profile`, which explains the names."""
 
-    value: Function
-    slope: Function
+    @property
+    def value(self) -> Function: ...
+    @property
+    def slope(self) -> Function: ...
+
     breaks: Array
     label: str
     curvature: Function | None
