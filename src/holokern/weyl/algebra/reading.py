@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import comb
+from typing import Any, TypeVar
 
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.terms import TermSum
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
 
 _MAX_DEGREE = 500  # far below the 15 bits of an exponent in Gröbner bases
 _MAX_TERMS = 20_000  # pairs of terms in one product, a fraction of a second
 _MAX_POWER_TERMS = 5_000  # a power is a loop of such products
+
+Read = TypeVar("Read", bound=TermSum[Any, Any])
+# of two operators and the text that they stand in, which messages quote
+Rule = Callable[[Read, Read, str], Read]
 
 
 def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
@@ -23,57 +30,63 @@ def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
     >>> read_operator(weyl_algebra("u", "D"), "u^2*(D^2 + 1)")
     u^2*D^2 + u^2
     """
+    return read_with(algebra, text, _times, _divided, _power)
+
+
+def read_with(algebra: Any, text: str, times: Rule[Read], divided: Rule[Read], power: Rule[Read]) -> Read:
+    """Read an operator of either Weyl algebra, given how to multiply, divide and raise within limits."""
+
+    def value(node: Syntax) -> Read:
+        if node.kind == "number":
+            return algebra(node.value)  # type: ignore[no-any-return]
+        if node.kind == "name":
+            return algebra.gen(node.head)  # type: ignore[no-any-return]
+        if node.kind == "unary" and node.head in "+-":
+            inner = value(node.parts[0])
+            return -inner if node.head == "-" else inner
+        if node.kind == "sum":
+            return sum(map(value, node.parts), algebra.zero)
+        if node.kind == "product":
+            return product(node.parts)
+        if node.kind == "power":
+            base, exponent = map(value, node.parts)
+            return power(base, exponent, text)
+        raise BadOperator(
+            f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; "
+            "use + - * / ^ and the names of the algebra"
+        )
+
+    def product(parts: tuple[Syntax, ...]) -> Read:
+        result: Read = algebra.one
+        for part in parts:
+            if part.kind == "unary" and part.head == "/":
+                divisor = value(part.parts[0])
+                if not divisor:
+                    raise BadOperator(f"division by zero in the operator {text[:60]!r}")
+                result = divided(result, divisor, text)
+            else:
+                result = times(result, value(part), text)
+        return result
+
     try:
-        return _value(algebra, parse(text, "operator"), text)
-    except BadOperator:
-        raise
-    except TooLarge:
+        return value(parse(text, "operator"))
+    except (BadOperator, TooLarge):
         raise
     except BadInput as error:
         raise BadOperator(str(error)) from None
 
 
-def _value(algebra: WeylAlgebra, node: Syntax, text: str) -> Operator:
-    if node.kind == "number":
-        return algebra(node.value)
-    if node.kind == "name":
-        return algebra.gen(node.head)
-    if node.kind == "unary" and node.head in "+-":
-        inner = _value(algebra, node.parts[0], text)
-        return -inner if node.head == "-" else inner
-    if node.kind == "sum":
-        total = algebra.zero
-        for part in node.parts:
-            total = total + _value(algebra, part, text)
-        return total
-    if node.kind == "product":
-        return _product(algebra, node, text)
-    if node.kind == "power":
-        base = _value(algebra, node.parts[0], text)
-        return _guarded_power(base, _value(algebra, node.parts[1], text), text)
-    raise BadOperator(
-        f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; "
-        "use + - * / ^ and the names of the algebra"
-    )
+def _times(left: Operator, right: Operator, text: str) -> Operator:
+    if left.degree + right.degree > _MAX_DEGREE or len(left) * len(right) > _MAX_TERMS:
+        raise TooLarge(f"the operator {text[:60]!r} has a degree above {_MAX_DEGREE} or too many terms")
+    return left * right
 
 
-def _product(algebra: WeylAlgebra, node: Syntax, text: str) -> Operator:
-    result = algebra.one
-    for part in node.parts:
-        if part.kind == "unary" and part.head == "/":
-            divisor = _value(algebra, part.parts[0], text)
-            if not divisor:
-                raise BadOperator(f"division by zero in the operator {text[:60]!r}")
-            result = result / divisor
-        else:
-            factor = _value(algebra, part, text)
-            if result.degree + factor.degree > _MAX_DEGREE or len(result) * len(factor) > _MAX_TERMS:
-                raise TooLarge(f"the operator {text[:60]!r} has a degree above {_MAX_DEGREE} or too many terms")
-            result = result * factor
-    return result
+def _divided(left: Operator, divisor: Operator, text: str) -> Operator:
+    return left / divisor
 
 
-def _guarded_power(base: Operator, exponent: Operator, text: str) -> Operator:
+def _power(base: Operator, exponent: Operator, text: str) -> Operator:
     value = exact_rational(0) if not exponent else exponent.constant_value()
     if value is None or value.q != 1 or value < 0:
         raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import comb
 
-from holokern.errors import BadInput, BadOperator, TooLarge
-from holokern.syntax import Syntax, parse
+from holokern.errors import BadOperator, TooLarge
+from holokern.weyl.algebra.reading import read_with
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 
 _MAX_ORDER = 100  # a product with a function has as many terms as the order
@@ -24,47 +24,16 @@ def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalO
     >>> read_rational_operator(rational_weyl_algebra("u", "D"), "1/u*D^2*u")
     D^2 + (2/u)*D
     """
-    try:
-        return _value(algebra, parse(text, "operator"), text)
-    except (BadOperator, TooLarge):
-        raise
-    except BadInput as error:
-        raise BadOperator(str(error)) from None
+    return read_with(algebra, text, _times, _divided, _power)
 
 
-def _value(algebra: RationalWeylAlgebra, node: Syntax, text: str) -> RationalOperator:
-    if node.kind == "number":
-        return algebra(node.value)
-    if node.kind == "name":
-        return algebra.gen(node.head)
-    if node.kind == "sum":
-        return sum((_value(algebra, part, text) for part in node.parts), algebra.zero)
-    if node.kind == "product":
-        result = algebra.one
-        for part in node.parts:
-            result = _times(result, algebra, part, text)
-        return result
-    if node.kind == "unary" and node.head in "+-":
-        inner = _value(algebra, node.parts[0], text)
-        return -inner if node.head == "-" else inner
-    if node.kind == "power":
-        base, exponent = (_value(algebra, part, text) for part in node.parts)
-        return _power(base, exponent, text)
-    raise BadOperator(
-        f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; "
-        "use + - * / ^ and the names of the algebra"
-    )
+def _times(left: RationalOperator, right: RationalOperator, text: str) -> RationalOperator:
+    if left.order + right.order > _MAX_ORDER or _terms(left) * _terms(right) > _MAX_TERMS:
+        raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
+    return left * right
 
 
-def _times(left: RationalOperator, algebra: RationalWeylAlgebra, part: Syntax, text: str) -> RationalOperator:
-    if part.kind != "unary" or part.head != "/":
-        factor = _value(algebra, part, text)
-        if left.order + factor.order > _MAX_ORDER or _terms(left) * _terms(factor) > _MAX_TERMS:
-            raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
-        return left * factor
-    divisor = _value(algebra, part.parts[0], text)
-    if not divisor:
-        raise BadOperator(f"division by zero in the operator {text[:60]!r}")
+def _divided(left: RationalOperator, divisor: RationalOperator, text: str) -> RationalOperator:
     try:
         return left / divisor
     except BadOperator:
