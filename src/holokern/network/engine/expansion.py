@@ -39,8 +39,8 @@ _DROPPED = 1e-16
 _WRONG = 1e-11
 """A table with a larger error is not used."""
 
-_CELL, _MOST_CELLS = 0.14, 16
-"""Width in log c of the cells in which the machine code works, and the most cells."""
+_CELL = 0.14
+"""Width in log c of the cells in which the machine code works."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +77,7 @@ class Expansion:
 
     def cells(self) -> machine.Cells:
         """The table cut into cells."""
-        return _cells(self)
-
-
-@lru_cache(maxsize=16)
-def _cells(expansion: Expansion) -> machine.Cells:
-    span = expansion.table.range
-    return machine.Cells.of(
-        expansion.table, span, min(_MOST_CELLS, max(1, int(np.ceil((span.high - span.low) / _CELL))))
-    )
+        return machine.cells_of(self.table, self.table.range, _CELL)
 
 
 def fold_of(layers: tuple[HiddenLayer, ...]) -> int:

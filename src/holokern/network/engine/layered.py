@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,8 @@ __all__ = ["LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
 
-_CELL, _MOST_CELLS = 0.2, 16
-"""Width of a cell in log c, and the most cells: narrower cells have shorter sums but take time to make."""
+_CELL = 0.2
+"""Width of a cell in log c: narrower cells have shorter sums but take time to make."""
 
 _WIDE_CELL = 0.8
 """The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
@@ -154,7 +154,9 @@ class LayerStep:
                     part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if self.few else _CELL
                     cells = (
-                        machine.Cells.undivided(table.table) if table.table.is_rough else cells_of(table, part, width)
+                        machine.Cells.undivided(table.table)
+                        if table.table.is_rough
+                        else machine.cells_of(table.table, part, width)
                     )
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
                     self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
@@ -228,17 +230,6 @@ class LayerStep:
         angle = np.where(zero_rows & zero_columns, 0.0, angle)
         for old, new in zip(tile, (angle, value, value), strict=True):
             np.copyto(old, new, where=zero_rows | zero_columns)
-
-
-def cells_of(table: DualTable, part: Range, width: float) -> machine.Cells:
-    """A table cut into cells for deviations in a part of its range; the last ones are kept."""
-    count = 1 if part.is_point else min(_MOST_CELLS, max(1, int(np.ceil((part.high - part.low) / width))))
-    return _cells(table, part, count)
-
-
-@lru_cache(maxsize=32)
-def _cells(table: DualTable, part: Range, count: int) -> machine.Cells:
-    return machine.Cells.of(table.table, part, count)
 
 
 @dataclass(frozen=True, eq=False)

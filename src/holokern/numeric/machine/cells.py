@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,7 +15,7 @@ from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Table, Tensor
 
-__all__ = ["CellSide", "Cells", "Cores", "cores_at_points"]
+__all__ = ["CellSide", "Cells", "Cores", "cells_of", "cores_at_points"]
 
 _DROPPED = 2e-15
 """Coefficients below this are left out of the sums, relative to a function that exceeds one: its rounding errors grow
@@ -24,6 +26,13 @@ _UNROLLED = 4
 
 _NODES = (8, 12, 18, 27, 40, 60)
 """Chebyshev nodes in a cell that are tried, until the last coefficients are negligible."""
+
+_MOST = 16
+"""The most cells: narrower cells have shorter sums but take time to make."""
+
+_KEPT = 1 << 29
+"""Bytes of cells that stay in memory beside those of the last table: ten tables of most activations, one that
+oscillates."""
 
 Counts = NDArray[np.int64]
 
@@ -137,6 +146,11 @@ class Cells:
         cores = _packed(table.edges, numbers, bent, flat, 1, _DROPPED / max(1.0, float(largest)) ** 2)
         return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
 
+    @property
+    def bytes(self) -> int:
+        """The memory that the arrays take."""
+        return sum(array.nbytes for array in self.cores)
+
     def side(self, logs: Array) -> CellSide:
         """Place points by the logarithms of their deviations."""
         place = self.part.place(logs)
@@ -147,6 +161,22 @@ class Cells:
         local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
         by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.polynomials))
         return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
+
+
+_kept: OrderedDict[tuple[Table, Range, int], Cells] = OrderedDict()
+_lock = threading.Lock()
+
+
+def cells_of(table: Table, part: Range, width: float) -> Cells:
+    """A table cut into cells of about this width over a part of its range; the last ones are kept."""
+    key = table, part, min(_MOST, max(1, int(np.ceil(part.width / width))))
+    with _lock:
+        if key not in _kept:
+            _kept[key] = Cells.of(*key)
+            while len(_kept) > 1 and sum(one.bytes for one in _kept.values()) > _KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(key)
+        return _kept[key]
 
 
 def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array]) -> Array:
