@@ -19,8 +19,6 @@ from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric import Array
 
-__all__ = ["dual"]
-
 AUTO = ("closed", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
 

@@ -39,8 +39,6 @@ from holokern.numeric import Array, Range, how_many_fit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DualActivation", "Limits", "dual_activation"]
-
 _KEPT = 64
 """Tables that stay in memory: most take less than a megabyte."""
 

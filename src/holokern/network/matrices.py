@@ -21,8 +21,6 @@ from holokern.progress import display, note
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-__all__ = ["matrices"]
-
 # predicted seconds of a way that was asked for, before a word about a faster one
 _SLOW = 20.0
 # entries of a matrix that might take as long pair by pair

@@ -15,8 +15,6 @@ from contextvars import ContextVar
 
 from holokern.errors import BadInput, PrecisionLost
 
-__all__ = ["charge", "cost", "how_many_fit", "limited_work", "patience", "units_left"]
-
 _BITS_OF_A_UNIT = 400
 """So many bits double the work of a value, with what Python adds to it; a product takes the power 3/2 of the bits."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from holokern.activation import Activation, ClosedTerm, closed_terms
 from holokern.numeric import Array
 
-__all__ = ["ERF", "KINK", "LINEAR_ERF", "PairForm", "pair_form"]
-
 KINK, ERF, LINEAR_ERF = 0, 1, 2
 """σ(u) is a u + b |u|, or a + b erf(γu), or a u + b u erf(γu)."""
 

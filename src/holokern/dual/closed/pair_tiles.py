@@ -15,8 +15,6 @@ import numpy as np
 from holokern.dual.closed.pair_form import ERF, KINK
 from holokern.numeric import machine
 
-__all__ = ["pair_tiles"]
-
 WIDTH = 64
 """Columns at a time. The numbers of a row of pairs lie in one small array at distances that the compiler knows, so that
 it can prove that they do not overlap and use vector instructions."""

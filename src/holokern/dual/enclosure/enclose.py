@@ -40,8 +40,6 @@ from holokern.hgm import HalfAngleTable, transport_balls
 from holokern.numeric import limited_work, patience, units_left, working_precision
 from holokern.pfaffian import pfaffian
 
-__all__ = ["Enclosure", "enclose"]
-
 METHODS = ("auto", "hermite", "taylor", "integral")
 Pair = tuple[arb, arb]
 Compute = Callable[[int], Pair]

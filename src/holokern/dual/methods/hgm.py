@@ -19,8 +19,6 @@ from holokern.numeric import Array, Index, working_precision
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["hgm"]
-
 Arrays = tuple[Array, Array, Array, Array]
 
 # imaginary part of θ at the start of a detour: from 0.7 on the series at the start loses digits, below 0.3 it is slower

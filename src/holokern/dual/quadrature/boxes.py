@@ -18,8 +18,6 @@ import numpy as np
 from holokern.dual.quadrature.profile import HALF_RANGE
 from holokern.numeric import Array, Index, between, how_many_fit, legendre_rule
 
-__all__ = ["box_count", "pair_on_boxes"]
-
 Sampled = Callable[[Array], Array]
 """Several functions at a row of points, one row of values each."""
 

@@ -16,8 +16,6 @@ from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditio
 from holokern.dual.quadrature.profile import Profile, profile_of
 from holokern.numeric import Array, Index, how_many_fit
 
-__all__ = ["Estimate", "norms", "quadrature", "refine", "scales"]
-
 ORDERS = (26, 30)
 """Nodes a panel of the two resolutions; the finer one is returned."""
 

@@ -20,8 +20,6 @@ from holokern.dual.quadrature.smoothness import Smoothness
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Index, Panels, between, legendre_rule, patience
 
-__all__ = ["Moments", "Resolution", "Side", "conditional", "diagonal", "distance", "energy", "mean", "pair"]
-
 # of the inner integrand at a time: arrays of half a megabyte stay in the cache
 _EVALUATIONS = 1 << 16
 # the normal density at 0

@@ -13,8 +13,6 @@ from holokern.dual.quadrature.smoothness import Function, Smoothness, smooth_pan
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import Array
 
-__all__ = ["HALF_RANGE", "Profile", "limit_at_zero", "profile_of"]
-
 HALF_RANGE = 9.0
 """Beyond nine standard deviations the normal density is below 1e-18 of its peak."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, how_many_fit, patience
 
-__all__ = ["Function", "Smoothness", "smooth_panels"]
-
 Function = Callable[[Array], Array]
 
 DEGREE = 44
@@ -42,9 +40,12 @@ class Curve(Protocol):
     """What is asked of a `holokern.dual.quadrature.profile.Profile`, which explains the names."""
 
     @property
-    def value(self) -> Function: ...
+    def value(self) -> Function:
+        """σ."""
+
     @property
-    def slope(self) -> Function: ...
+    def slope(self) -> Function:
+        """σ′."""
 
     breaks: Array
     label: str

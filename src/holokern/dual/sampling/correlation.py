@@ -18,8 +18,6 @@ import numpy as np
 from holokern.dual.sampling.mesh import NODES, Mesh, lagrange
 from holokern.numeric import Array, Index, between, hermite_rule, how_many_fit, legendre_rule
 
-__all__ = ["CLOSE_NODES", "Correlation", "is_close"]
-
 _FARTHEST = 8.5
 """Given x, y is within so many of its deviations but for 2e-17."""
 

@@ -13,8 +13,6 @@ from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Range, chebyshev_matrix, how_many_fit, left_singular
 from holokern.progress import report
 
-__all__ = ["Compressed", "Sampler", "compressed"]
-
 _TAIL = 2e-14
 """The last Chebyshev coefficients in log c may be so large, relative to the norm; the next ones are smaller still."""
 

@@ -15,8 +15,6 @@ from holokern.dual.quadrature.profile import profile_of
 from holokern.dual.tables.rows import PointRow, hermite_rows_at
 from holokern.numeric import Array, legendre_rule
 
-__all__ = ["grid_values", "losses"]
-
 _FROM = 0.4
 """From this angle to its supplement Hermite coefficients give k and k′ of all pairs of a few deviations."""
 

@@ -36,8 +36,6 @@ from holokern.numeric import (
     legendre_rule,
 )
 
-__all__ = ["SMALLEST", "DualTable", "build_table"]
-
 SMALLEST = (0.4, 0.0)
 """Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met."""
 

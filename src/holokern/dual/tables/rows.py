@@ -24,17 +24,6 @@ from holokern.dual.tables.compressed import Compressed, compressed
 from holokern.numeric import Array, Range, hermite_rule, legendre_rule
 from holokern.progress import note
 
-__all__ = [
-    "PointRow",
-    "Rows",
-    "checking_rows",
-    "hermite_coefficients",
-    "hermite_rows",
-    "hermite_rows_at",
-    "mesh_rows",
-    "moments_on_mesh",
-]
-
 _RESOLVED = 4e-15
 """What the mesh may leave out of σ(cx), relative to its norm."""
 

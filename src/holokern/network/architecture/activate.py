@@ -10,8 +10,6 @@ import numpy as np
 
 from holokern.numeric import machine
 
-__all__ = ["activate", "activate_series", "angles_of", "chebyshev_sums"]
-
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 

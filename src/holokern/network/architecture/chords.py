@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from holokern.dual import DualTable
 from holokern.numeric import Array, Range, Table, Tensor, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, machine
 
-__all__ = ["Chords", "chords_of"]
-
 _CELL, _MOST_CELLS = 0.4, 12
 """Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
 pairs of them are kept."""

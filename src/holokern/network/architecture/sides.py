@@ -22,8 +22,6 @@ from holokern.numeric import Array, Range, Series
 
 Counts = NDArray[np.int64]
 
-__all__ = ["ActivationTable", "NumpySide", "activated", "table_for"]
-
 _ROWS, _COLUMNS = 64, 512
 """Rows and columns that are computed at a time where there is no machine code for all tiles."""
 

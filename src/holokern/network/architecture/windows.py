@@ -14,8 +14,6 @@ from holokern.network.layers.state import State
 from holokern.network.layers.windows import Window, averaged, summed
 from holokern.numeric import Array, machine
 
-__all__ = ["sums_over", "weighted"]
-
 _LONG = 8
 """Windows from this length on are summed by halves, which takes fewer additions."""
 

@@ -18,8 +18,6 @@ from holokern.numeric.machine.cells import Cores
 from holokern.numeric.machine.compiled import called, entry
 from holokern.numeric.panels import Array
 
-__all__ = ["CHUNK", "Room", "Task", "TileAngles", "TileSide", "look_up", "look_up_tile", "room_for"]
-
 CHUNK = 1024
 """Columns that are looked up at a time: enough that panels with few of their angles do not cost much."""
 
