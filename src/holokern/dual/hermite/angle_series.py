@@ -17,7 +17,7 @@ from holokern.dual.enclosure.conditional import jump_sizes
 from holokern.dual.enclosure.limits import aligned
 from holokern.dual.enclosure.moments import Number
 from holokern.dual.hermite.coefficients import HermiteSequence
-from holokern.numeric import working_precision
+from holokern.numeric import series_length, working_precision
 
 # terms, doubled; beyond 1024 composing the series takes longer than quadrature
 _LENGTHS = (48, 96, 192, 384, 768, 1024)
@@ -118,15 +118,10 @@ def _composed(
     for n in range(length):
         products.append(left[n] * right[n] * weight)
         weight /= n + 1
-    cap = ctx.cap
-    try:
-        # flint truncates every series at this length
-        ctx.cap = length
+    with series_length(length):
         sine = arb_series([0, 1], prec=length).sin()
         value = arb_series(products, prec=length)(sine)
         slope = value.derivative() / (to_ball(c1) * to_ball(c2))
         if not jumps:
             slope = slope / arb_series([0, 1], prec=length).cos()
-    finally:
-        ctx.cap = cap
     return arb_poly(value.coeffs()), arb_poly(slope.coeffs())
