@@ -79,10 +79,10 @@ class PairForm:
     def numbers(self, c: Array) -> Array:
         """What the machine code needs to know of deviations c > 0, along a last axis."""
         if self.kind == KINK:
-            return np.stack([c, 1 / c], axis=-1)
+            return np.ascontiguousarray(c[..., None])
         t, root, angle = self._basics(c)
         inverse = 1 / np.sqrt(1 + t**2)
-        found = [c, t, inverse, t * inverse, root * inverse**2]
+        found = [c, inverse, root * inverse**2]
         return np.stack(found if self.kind == ERF else [*found, root, 1 / root, angle], axis=-1)
 
     def _basics(self, c: Array) -> tuple[Array, Array, Array]:

@@ -113,6 +113,24 @@ def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: 
     return up, mixed * (total * total * (w + root) * (w2 + root) + product * apart * apart)
 
 
+@machine.called
+def _unpack(kind: Any, gamma: Any, points: Any, tile: Any, start: Any, size: Any, step: Any, out: Any) -> None:
+    """What the forms need of some points, from the numbers that are kept of them: with 1/c, or with T and S."""
+    for j in range(size):
+        c = points[tile, start + j, 0]
+        out[j] = c
+        if kind == KINK:
+            out[step + j] = 1.0 / c
+        else:
+            t, inverse = math.sqrt(2.0) * gamma * c, points[tile, start + j, 1]
+            out[step + j] = t
+            out[2 * step + j] = inverse
+            out[3 * step + j] = t * inverse
+    for number in range(2, points.shape[2]):
+        for j in range(size):
+            out[(number + 2) * step + j] = points[tile, start + j, number]
+
+
 @machine.entry
 def pair_tiles(form: Any, rows: Any, columns: Any, given: Any, before: Any, gap: Any, tangent: Any) -> None:
     """G and Θ after an activation, from those ``given`` and ``before``, of shape (tiles, rows, columns).
@@ -121,15 +139,14 @@ def pair_tiles(form: Any, rows: Any, columns: Any, given: Any, before: Any, gap:
     """
     with_tangent = tangent.shape[0] > 0
     kind, a, b, gamma = form
-    work = np.empty((_NUMBERS + 3) * WIDTH)
+    work, own = np.empty((_NUMBERS + 3) * WIDTH), np.empty(_NUMBERS)
     for tile in range(gap.shape[0]):
         for start in range(0, gap.shape[2], WIDTH):
             size = min(WIDTH, gap.shape[2] - start)
-            for number in range(columns.shape[2]):
-                for j in range(size):
-                    work[number * WIDTH + j] = columns[tile, start + j, number]
+            _unpack(kind, gamma, columns, tile, start, size, WIDTH, work)
             for i in range(gap.shape[1]):
-                source, line, own = given[tile, i, start:], gap[tile, i, start:], rows[tile, i]
+                source, line = given[tile, i, start:], gap[tile, i, start:]
+                _unpack(kind, gamma, rows, tile, i, 1, 1, own)
                 for j in range(size):
                     work[_GIVEN + j] = source[j]
                 if kind == KINK:

@@ -35,8 +35,8 @@ __all__ = ["Architecture", "Outs"]
 _SCOUTS = 32
 """Inputs that are followed first to find the ranges of deviations."""
 
-_TILE = 2**21
-"""Bytes of one array of a tile: few enough for the third cache, and enough work for each call of machine code."""
+_TILE = 2**22
+"""Bytes of one array of a tile: few enough for the third cache, and enough rows and columns that share numbers."""
 
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""
@@ -44,7 +44,7 @@ _TAPES = 128 * 2**20
 _PAIRED = 256 * 2**20
 """Bytes of one array of inputs with themselves."""
 
-_WIDE, _WIDEST = 32, 512
+_WIDE, _WIDEST = 64, 512
 """Columns of a tile: enough for vector instructions, and few enough that several rows share them; or more where one
 tile for each position is looked up in a table, and the columns share the preparation of a row."""
 
