@@ -122,3 +122,10 @@ def test_an_activation_that_is_not_square_integrable_is_refused():
 def test_enclose_refuses_unbounded_slopes_at_once():
     with pytest.raises(Unsupported, match="unbounded"):
         enclose("Abs(u)^(3/4)", 1, 1, "1/2")
+
+
+@pytest.mark.parametrize("r", [0.0, 1e-9, -1e-9])
+def test_what_cancels_at_zero_deviations_has_an_error(r):
+    """k′ of |u| is 2 arcsin(r)/π there, the difference of two halves."""
+    value = dual("log(1+Abs(u))", 0.0, 0.0, r)
+    assert abs(value.kdot - 2 / np.pi * np.arcsin(r)) <= value.kdot_error < 1e-14

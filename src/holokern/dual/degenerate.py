@@ -49,16 +49,16 @@ def _both_zero(activation: Activation, small: Array, large: Array, theta: Array,
     sides = np.array([1.0, -1.0])
     angle = np.clip(theta, 0.0, np.pi)
     same, opposite = (np.pi - angle) / (2 * np.pi), angle / (2 * np.pi)
-    moments = []
+    moments, sizes = [], []
     for function in (at_zero.value, at_zero.slope):
         right, left = function(sides)
-        moments.append(same * (right**2 + left**2) + opposite * (2 * right * left))
+        parts = same * (right**2 + left**2), opposite * (2 * right * left)
+        moments.append(parts[0] + parts[1])
+        sizes.append(parts[0] + np.abs(parts[1]))
     k, kdot = moments
     infinite = np.full(len(theta), at_zero.jumps[0] != 0)
     error = 4 * np.finfo(float).eps
-    return Estimate(
-        k, np.where(infinite, np.inf, kdot), error * np.abs(k), np.where(infinite, 0.0, error * np.abs(kdot))
-    )
+    return Estimate(k, np.where(infinite, np.inf, kdot), error * sizes[0], np.where(infinite, 0.0, error * sizes[1]))
 
 
 def _one_zero(activation: Activation, small: Array, large: Array, theta: Array, tolerance: float) -> Estimate:

@@ -76,6 +76,8 @@ _VANISHING = 4096
 _ROUGH_BITS = 64
 # units of work of all proofs for the usual number of digits or fewer, about five seconds; more digits may take longer
 _WORK = 5e5
+# of the work that is left for a proof that is not the last: the cheapest comes first and mostly succeeds
+_SHARE = 0.75
 # the default of `enclose`
 _USUAL_DIGITS = 50
 
@@ -188,8 +190,8 @@ def enclose(
     failures: list[HolokernError] = []
     work = _WORK * max(1.0, digits / _USUAL_DIGITS) ** 2
     for name, compute in routes:
-        # half of what is left; all of it for the last one
-        share = work if (name, compute) == routes[-1] else work / 2
+        # most of what is left; all of it for the last one
+        share = work if (name, compute) == routes[-1] else _SHARE * work
         with limited_work(share):
             try:
                 k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
