@@ -149,8 +149,10 @@ class Architecture:
 
     def _tile_for(self, columns: int, spans: Spans) -> tuple[int, int]:
         """Rows and columns of a tile."""
-        pairs = max(1, _TILE // (8 * self._size))
-        looked_up = not self.layer.needs_pairs(False) and any(dual.pair_form is None for dual in spans)
+        untied = self.layer.needs_pairs(False)
+        # Pairs of positions share numbers already, so that half of the memory is enough.
+        pairs = max(1, _TILE // (16 if untied else 8) // self._size)
+        looked_up = not untied and any(dual.pair_form is None for dual in spans)
         width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
         return max(1, pairs // width), width
 
