@@ -4,7 +4,8 @@
 
 Points are Gaussian and lie in a file that is mapped, not read, so the memory is that of one block beside Python and its
 libraries. The targets are a smooth function with noise, or its sign; errors are those at 10 000 new points against the
-function without noise, relative to its deviation. A task that is done is written at once, and not done again.
+function without noise, relative to its deviation. The deviations of the Gaussian process are those of new
+targets, noise included. A task that is done is written at once, and not done again.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def run(task: str, x: np.ndarray, options: argparse.Namespace) -> dict[str, Any]
     truth = np.concatenate([function(x[start : start + 10_000]) for start in range(0, len(x), 10_000)])
     truth -= truth.mean()
     y = truth + 0.5 * rng.standard_normal(len(truth))
-    new, held = np.array(x[-TESTS:]), truth[-TESTS:]
+    new, held, noisy = np.array(x[-TESTS:]), truth[-TESTS:], y[-TESTS:]
     common = {"solver": "nystrom", "n_landmarks": options.features, "random_state": 0, "alpha": 1.0}
     x, y = x[:-TESTS], y[:-TESTS]
     forget_peak()
@@ -73,7 +74,8 @@ def run(task: str, x: np.ndarray, options: argparse.Namespace) -> dict[str, Any]
         found["test_error"] = float(np.sqrt(np.mean((mean - held) ** 2)) / held.std())
         if task == "gaussian process":
             mean, std = model.predict(new, return_std=True)
-            inside = np.abs(held - mean) <= 2 * std
+            # Of the function alone they hold less: what this network cannot be taught counts as noise.
+            inside = np.abs(noisy - mean) <= 2 * np.sqrt(std**2 + model.alpha_)
             found |= {
                 "inside_two_deviations": 100 * float(np.mean(inside)),
                 "evidence": model.log_marginal_likelihood(),

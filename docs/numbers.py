@@ -372,14 +372,21 @@ def million(folder: Path) -> str:
     """Fits on features of many points, one line for each task."""
     heads = ("task", "points", "dimension", "features", "s", "CPU s", "memory over start, GB", "error or accuracy")
     rows = []
-    for run in load("million", folder)["runs"].values():
+    runs = load("million", folder)["runs"].values()
+    for run in runs:
         result = f"{run['test_accuracy']:.1f} %" if "test_accuracy" in run else number(run["test_error"])
         keys = ("task", "points", "dimension", "features", "seconds", "cpu_seconds", "memory_gb_over_start")
         rows.append([*(run[key] for key in keys), result])
+    held = "".join(
+        f" Two deviations of the {run['task']}, noise included, hold {run['inside_two_deviations']:.1f} % of new "
+        "targets."
+        for run in runs
+        if "inside_two_deviations" in run
+    )
     return (
         f"{table(heads, rows)}\n\nThree hidden layers of ReLU with bias. “s” is the time by the clock, on two cores "
         "that had other work to do. Both times include the prediction at 10 000 new points. Errors are relative to the "
-        "standard deviation of the function without its noise."
+        f"standard deviation of the function without its noise.{held}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holokern.model import NetworkFeatures, NTKClassifier, NTKRegressor
+from holokern.model import NetworkFeatures, NNGPRegressor, NTKClassifier, NTKRegressor
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.features.radial import coefficients
 from holokern.model.kernel import NetworkKernel
@@ -54,6 +54,19 @@ def test_what_landmarks_miss_bounds_every_pair(many):
     quotient = np.abs(gap) / np.sqrt(np.outer(np.diagonal(exact), np.diagonal(exact)))
     assert np.max(quotient) <= model.map_.proved(many[:200]) * (1 + 1e-9)
     assert model.error_.largest <= model.error_.proved
+
+
+@pytest.mark.parametrize(("solver", "count"), [("cholesky", 1), ("nystrom", 40), ("harmonics", 200)])
+def test_two_deviations_hold_functions_of_the_prior(solver, count, many):
+    rng = np.random.default_rng(0)
+    root = np.linalg.cholesky(Network("relu", 2, bias=0.5).nngp(many) + 1e-9 * np.eye(1200))
+    functions = root @ rng.normal(size=(1200, 20))
+    y = functions + 0.3 * rng.normal(size=functions.shape)
+    model = NNGPRegressor("relu", 2, bias=0.5, alpha=0.09, solver=solver, n_landmarks=count, random_state=0)
+    mean, std = model.fit(many[:600], y[:600]).predict(many[600:], return_std=True)
+    # 95.4 % of a normal law; few landmarks miss something, which the variance counts twice at most
+    assert 93 < 100 * np.mean(np.abs(functions[600:] - mean) <= 2 * std) < 99
+    assert 93 < 100 * np.mean(np.abs(y[600:] - mean) <= 2 * np.sqrt(std**2 + 0.09)) < 99
 
 
 @pytest.mark.parametrize("solver", ["nystrom", "harmonics"])

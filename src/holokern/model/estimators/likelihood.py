@@ -19,8 +19,9 @@ _MOST_POINTS = 2000
 # Natural logarithms of how far a parameter may move from where it starts, and of how far in one search: a line search
 # that tries a bias of a thousand needs tables that take longer than all the rest.
 _REACH, _STRIDE = 7.0, 1.5
-# Relative gain of the log-likelihood in a step below which the search ends: of a few hundred points, 1e-5 or less.
-_ENOUGH = 3e-8
+# Relative gain of the log-likelihood in a step below which the search ends: for a few hundred points it is less than a
+# thousandth, which no data can tell.
+_ENOUGH = 1e-6
 
 
 def most_likely(estimator: Any, X: Array, targets: Array) -> dict[str, float]:
