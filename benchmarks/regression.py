@@ -29,7 +29,7 @@ from holokern.model import NNGPRegressor
 from holokern.paper.experiments import machine
 
 SPLITS = 5
-NETWORKS = ("relu", "gelu", "erf", "elu")
+MODELS = ("RBF", "Matérn 5/2", "RBF, a length for each column", "relu", "gelu", "erf", "elu")
 
 
 def sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -41,7 +41,7 @@ def sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def predict(name: str, x: np.ndarray, y: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of a new target, noise included."""
-    if name in ("RBF", "Matérn 5/2", "RBF, a length for each column"):
+    if name[0].isupper():
         lengths = np.ones(x.shape[1]) if "column" in name else 1.0
         shape = Matern(lengths, nu=2.5) if name.startswith("M") else RBF(lengths)
         kernel = ConstantKernel(1.0) * shape + WhiteKernel(0.1)
@@ -77,6 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=["diabetes", "friedman1", "friedman2", "friedman3"])
+    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     options = parser.parse_args()
     # scikit-learn warns when a fitted parameter reaches the end of its range; that is part of the method measured.
     warnings.filterwarnings("ignore", module="sklearn")
@@ -84,10 +85,14 @@ def main() -> None:
         json.loads(options.json.read_text()) if options.json.exists() else {"machine": machine(), "runs": {}}
     )
     for name, (x, y) in ((name, both) for name, both in sets().items() if name in options.sets):
-        for model in ("RBF", "Matérn 5/2", "RBF, a length for each column", *NETWORKS):
+        for model in options.models:
             key = f"{name}: {model}"
             if key not in done["runs"]:
                 done["runs"][key] = {"set": name, "model": model, "points": len(y), **run(model, x, y)}
+                # In one order, whatever was run first.
+                done["runs"] = dict(
+                    sorted(done["runs"].items(), key=lambda pair: (pair[1]["set"], MODELS.index(pair[1]["model"])))
+                )
                 write_atomically(options.json, json.dumps(done, indent=1, ensure_ascii=False) + "\n")
             print(key, done["runs"][key], flush=True)
 
