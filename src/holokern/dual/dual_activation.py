@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -30,11 +29,12 @@ from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
 from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
-from holokern.dual.tables.rows import PointRow, moments_on_mesh
+from holokern.dual.tables.kept_rows import KeptRows
+from holokern.dual.tables.rows import moments_on_mesh
 from holokern.dual.tables.store import stored_number, stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
-from holokern.numeric import Array, Range, how_many_fit
+from holokern.numeric import Array, Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,15 +44,6 @@ _KEPT = 64
 
 _GRID = 4
 """Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
-
-_ROWS_KEPT = 64
-"""Deviations whose values on a mesh are kept: those of a few points in a few layers."""
-
-_MOMENTS_KEPT = 1 << 14
-"""Deviations whose norms and means are kept: a megabyte."""
-
-_ARRAYS_OF_A_ROW = 6
-"""Nodes, weights and masses of a mesh, values of σ and σ′ and what comes from them."""
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
@@ -166,43 +157,17 @@ class DualActivation:
 
     def norms(self, c: Array) -> Array:
         """n(c) = E[σ(cz)²]^(1/2) for deviations c > 0."""
-        return self._by_rows(c, 0, lambda some: norms(self.activation, some))
+        return self._rows.moments(c, 0, lambda some: norms(self.activation, some))
 
     def slope_norms(self, c: Array) -> Array:
         """d(c) = E[σ′(cz)²]^(1/2); 1 where σ jumps."""
         if self.jumps:
             return np.ones(len(c))
-        return self._by_rows(c, 1, lambda some: norms(self.activation, some, slope=True))
+        return self._rows.moments(c, 1, lambda some: norms(self.activation, some, slope=True))
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
-        return self._by_rows(c, 2, lambda some: mean(Side.of(profile_of(self.activation), some)))
-
-    def _by_rows(self, c: Array, which: int, otherwise: Callable[[Array], Array]) -> Array:
-        """A norm or mean for each deviation, from its row where there is one."""
-        different, back = np.unique(c, return_inverse=True)
-        found = np.array([self._moments(one)[which] for one in different.tolist()])
-        missing = np.isnan(found)
-        if np.any(missing):
-            found[missing] = otherwise(different[missing])
-        return found[back]
-
-    def _moments(self, c: float) -> tuple[float, float, float]:
-        """The norms of σ and σ′ and the mean from a row, NaN without one; they are kept longer than rows."""
-        known = self._known_moments
-        found = known.get(c)
-        if found is None:
-            row = self._row(c)
-            slope = 1.0 if row is None or self.jumps else row.norm(1)
-            found = (np.nan, np.nan, np.nan) if row is None else (row.norm(), slope, row.mean)
-            if len(known) >= _MOMENTS_KEPT:
-                known.clear()
-            known[c] = found
-        return found
-
-    @cached_property
-    def _known_moments(self) -> dict[float, tuple[float, float, float]]:
-        return {}
+        return self._rows.moments(c, 2, lambda some: mean(Side.of(profile_of(self.activation), some)))
 
     def moments_in_range(self, c: Array) -> tuple[Array, Array, Array]:
         """Norms, norms of the slope and means, quicker for many deviations; the last bits depend on all of them."""
@@ -223,35 +188,9 @@ class DualActivation:
         """
         return stored_number("norm", self.activation, lambda: float(self.norms(np.ones(1))[0]))
 
-    def rows(self, c: Array) -> list[PointRow | None]:
-        """The activation on a mesh for each deviation; None if σ has a break other than zero or is too rough there."""
-        different, back = np.unique(c, return_inverse=True)
-        found, size = [], 0
-        for one in different.tolist():
-            row = self._row(one)
-            size += 0 if row is None else 8 * _ARRAYS_OF_A_ROW * len(row.mesh.nodes)
-            # those that do not fit in memory with the others are as good as missing
-            found.append(row if how_many_fit(1.0, size, "a byte") == size else None)
-        return [found[index] for index in back]
-
-    def _row(self, c: float) -> PointRow | None:
-        """The row of a deviation, None if σ(cx) is too rough: both take time to find out, and are kept."""
-        if self.breaks_away:
-            return None
-        with _rows_lock:
-            known = self._known_rows
-            if c not in known:
-                while len(known) >= _ROWS_KEPT:
-                    known.popitem(last=False)
-                known[c] = None
-                with suppress(PrecisionLost):
-                    known[c] = PointRow.of(self.activation, c)
-            known.move_to_end(c)
-            return known[c]
-
     @cached_property
-    def _known_rows(self) -> OrderedDict[float, PointRow | None]:
-        return OrderedDict()
+    def _rows(self) -> KeptRows:
+        return KeptRows(self.activation)
 
     def mean_slopes(self, c: Array) -> Array:
         """E[σ′(cz)]."""
@@ -273,14 +212,14 @@ class DualActivation:
         >>> k[:, :, 0].round(6).tolist(), kdot[0, 0].round(12).tolist()
         ([[0.304499, 0.608998], [0.608998, 1.217996]], [0.333333333333])
         """
-        return grid_values(self.activation, self.rows, c1, c2, theta)
+        return grid_values(self.activation, self._rows.at, c1, c2, theta)
 
     def losses(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
         """1 - |k|/(n1 n2) and k′ pair by pair; the first keeps its digits for points that nearly coincide.
 
         For an even or odd σ the angle counts from the nearer of 0 and π, and k′ is that of the folded angle.
         """
-        return losses(self.activation, self.rows, (self.norms(c1), self.norms(c2)), c1, c2, theta)
+        return losses(self.activation, self._rows.at, (self.norms(c1), self.norms(c2)), c1, c2, theta)
 
     def hinge_sides(self, first: Array, second: Array) -> tuple[HingeSide, HingeSide]:
         """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
@@ -366,9 +305,6 @@ class DualActivation:
         step = np.log(2) / _GRID
         ends = np.floor(np.log(low) / step - 0.05) * step, np.ceil(np.log(high) / step + 0.05) * step
         return Range(float(max(ends[0], _LOWEST)), float(min(ends[1], _HIGHEST)))
-
-
-_rows_lock = threading.Lock()
 
 
 @lru_cache(maxsize=256)
