@@ -30,8 +30,6 @@ from holokern.network.layers.state import State
 from holokern.numeric import Array
 from holokern.progress import report
 
-__all__ = ["Architecture", "Outs"]
-
 _SCOUTS = 32
 """Inputs that are followed first to find the ranges of deviations."""
 

@@ -21,8 +21,6 @@ from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.points import Points, Strip, angles_of_tile
 from holokern.numeric import Array, Range, machine
 
-__all__ = ["LayeredRows", "Matrix", "Tile", "first_tile", "functions_of", "layer_table"]
-
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
 

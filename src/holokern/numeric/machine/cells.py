@@ -15,8 +15,6 @@ from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
 from holokern.numeric.panels import Array
 from holokern.numeric.table import Range, Table, Tensor
 
-__all__ = ["CellSide", "Cells", "Cores", "cells_of", "cores_at_points"]
-
 _DROPPED = 2e-15
 """Coefficients below this are left out of the sums, relative to a function that exceeds one: its rounding errors grow
 with it."""
@@ -61,7 +59,7 @@ class Cores(NamedTuple):
     @property
     def polynomials(self) -> int:
         """How many polynomials of a place the arrays need."""
-        return max(self.cores.shape[2], self.flats.shape[3])
+        return max(int(self.cores.shape[2]), int(self.flats.shape[3]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +212,8 @@ def _packed(
     """
     rank = degree = flat_rank = 1
     counts = [[_that_count(core, dropped) for core in cores] for cores in bent]
-    for some in [used for cores in counts for used in cores]:
-        _, _, q, m = np.nonzero(some)
+    for used in [used for cores in counts for used in cores]:
+        _, _, q, m = np.nonzero(used)
         rank, degree = max(rank, 1 + int(np.max(q, initial=0))), max(degree, 1 + int(np.max(m, initial=0)))
     for core in flat:
         flat_rank = max(flat_rank, 1 + int(np.max(np.nonzero(_that_count(core[..., None], dropped))[2], initial=0)))
