@@ -1,10 +1,12 @@
-"""Beyond a dense matrix: kernel ridge regression by conjugate gradients on tiles, and kernel matrices on dask workers.
+r"""Beyond a dense matrix: kernel ridge regression by conjugate gradients on tiles, and kernel matrices on dask workers.
 
     python benchmarks/large.py cg --points 100000 --depth 3 --landmarks 4000 --checkpoint cg.npz    # K is never stored
-    python benchmarks/large.py cg --points 200000 --depth 3 --workers 2 --checkpoint cg.npz   # tiles on dask workers
-    python benchmarks/large.py features --points 100000 --depth 3 --landmarks 4000   # the same problem on features
+    python benchmarks/large.py cg --points 200000 --depth 3 --landmarks 4000 --tolerance 1e-4 --workers 2 --tile 8192 \
+        --checkpoint cg.npz                                  # tiles on dask workers
+    python benchmarks/large.py features --points 100000 --depth 3 --landmarks 3000 --method harmonics --remainder
     python benchmarks/large.py dask --points 20000           # two workers against the local matrix
 
+Steps multiply in single precision, and a product in double precision gives the true residual from time to time.
 All print a table and, with ``--json FILE``, write their numbers. Points are Gaussian, seeded; the targets of ``cg``
 and ``features`` are a smooth function with noise. Times are wall-clock and CPU seconds of this process and of the
 workers; memory is the peak resident set of this process, Python and its libraries included. With a checkpoint, times of
@@ -19,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,9 @@ from holokern.network import Network
 from holokern.paper.experiments import machine
 from holokern.progress import listen
 
+_NEW = 1000
+"""New points for the test error."""
+
 Seconds = tuple[float, float]
 """Wall-clock and CPU."""
 
@@ -52,12 +58,16 @@ class Clock:
         return time.perf_counter() - self.start[0], self.cpu() - self.start[1]
 
 
+Product = tuple[float, float, bool]
+"""Seconds of a product, and whether it was in single precision."""
+
+
 class Diary:
     """What runs that were interrupted did, in a file beside their checkpoint; another problem starts anew."""
 
     def __init__(self, checkpoint: Path | None, problem: dict[str, Any]) -> None:
         self.path = None if checkpoint is None else checkpoint.with_suffix(".json")
-        self.problem, self.products, self.before = problem, list[Seconds](), (0.0, 0.0)
+        self.problem, self.products, self.before = problem, list[Product](), (0.0, 0.0)
         if self.path is not None and self.path.exists():
             kept = json.loads(self.path.read_text())
             if kept["problem"] == problem:
@@ -71,7 +81,13 @@ class Diary:
         now = clock()
         return self.before[0] + now[0], self.before[1] + now[1]
 
-    def write(self, product: Seconds, clock: Clock) -> None:
+    def median(self, single: bool) -> Seconds:
+        """Of the products of one precision; 0 if there were none."""
+        found = [one[:2] for one in self.products if one[2] == single] or [(0.0, 0.0)]
+        wall, cpu = np.median(found, axis=0)
+        return float(wall), float(cpu)
+
+    def write(self, product: Product, clock: Clock) -> None:
         """One more product."""
         self.products.append(product)
         if self.path is not None:
@@ -88,7 +104,7 @@ def data(points: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
 
 def task(options: argparse.Namespace) -> tuple[np.ndarray, ...]:
     """Points and targets, then new points and the function without noise there."""
-    x, y = data(options.points + 1000, options.dimension)
+    x, y = data(options.points + _NEW, options.dimension)
     x, new = x[: options.points], x[options.points :]
     return x, y[: options.points, None], new, np.sin(3 * new[:, 0]) + new[:, 1] * new[:, 2]
 
@@ -101,6 +117,15 @@ def problem_of(options: argparse.Namespace, kernel: NetworkKernel) -> dict[str, 
         "network": repr(kernel.network),
         "kernel": options.kernel,
         "alpha": options.alpha,
+    }
+
+
+def errors(predicted: np.ndarray, new: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Root mean squares at new points: from the function, and from new observations of it, noise included."""
+    observed = truth + 0.1 * np.random.default_rng(1).standard_normal(len(new))
+    return {
+        "test_error": root_mean_square(predicted, truth),
+        "test_error_of_observations": root_mean_square(predicted, observed),
     }
 
 
@@ -121,7 +146,7 @@ def multiplier(options: argparse.Namespace, kernel: NetworkKernel, x: np.ndarray
         Client(cluster) as client,
     ):
         yield (
-            DistributedKernel(client, kernel, x),
+            DistributedKernel(client, kernel, x, options.tile),
             lambda: time.process_time() + sum(client.run(time.process_time).values()),
         )
 
@@ -140,12 +165,13 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
             f"preconditioner, {options.landmarks} landmarks: {prepared[0]:.1f} s, CPU {prepared[1]:.1f} s", flush=True
         )
 
-        def product(vectors: np.ndarray) -> np.ndarray:
+        def product(vectors: np.ndarray, single: bool = False) -> np.ndarray:
             own = Clock(cpu)
-            result = tiles @ vectors + options.alpha * vectors
+            result = (tiles.in_single_precision(vectors) if single else tiles @ vectors) + options.alpha * vectors
             spent = own()
-            diary.write(spent, clock)
-            print(f"product {len(diary.products)}: {spent[0]:.1f} s, CPU {spent[1]:.1f} s", flush=True)
+            diary.write((*spent, single), clock)
+            kind = "single" if single else "double"
+            print(f"product {len(diary.products)}, {kind}: {spent[0]:.1f} s, CPU {spent[1]:.1f} s", flush=True)
             return np.asarray(result)
 
         def show(stage: str, done: int | None, total: int | None) -> None:
@@ -157,27 +183,37 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
                 product,
                 y,
                 lambda v: preconditioner @ v,
+                rough=partial(product, single=True),
                 tolerance=options.tolerance,
                 max_steps=options.steps,
                 checkpoint=options.checkpoint,
             )
         total = diary.total(clock)
-    return problem | {
-        "preconditioner_seconds": prepared[0],
-        "preconditioner_cpu_seconds": prepared[1],
-        "tolerance": options.tolerance,
-        "steps": found.steps,
-        "residuals": found.residuals,
-        "residual": found.residual,
-        "converged": found.converged,
-        "seconds": total[0],
-        "cpu_seconds": total[1],
-        "seconds_a_product": float(np.median([p[0] for p in diary.products])),
-        "cpu_seconds_a_product": float(np.median([p[1] for p in diary.products])),
-        "peak_gb": peak_memory() / 1e9,
-        "dense_matrix_gb": 8e-9 * options.points**2,
-        "test_error": root_mean_square(kernel(new, x) @ found.solution[:, 0], truth),
-    }
+    return (
+        problem
+        | {
+            "preconditioner_seconds": prepared[0],
+            "preconditioner_cpu_seconds": prepared[1],
+            "tolerance": options.tolerance,
+            "steps": found.steps,
+            "residuals": found.residuals,
+            "residual": found.residual,
+            "converged": found.converged,
+            "seconds": total[0],
+            "cpu_seconds": total[1],
+            "products": {
+                "single": sum(one[2] for one in diary.products),
+                "double": sum(not p[2] for p in diary.products),
+            },
+            "seconds_a_product": diary.median(False)[0],
+            "cpu_seconds_a_product": diary.median(False)[1],
+            "seconds_a_single_product": diary.median(True)[0],
+            "cpu_seconds_a_single_product": diary.median(True)[1],
+            "peak_gb": peak_memory() / 1e9,
+            "dense_matrix_gb": 8e-9 * options.points**2,
+        }
+        | errors(kernel(new, x) @ found.solution[:, 0], new, truth)
+    )
 
 
 def on_features(options: argparse.Namespace) -> dict[str, Any]:
@@ -189,16 +225,19 @@ def on_features(options: argparse.Namespace) -> dict[str, Any]:
         features: Any = HarmonicFeatures.of(kernel, x, options.landmarks, rng)
     else:
         features = Landmarks.at(kernel, draw(x, options.landmarks, rng))
-    ridge = FeatureRidge.of(features, x, y, options.alpha)
+    ridge = FeatureRidge.of(features, x, y, options.alpha, options.remainder)
     total = clock()
-    return problem_of(options, kernel) | {
-        "features": features.count,
-        "method": options.method,
-        "seconds": total[0],
-        "cpu_seconds": total[1],
-        "peak_gb": peak_memory() / 1e9,
-        "test_error": root_mean_square(ridge.mean(new)[:, 0], truth),
-    }
+    return (
+        problem_of(options, kernel)
+        | {
+            "features": features.count,
+            "method": options.method + (", the rest as noise" if options.remainder else ""),
+            "seconds": total[0],
+            "cpu_seconds": total[1],
+            "peak_gb": peak_memory() / 1e9,
+        }
+        | errors(ridge.mean(new)[:, 0], new, truth)
+    )
 
 
 def compare_block(block: np.ndarray, path: str, block_info: Any = None) -> np.ndarray:
@@ -263,7 +302,9 @@ def main() -> None:
     parser.add_argument("--chunk", type=int, default=2048)
     parser.add_argument("--scratch", default=None, help="folder for the local matrix of the task dask")
     parser.add_argument("--workers", type=int, default=0, help="dask workers for the products of cg; 0 for none")
+    parser.add_argument("--tile", type=int, default=4096, help="rows and columns of a tile on workers")
     parser.add_argument("--method", choices=["landmarks", "harmonics"], default="landmarks", help="of features")
+    parser.add_argument("--remainder", action="store_true", help="what features miss of the diagonal counts as noise")
     parser.add_argument("--checkpoint", type=Path, default=None, help="file from which an interrupted cg goes on")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args()

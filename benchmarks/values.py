@@ -34,7 +34,7 @@ from holokern.hgm.ordering import clusters, order_of  # noqa: E402
 from holokern.paper.experiments.learning import tangent_kernel  # noqa: E402
 from holokern.paper.numbers import LEARNING  # noqa: E402
 from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error  # noqa: E402
-from holokern.paper.table import Table  # noqa: E402
+from holokern.paper.results import Table  # noqa: E402
 
 # label -> method, options
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -135,6 +135,16 @@ def test_later_folders_import_public_names_only() -> None:
     assert not wrong, f"import from the folder, and add the name to its __all__ if it is missing: {wrong}"
 
 
+def test_trees_and_rings_stay_in_their_folder() -> None:
+    """``activation`` gives others its noun and what its pieces are made of, no expression trees and no rings."""
+    source = (PACKAGE / "activation" / "__init__.py").read_text(encoding="utf-8")
+    modules = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    inner = {
+        module for module in modules if module.startswith(("holokern.activation.tree", "holokern.activation.ring"))
+    }
+    assert not inner, f"the public names of activation come from {sorted(inner)}"
+
+
 @pytest.mark.parametrize("folder", ["network", "model"])
 def test_networks_and_models_take_only_public_names_of_dual(folder: str) -> None:
     """``from holokern.dual import DualActivation``."""
@@ -173,8 +183,9 @@ def test_every_citation_is_in_the_bibliography() -> None:
 
 
 # Folders in which every private constant says why it has its value; add the others as they come to do so.
-EXPLAINED = ["weyl", "pfaffian", "hgm", "paper", "report", *(f"dual/{family}" for family in
-             ("closed", "enclosure", "hermite", "methods", "quadrature"))]  # fmt: skip
+EXPLAINED = ["weyl", "pfaffian", "hgm", "paper", "report", "cli",
+             *(f"activation/{part}" for part in ("foreign", "pieces", "ring", "tree", "values")),
+             *(f"dual/{family}" for family in ("closed", "enclosure", "hermite", "methods", "quadrature"))]  # fmt: skip
 CONSTANT = re.compile(r"_[A-Z0-9_]+(, _[A-Z0-9_]+)*(: [^=]+)? = ")
 
 

@@ -6,6 +6,7 @@ import io
 import sys
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ from holokern.progress import report
 def _no_windows(monkeypatch: pytest.MonkeyPatch):
     mpl.use("Agg")
     yield
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_an_activation_is_drawn_with_its_jumps() -> None:
@@ -33,7 +34,7 @@ def test_an_activation_is_drawn_with_its_jumps() -> None:
 
 
 def test_plots_draw_into_given_axes() -> None:
-    _, axes = mpl.pyplot.subplots(2, 2)
+    _, axes = plt.subplots(2, 2)
     net = hk.Network("gelu", depth=3, b_std=0.1)
     X = np.random.default_rng(0).standard_normal((6, 3))
     assert hk.activation("elu").plot(axes[0, 0]) is axes[0, 0]

@@ -14,9 +14,12 @@ from holokern.errors import BadInput, TooLarge
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 60
+# more than any float has, and few enough that an exact number stays short
 _MAX_DIGITS = 400
+# beyond the range of floats
 _MAX_DECIMAL_EXPONENT = 400
 
+# white space, numbers, names and signs
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
@@ -24,6 +27,7 @@ _TOKEN = re.compile(
       | (?P<sign>\*\*|<=|>=|==|!=|[-+*/^(),<>&|~])""",
     re.VERBOSE | re.ASCII,
 )
+# signs between two sides of a condition
 _RELATIONS = {"<", "<=", ">", ">=", "==", "!="}
 # binary sign -> (left binding power, right binding power)
 _BINDING = {
@@ -36,6 +40,7 @@ _BINDING = {
     "/": (11, 12),
     "^": (16, 15),
 }
+# signs whose terms are collected in one node
 _FLAT = {
     "+": ("sum", "+"),
     "-": ("sum", "+"),
@@ -44,6 +49,7 @@ _FLAT = {
     "&": ("and", "&"),
     "|": ("or", "|"),
 }
+# a minus binds less than a power and more than a product; a negation less than a relation
 _UNARY_BINDING = {"-": 13, "+": 13, "~": 5}
 
 

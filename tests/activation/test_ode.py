@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.ode.arithmetic import ode_of_tree
+from holokern.activation.ode.continuation import march
 from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
 from holokern.activation.ring.relation import D1
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.values.evaluate import evaluate
-from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
+from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, PrecisionLost, Unsupported
 from holokern.weyl.univariate.operators import UnivariateIdeal
 
 KNOWN = {
@@ -253,3 +254,23 @@ def test_derivative_of_a_piecewise_solution():
     assert UnivariateIdeal(D1, slope.operators) == UnivariateIdeal(
         D1, annihilator_of(read_expression("Heaviside(u)*cos(u)")).operators
     )
+
+
+@pytest.mark.parametrize("name", ["sin", "bessel", "airy"])
+def test_derivatives_are_read_from_the_charts_of_the_function(name):
+    operator, values, exact = KNOWN[name]
+    function = ode_activation(operator, values)
+    points = np.linspace(-31.3, 4.1, 23)
+    for order in (1, 2):
+        function = function.derivative
+        assert function.origin[1] == order
+        want = np.array([float(mp.diff(exact, float(x), order)) for x in points])
+        assert spread(function(points) - want) < 2e-15 * spread(want)
+
+
+def test_steps_have_a_limit():
+    """Solutions turn as often as cos(u²/2)."""
+    sigma = ode_activation("D^2 + u^2 + 1", {0: [1, 0]})
+    chart = sigma.solution(0).right[0]
+    with pytest.raises(PrecisionLost, match=r"turns too often between u = 0 and 1000 for 9 Taylor steps"):
+        march(sigma.solution(0).flow, chart, Fraction(1000), 160, 9)

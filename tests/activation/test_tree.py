@@ -23,6 +23,7 @@ from holokern.activation.tree.constructors import (
     power,
     relation,
     sqrt,
+    substitute,
 )
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.tree.nodes import (
@@ -41,7 +42,6 @@ from holokern.activation.tree.nodes import (
     walk,
 )
 from holokern.activation.tree.printing import to_text
-from holokern.activation.tree.substitution import substitute
 from holokern.errors import BadInput, TooLarge
 
 LEAVES = (U, U, ONE, number(-2), number(Fraction(3, 7)), Constant("pi"), Constant("E"), sqrt(number(2)))

@@ -14,11 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from holokern.cli import main
-from holokern.paper.chart import Chart, Series
 from holokern.paper.experiments import run as experiments
-from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import Problem
-from holokern.paper.table import Table
+from holokern.paper.results import Chart, Findings, Series, Table, finished
 
 SMALL = Findings(
     "Small ones",
@@ -36,8 +34,8 @@ from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
 from holokern.cli import main
 from holokern.paper.experiments import run as experiments
-from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings
+from holokern.paper.results import Chart, Series
+from holokern.paper.results import Findings
 
 chart = Chart("small", "Small", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),))
 def run(problem):

@@ -20,12 +20,13 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_the_example_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib as mpl
+    import matplotlib.pyplot as plt
 
     monkeypatch.setenv("HOLOKERN_CACHE_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     with mpl.rc_context({"backend": "Agg"}):
         runpy.run_path(str(path), run_name="__main__")
-        mpl.pyplot.close("all")
+        plt.close("all")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

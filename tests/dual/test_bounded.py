@@ -12,7 +12,7 @@ from holokern.dual.defined import refuse_undefined
 from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
 from holokern.dual.tables.dual_table import build_table
-from holokern.errors import BadInput, HolokernError, PrecisionLost
+from holokern.errors import BadInput, HolokernError, PrecisionLost, TooLarge
 from holokern.numeric import Range
 
 
@@ -132,3 +132,24 @@ def test_tails_are_honest():
 def test_named_activations_are_defined(name):
     """``check_defined`` takes this for granted."""
     refuse_undefined(hk.activation(name))
+
+
+def test_tables_of_narrow_functions_end(monkeypatch):
+    """A mesh as fine as the function would take 300 gigabytes, or the time of a table is used up."""
+    with pytest.raises(PrecisionLost, match=r"no table of .* a mesh of .* gigabytes"):
+        hk.dual("sqrt(u^2+1e-12)", 0.5, 0.7, 0.9, method="compiled")
+    monkeypatch.setenv("HOLOKERN_PATIENCE", "1e-4")
+    monkeypatch.setenv("HOLOKERN_CACHE", "off")
+    with pytest.raises(PrecisionLost, match=r"no table of .* limit of work is used up.*method='quadrature'"):
+        hk.dual("atan(9*u)+1/97", 0.5, 0.7, 0.9, method="compiled")
+
+
+def test_a_value_with_an_infinite_error_is_refused():
+    """E[exp(u)σ(v)] is beyond the floats at c1 = 10^4, and the transport that is tried last finds anything."""
+    with pytest.raises(PrecisionLost, match="range of floating-point"):
+        hk.dual("exp(u)-1-u-u^2/2", 1e4, 1, 0.2)
+
+
+def test_many_choices_are_refused():
+    with pytest.raises(TooLarge, match="Max has 2000 arguments"):
+        hk.dual("Max(" + ",".join(f"u-{i}" for i in range(2000)) + ")", 1, 1, 0.5)

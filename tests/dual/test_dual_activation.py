@@ -231,7 +231,7 @@ def test_properties(name, fold, jumps, kinks, away, homogeneity):
     assert (owner.fold, owner.jumps, owner.kinks, owner.breaks_away) == (fold, jumps, kinks, away)
     assert owner.homogeneity == homogeneity
     assert (owner.hinges is not None) is away
-    assert owner.smallest_angles == ((0.4,) if away else (0.4, 0.0))
+    assert owner.smallest_angles == ((0.4, 0.2, 0.1, 0.05, 0.025) if away else (0.4, 0.0))
 
 
 @pytest.mark.parametrize("name", ["hardtanh", "relu6", "softshrink"])

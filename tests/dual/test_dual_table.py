@@ -96,6 +96,21 @@ def test_breaks_away_from_zero_at_angles_away_from_the_ends(name):
     check(activation(name), 0.8, 1.3, 0.4)
 
 
+@pytest.mark.parametrize("smallest", [0.2, 0.05])
+@pytest.mark.parametrize("text", ["tanh(u)+Abs(u-1)*exp(-u^2)", "Heaviside(u-1)*exp(-u)+erf(u)", "Max(Min(u,1),-1/2)"])
+def test_breaks_away_from_zero_at_small_angles(text, smallest):
+    """One panel of angles, where functions are blurred, and its mirror image."""
+    sigma, random = activation(text), np.random.default_rng(3)
+    made = dual_activation(sigma).table(0.95, 1.1, smallest)
+    assert made.error < WANTED
+    c1, c2 = (random.uniform(0.95, 1.1, 8) for _ in range(2))
+    c2[:2] = c1[:2]
+    theta = smallest * (1 + random.random(8))
+    theta[::2] = np.pi - theta[::2]
+    assert disagreement(made, c1, c2, theta) <= 10 * made.error + 4e-15
+    assert np.all(np.isnan(made(c1, c2, np.full(8, 2.1 * smallest))[0]))
+
+
 @pytest.mark.parametrize("smallest", [0.4, 0.0])
 @pytest.mark.parametrize(
     "text", ["Heaviside(u)*sin(u)*exp(-u)", "u*exp(-u^2)", "Max(u,0)*cos(u) + 1", "erf(u)*u + u^2/4", "Abs(u)^3 - u"]

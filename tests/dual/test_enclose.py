@@ -233,3 +233,10 @@ def test_bad_input(arguments: tuple[object, ...], error: type[Exception], words:
 def test_unknown_method() -> None:
     with pytest.raises(UnknownName, match="hermite"):
         enclose("relu", 1, 1, "1/2", method="magic")
+
+
+def test_recurrences_with_large_numbers_hand_over():
+    """Factors with coefficients beyond 64 bits raise OverflowError in flint."""
+    balls = enclose("u*exp(-1e6*(u-3)^2)", 2, "7/10", "-3/5", digits=20)
+    value = dual("u*exp(-1e6*(u-3)^2)", 2, 0.7, -0.6)
+    assert abs(value.k - float(balls.k)) <= 5 * value.error + float(balls.k.rad())

@@ -9,8 +9,7 @@ import pytest
 from flint import arb, ctx
 
 import holokern as hk
-from holokern.activation import piece_line
-from holokern.activation.tree.grammar import read_expression
+from holokern.activation import activation
 from holokern.dual.enclosure.hermite_moments import hermite_moments
 from holokern.dual.enclosure.moments import hermite_moment
 from holokern.errors import PrecisionLost
@@ -36,7 +35,7 @@ HERMITE = {
 @pytest.mark.parametrize("text", ON_THE_LINE)
 def test_balls_contain_the_integrals_of_mpmath(text, c):
     with working_precision(90):
-        found = hermite_moments(piece_line(read_expression(text)), c, 9)
+        found = hermite_moments(activation(text).pieces, c, 9)
     sigma = ON_THE_LINE[text]
     with mpmath.workdps(40):
         s = mpmath.mpf(c.numerator) / c.denominator
@@ -54,7 +53,7 @@ def test_balls_contain_the_integrals_of_mpmath(text, c):
 
 @pytest.mark.parametrize("text", ["tanh(u)", "Abs(u)^(1/2)", "1/(1+exp(-u))"])
 def test_they_overlap_with_integrals_one_by_one(text):
-    line = piece_line(read_expression(text))
+    line = activation(text).pieces
     with working_precision(150):
         found = hermite_moments(line, Fraction(3, 2), 80)
         for n in (0, 1, 6, 41, 78, 79):
@@ -65,7 +64,7 @@ def test_they_overlap_with_integrals_one_by_one(text):
 
 
 def test_work_is_limited():
-    line = piece_line(read_expression("tanh(1000*u)"))
+    line = activation("tanh(1000*u)").pieces
     with limited_work(2000.0), working_precision(200), pytest.raises(PrecisionLost, match="limit of work"):
         hermite_moments(line, Fraction(1000), 300)
 

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 from scipy.special import dawsn
 
-from holokern.activation import activation, piece_line
+from holokern.activation import activation
 from holokern.dual.enclosure.moments import hermite_moment
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.method import quadrature
@@ -27,7 +27,7 @@ def test_resin_moments_of_the_paper():
 def test_against_balls(name, c):
     a = activation(name)
     found = hermite_moments(a, np.array([c]), 12)
-    line = piece_line(a.tree)
+    line = a.pieces
     for n in range(12):
         with ctx.workprec(200):
             want = float((hermite_moment(line, Fraction(c), n) / arb(factorial(n)).sqrt()).mid())

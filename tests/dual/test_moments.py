@@ -8,12 +8,11 @@ import pytest
 from flint import arb, ctx
 from scipy import integrate
 
-from holokern.activation import activation, piece_line
+from holokern.activation import activation
 from holokern.activation.pieces.tail_bounds import tail_bound
 from holokern.dual.enclosure.moments import (
     gaussian_expectation,
     hermite_moment,
-    product_moment,
     read_number,
     second_moment,
 )
@@ -28,7 +27,7 @@ def dawson(x: arb) -> arb:
 
 
 def test_the_papers_initial_values_of_resin() -> None:
-    line = piece_line(activation("resin").tree)
+    line = activation("resin").pieces
     with ctx.workprec(300):
         root = (2 * arb.pi()).sqrt()
         d0 = arb(2).sqrt() * dawson(1 / arb(2).sqrt())
@@ -41,7 +40,7 @@ def test_the_papers_initial_values_of_resin() -> None:
 
 
 def test_the_papers_initial_values_of_relu() -> None:
-    line = piece_line(activation("relu").tree)
+    line = activation("relu").pieces
     root = (2 * arb.pi()).sqrt()
     assert (root * hermite_moment(line, ONE, 0)).overlaps(arb(1))
     assert (root * hermite_moment(line, ONE, 1)).overlaps((arb.pi() / 2).sqrt())
@@ -51,7 +50,7 @@ def test_the_papers_initial_values_of_relu() -> None:
 @pytest.mark.parametrize("c", [Fraction(1, 10), ONE, Fraction(4)])
 def test_numerical_integrals_against_scipy(name: str, c: Fraction) -> None:
     sigma = activation(name)
-    line = piece_line(sigma.tree)
+    line = sigma.pieces
 
     def integrand(z: float) -> float:
         from math import exp, pi, sqrt
@@ -71,8 +70,8 @@ def test_numerical_integrals_against_scipy(name: str, c: Fraction) -> None:
 )
 def test_closed_and_numerical_integrals_overlap(name: str, scale: int) -> None:
     """The same moment, once in closed form and once with a factor that forces rigorous integration."""
-    line = piece_line(activation(name).tree)
-    unit = piece_line(activation("erf(u)^2 + erfc(u)*(1 + erf(u))").tree)
+    line = activation(name).pieces
+    unit = activation("erf(u)^2 + erfc(u)*(1 + erf(u))").pieces
     with ctx.workprec(120):
         closed = hermite_moment(line, Fraction(scale), 1)
         forced = gaussian_expectation([(line, Fraction(scale)), (unit, ONE)], (0, 1))
@@ -81,23 +80,23 @@ def test_closed_and_numerical_integrals_overlap(name: str, scale: int) -> None:
 
 
 def test_product_moments_at_both_ends() -> None:
-    line = piece_line(activation("relu").tree)
-    assert product_moment(line, ONE, Fraction(2), 1) == 1
-    assert product_moment(line, ONE, Fraction(2), -1).is_zero()
+    line = activation("relu").pieces
+    assert gaussian_expectation([(line, ONE), (line, Fraction(2))]) == 1
+    assert gaussian_expectation([(line, ONE), (line, Fraction(-2))]).is_zero()
     assert second_moment(line, Fraction(3)).overlaps(arb(9) / 2)
 
 
 def test_balls_as_deviations() -> None:
-    line = piece_line(activation("hardtanh").tree)
+    line = activation("hardtanh").pieces
     wide = arb(1, 1e-10)
-    found = product_moment(line, wide, arb(1, 1e-10), 1)
-    assert found.overlaps(product_moment(line, ONE, ONE, 1))
+    found = gaussian_expectation([(line, wide), (line, arb(1, 1e-10))])
+    assert found.overlaps(second_moment(line, ONE))
     assert found.rad() < 1e-8
 
 
 def test_a_moment_that_does_not_exist() -> None:
     with pytest.raises(BadInput, match="grows too fast"):
-        hermite_moment(piece_line(activation("erf(u)*exp(u^2/2)").tree), ONE, 0)
+        hermite_moment(activation("erf(u)*exp(u^2/2)").pieces, ONE, 0)
 
 
 def test_growth_that_is_not_known() -> None:

@@ -16,7 +16,7 @@ NAMES = ["relu", "leaky_relu", "abs", "erf", "gelu", "3*u - 2*u*erf(u/3)", "1 + 
 def through(name, c, d, gap):
     """G and k′ of pairs of deviations, one tile with one row for each pair."""
     form = dual_activation(name).pair_form
-    first, second = (form.numbers(np.asarray(x, dtype=float)[:, None]) for x in (c, d))
+    first, second = (form.numbers(np.asarray(x, dtype=float)).T[:, :, None] for x in (c, d))
     after, slope = form.tiles(first, second, np.asarray(gap, dtype=float)[:, None, None], np.ones((len(c), 1, 1)))
     return after[:, 0, 0], slope[:, 0, 0]
 

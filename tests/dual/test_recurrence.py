@@ -83,7 +83,7 @@ def test_zero_is_refused() -> None:
 )
 @pytest.mark.parametrize("c", [Fraction(1), Fraction(7, 10), Fraction(3)])
 def test_recurrence_agrees_with_integrals(expression: str, c: Fraction) -> None:
-    sequence = hermite_sequence(activation(expression).tree)
+    sequence = hermite_sequence(activation(expression).pieces)
     with ctx.workprec(200):
         values = sequence.coefficients(c, 14)
         for n, value in enumerate(values):
@@ -102,7 +102,7 @@ def test_recurrence_agrees_with_integrals(expression: str, c: Fraction) -> None:
 )
 def test_random_pieces(rate: Fraction, wave: int, degree: int, place: Fraction, c: Fraction) -> None:
     text = f"Heaviside(u - ({place}))*u^{degree}*exp(({rate})*u)*cos({wave}*u)"
-    sequence = hermite_sequence(activation(text).tree)
+    sequence = hermite_sequence(activation(text).pieces)
     with ctx.workprec(256):
         values = sequence.coefficients(c, 10)
         assert all(value.overlaps(hermite_moment(sequence.line, c, n)) for n, value in enumerate(values))

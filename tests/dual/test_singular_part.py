@@ -44,10 +44,10 @@ def test_independent_moments_are_products() -> None:
 @pytest.mark.parametrize("text", ["elu", "resin", "Heaviside(u - 1)*exp(-u)"])
 def test_the_bound_of_the_rest_holds(text: str) -> None:
     """Few terms and few derivatives, so that the tail is large: it is below its bound, and not by far."""
-    tree = activation(text).tree
-    sequence = hermite_sequence(tree)
+    line = activation(text).pieces
+    sequence = hermite_sequence(line)
     c, theta, order, count = Fraction(1), 0.2, 4, 12
-    rest = rest_of_smooth_part(tree, c, order, count)
+    rest = rest_of_smooth_part(line, c, order, count)
     assert rest is not None
     split = SplitSeries.of(sequence, c, c, order, count, 256)
     longer = SplitSeries.of(sequence, c, c, 6, 600, 2048)
@@ -60,7 +60,7 @@ def test_the_bound_of_the_rest_holds(text: str) -> None:
 
 def test_derivatives_that_are_not_square_integrable_have_no_bound() -> None:
     try:
-        found = rest_of_smooth_part(activation("Abs(u)^(1/2)").tree, Fraction(1), 2, 64)
+        found = rest_of_smooth_part(activation("Abs(u)^(1/2)").pieces, Fraction(1), 2, 64)
     except HolokernError:
         found = None
     assert found is None

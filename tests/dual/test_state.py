@@ -64,6 +64,7 @@ def test_nothing_is_left_changed():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_memory_levels_off():
     """Two hundred new activations: the second hundred costs next to nothing."""

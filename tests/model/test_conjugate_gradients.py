@@ -18,12 +18,9 @@ def kernel():
     return NetworkKernel(Network("relu", 2, bias=0.1), "ntk")
 
 
-@pytest.mark.parametrize("tile", [1, 5, 24, 100])
-def test_tiles_multiply_like_the_matrix(kernel, tile, points):
+def test_products_are_those_of_the_matrix(kernel, points):
     vectors = np.random.default_rng(1).normal(size=(24, 3))
-    np.testing.assert_allclose(
-        TiledKernel(kernel, points, tile) @ vectors, kernel(points) @ vectors, rtol=1e-11, atol=1e-11
-    )
+    np.testing.assert_allclose(TiledKernel(kernel, points) @ vectors, kernel(points) @ vectors, rtol=1e-11, atol=1e-11)
 
 
 def test_preconditioner_with_all_landmarks_solves_in_one_or_two_steps(kernel, points, targets):
@@ -135,3 +132,65 @@ def test_a_damaged_or_foreign_checkpoint_is_ignored(kernel, points, targets, tmp
     assert found.converged
     other = conjugate_gradients(lambda v: matrix @ v, 1 + targets[:, None], checkpoint=path)
     np.testing.assert_allclose(matrix @ other.solution[:, 0], 1 + targets, atol=1e-6)
+
+
+def _rough_problem(error):
+    """A well conditioned matrix, another one near it, and a right-hand side."""
+    rng = np.random.default_rng(0)
+    a, e = rng.normal(size=(2, 60, 60))
+    matrix = a @ a.T / 60 + 0.1 * np.eye(60)
+    return matrix, matrix + error * (e + e.T), rng.normal(size=(60, 2))
+
+
+@pytest.mark.parametrize("error", [1e-7, 1e-4])
+def test_rough_products_end_at_the_true_residual(error):
+    matrix, near, right = _rough_problem(error)
+    exact = []
+    found = conjugate_gradients(
+        lambda v: exact.append(1) or matrix @ v, right, rough=lambda v: near @ v, tolerance=1e-10
+    )
+    assert found.converged
+    assert found.residual <= 1e-10
+    assert np.max(np.linalg.norm(right - matrix @ found.solution, axis=0) / np.linalg.norm(right, axis=0)) <= 1e-10
+    assert len(exact) <= 6 < found.steps
+
+
+@pytest.mark.parametrize("error", [0.1, 10.0])
+def test_products_that_are_too_rough_are_given_up(error):
+    """The second of these matrices is not positive definite."""
+    matrix, near, right = _rough_problem(error)
+    found = conjugate_gradients(lambda v: matrix @ v, right, rough=lambda v: near @ v, tolerance=1e-10)
+    assert found.converged
+    np.testing.assert_allclose(found.solution, np.linalg.solve(matrix, right), atol=1e-7)
+
+
+def test_an_interrupted_run_with_rough_products_goes_on(tmp_path):
+    matrix, near, right = _rough_problem(1e-6)
+    whole = conjugate_gradients(lambda v: matrix @ v, right, rough=lambda v: near @ v)
+    path, products = tmp_path / "state.npz", []
+
+    def rough(vectors):
+        products.append(1)
+        if len(products) in (4, 30):
+            raise KeyboardInterrupt
+        return near @ vectors
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            conjugate_gradients(lambda v: matrix @ v, right, rough=rough, checkpoint=path)
+    found = conjugate_gradients(lambda v: matrix @ v, right, rough=rough, checkpoint=path)
+    assert found.residuals == whole.residuals
+    np.testing.assert_array_equal(found.solution, whole.solution)
+
+
+def test_the_kernel_in_single_precision_solves_as_well(kernel, points, targets):
+    tiles = TiledKernel(kernel, points)
+    found = conjugate_gradients(
+        lambda v: tiles @ v + 0.1 * v,
+        targets[:, None],
+        rough=lambda v: tiles.in_single_precision(v) + 0.1 * v,
+        tolerance=1e-9,
+    )
+    assert found.residual <= 1e-9
+    exact = np.linalg.solve(kernel(points) + 0.1 * np.eye(24), targets)
+    np.testing.assert_allclose(found.solution[:, 0], exact, atol=1e-7)

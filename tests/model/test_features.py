@@ -7,8 +7,10 @@ import pytest
 
 from holokern.model import NetworkFeatures, NNGPRegressor, NTKClassifier, NTKRegressor
 from holokern.model.features.harmonics import HarmonicFeatures
+from holokern.model.features.landmarks import Landmarks
 from holokern.model.features.radial import coefficients
 from holokern.model.kernel import NetworkKernel
+from holokern.model.solvers.feature_ridge import FeatureRidge
 from holokern.network import Network
 
 METHODS = ["landmarks", "leverage", "harmonics"]
@@ -86,6 +88,43 @@ def test_ridge_on_features_is_kernel_ridge_with_the_kernel_they_span(solver, man
     density = -0.5 * (np.sum(y * np.linalg.solve(spanned, y)) + 2 * (logs + 150 * np.log(2 * np.pi)))
     assert sign == 1
     assert model.log_marginal_likelihood() == pytest.approx(density, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["landmarks", "harmonics"])
+def test_what_features_miss_counts_as_noise(method, many):
+    """Kernel ridge with φ·φ and another noise at each point; left out, too, and the evidence."""
+    x, new, y = many[:150], many[150:200], np.sin(many[:150, :2])
+    kernel = NetworkKernel(Network("relu", 2, bias=0.1), "ntk")
+    random = np.random.RandomState(0)
+    made = Landmarks.at(kernel, x[:40]) if method == "landmarks" else HarmonicFeatures.of(kernel, x, 40, random)
+    ridge = FeatureRidge.of(made, x, y, 0.05, remainder=True)
+    phi = made.features(x)
+    noise = 0.05 + np.maximum(kernel.diagonal(x) - np.sum(phi * phi, axis=1), 0.0)
+    spanned = phi @ phi.T + np.diag(noise)
+    cross = made.features(new) @ phi.T
+    np.testing.assert_allclose(ridge.mean(new), cross @ np.linalg.solve(spanned, y), atol=1e-10)
+    rest = np.delete(np.arange(150), 3)
+    weights = np.linalg.solve(spanned[np.ix_(rest, rest)], y[rest])
+    np.testing.assert_allclose(ridge.left_out(x, y)[3], spanned[3, rest] @ weights, atol=1e-9)
+    _, logs = np.linalg.slogdet(spanned)
+    density = -0.5 * (np.sum(y * np.linalg.solve(spanned, y)) + 2 * (logs + 150 * np.log(2 * np.pi)))
+    assert ridge.evidence == pytest.approx(density, rel=1e-9)
+
+
+def test_noise_for_high_degrees_is_nearer_to_the_exact_kernel():
+    rng = np.random.default_rng(0)
+    x, new = rng.normal(size=(600, 8)), rng.normal(size=(100, 8))
+    y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=600)
+    exact = NTKRegressor("relu", 2, 0.1, alpha=0.3).fit(x, y).predict(new)
+    plain, noisy = (
+        NTKRegressor(
+            "relu", 2, 0.1, None, 0.3, solver="harmonics", n_landmarks=160, random_state=0, remainder=remainder
+        )
+        .fit(x, y)
+        .predict(new)
+        for remainder in (False, True)
+    )
+    assert np.linalg.norm(noisy - exact) < 0.5 * np.linalg.norm(plain - exact)
 
 
 def test_blocks_do_not_change_a_fit(many, monkeypatch):

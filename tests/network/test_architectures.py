@@ -11,6 +11,7 @@ import pytest
 
 import holokern as hk
 from holokern import layers as L
+from holokern.errors import TooLarge
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "architectures.json").read_text(encoding="utf-8"))
 CASES = {entry["name"]: entry for entry in DATA["architectures"]}
@@ -100,3 +101,13 @@ def test_neural_tangents_agrees_where_it_is_right():
     for name in FLAT:
         for key, error in CASES[name].get("error", {}).items():
             assert key == "ntk_11" or error < 1e-10 or name in off
+
+
+def test_pairs_of_positions_have_a_limit_of_memory(monkeypatch):
+    """GlobalAvgPool needs the covariances of all pairs of positions: 8 gigabytes for each array at 180 × 180."""
+    net = hk.Network(L.Serial(L.Conv(3), L.Activation("relu"), L.GlobalAvgPool(), L.Dense()))
+    with pytest.raises(TooLarge, match=r"1049760000 pairs of positions takes 34 gigabytes.*shrink the inputs"):
+        net.nngp(np.ones((2, 180, 180, 1)))
+    monkeypatch.setenv("HOLOKERN_MEMORY", "1e-4")
+    with pytest.raises(TooLarge, match=r"limit of 0\.0001"):
+        net.nngp(np.ones((2, 8, 8, 1)))

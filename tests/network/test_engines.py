@@ -158,8 +158,7 @@ def test_negligible_sums_are_zero(engine):
     u, v = (scale * points for scale in (1.5, 12.0))
     norms = [np.sum(x * x, axis=1) for x in (u, v)]
     exact = 2.0 * np.exp(-(norms[0][:, None] + norms[1]) / 2) * np.sinh(u @ v.T)
-    # Near θ = 0 the table has 1 - k/(n1 n2) divided by the square of log(c1/c2), up to c² there: 150 roundings.
-    assert np.max(np.abs(found - exact)) < 3e-13
+    assert np.max(np.abs(found - exact)) < 1e-13
 
 
 @pytest.mark.parametrize("name", ["sin", "resin"])
@@ -211,7 +210,7 @@ def test_bad_engines(ask):
 
 
 def test_machine_code_is_compiled_once():
-    """Other memory layouts would compile it again, which takes seconds."""
+    """Other memory layouts would compile it again, which takes seconds; products have single precision besides."""
     from holokern.network.engine.advance import advance
     from holokern.numeric.machine.angles import angles_between
     from holokern.numeric.machine.look_up import look_up_tile
@@ -220,7 +219,7 @@ def test_machine_code_is_compiled_once():
         for engine in ENGINES[1:]:
             Network(name, 2, bias=bias).nngp(X, y, engine=engine)
     for code in (advance, angles_between, look_up_tile):
-        assert len(code.nopython_signatures) == 1, code
+        assert len([one for one in code.nopython_signatures if "float32" not in str(one)]) == 1, code
 
 
 def test_few_pairs_at_small_angles_are_the_only_ones_that_go_layer_by_layer(monkeypatch):

@@ -218,7 +218,7 @@ def looked_up(cells, rows, columns, theta, functions=2):
     starts = np.zeros(len(theta), dtype=np.int64)
     task = Task(np.arange(functions), np.zeros(2), False)
     cores = cells.cores
-    left = look_up_tile(cores, room_for(cores), task, *sides, starts, TileAngles(theta, 0), flat, found)
+    left = look_up_tile(cores, room_for(cores, sides[1].cells), task, *sides, starts, TileAngles(theta, 0), flat, found)
     return np.concatenate([flat, found]), left
 
 
@@ -264,7 +264,7 @@ def test_signs_scales_and_columns_that_are_left_out(table):
     rows = TileSide(side.cells[:2], side.by_point[:2], np.ascontiguousarray(scales[:, :2]))
     columns = TileSide(side.cells, side.vectors, scales)
     starts, signs, out = np.array([40, 57]), np.array([1.0, -1.0]), np.full((2, 2, 200), 7.0)
-    room, flat = room_for(cells.cores), np.empty((0, 0, 0))
+    room, flat = room_for(cells.cores, side.cells), np.empty((0, 0, 0))
     task, after = Task(np.arange(2), signs, False), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
     look_up_tile(cells.cores, room, task, rows, columns, starts, after, flat, out)
     factor = scales[:, :2, None] * scales[:, None]

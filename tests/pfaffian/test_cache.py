@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holokern.errors import ArchiveError, BadInput, CheckFailed
+from holokern.errors import ArchiveError, BadInput, CheckFailed, TooLarge
 from holokern.pfaffian import cache as cache_module
 from holokern.pfaffian.cache import Cache, cached, code_version, default_folder, open_cache
 from holokern.pfaffian.coordinates import COORDINATES
@@ -206,3 +206,20 @@ def test_processes_that_derive_store_and_delete_at_once_do_no_harm(tmp_path):
     assert not list(tmp_path.glob(".*.part"))
     cached(REQUEST, _relu, tmp_path)
     assert json.loads(Cache(tmp_path).path(REQUEST).read_text().rsplit("\n", 1)[0])["code"] == code_version()
+
+
+def test_refusals_are_remembered(tmp_path):
+    """To find out that a system is too large takes seconds; once is enough, and a small system is still made."""
+    calls = []
+
+    def build():
+        calls.append(1)
+        raise TooLarge("a basis of 10^6 elements")
+
+    for _ in range(3):
+        with pytest.raises(TooLarge, match="a basis of"):
+            cached({"name": "too large"}, build, tmp_path)
+    assert len(calls) == 1
+    with pytest.raises(TooLarge):
+        cached({"name": "another"}, build, tmp_path)
+    assert len(calls) == 2

@@ -7,7 +7,7 @@ import pytest
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.pfaffian import pfaffian
 from holokern.pfaffian.coordinates import COORDINATES, coordinates_named, pull_back, read_basis, transported
-from holokern.pfaffian.gauge import gauge_transform
+from holokern.weyl import gauge_transform
 
 SIGMA, X = COORDINATES["sigma"], COORDINATES["x"]
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from holokern.paper.chart import Chart, Series
+from holokern.paper.results import Chart, Series
 from holokern.report.figures import chart_png, chart_svg, inline_svg
 
 CURVES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from holokern.paper.table import Table
+from holokern.paper.results import Table
 from holokern.report.page import html_page, html_table
 
 TABLE = Table(

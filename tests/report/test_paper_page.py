@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from holokern.paper.experiments import run_experiments
-from holokern.paper.findings import Findings
 from holokern.paper.problem import Problem
-from holokern.paper.table import Table
+from holokern.paper.results import Findings, Table
 from holokern.report.page import page_frame
 from holokern.report.paper_page import paper_data, paper_files, write_files
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput
 from holokern.weyl import Operator, weyl_algebra
-from holokern.weyl.modules.fourier import chosen_variables, fourier_transform, inverse_fourier_transform
+from holokern.weyl.modules.automorphisms import chosen_variables, fourier_transform, inverse_fourier_transform
 
 D = weyl_algebra("x y")
 operators = st.dictionaries(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holokern.errors import BadInput, CheckFailed
+from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.weyl import Operator, WeylAlgebra, weyl_algebra
 from holokern.weyl.algebra.orders import elimination, grevlex, lex, order_filtration, weight_order
 from holokern.weyl.algebra.packing import Packing
@@ -249,3 +249,10 @@ def test_koyama_takemura_basis_for_relu_is_proved() -> None:
     basis = groebner_basis(generators, order)
     assert len(basis) == 33
     check_groebner_basis(basis, generators, order, membership_certificate(basis, generators))
+
+
+def test_matrices_have_a_limit_of_memory(monkeypatch):
+    ideal = weyl_algebra("x,y,z").ideal("x^3*y^2*dx^3+z^5*dy-x*y*z", "y^4*dz^3+x^2*dx*dy-z^3", "z^3*dx^2*dz-y^3*dy^2+x")
+    monkeypatch.setenv("HOLOKERN_MEMORY", "1e-3")
+    with pytest.raises(TooLarge, match=r"entries for a Gröbner basis takes .* set HOLOKERN_MEMORY .* order of the var"):
+        ideal.groebner()

@@ -6,7 +6,7 @@ import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import weyl_algebra
-from holokern.weyl.modules.fourier import fourier_transform
+from holokern.weyl.modules.automorphisms import fourier_transform
 from holokern.weyl.modules.integration import integration_ideal, integration_module
 
 D = weyl_algebra("t x")

@@ -35,8 +35,11 @@ ALIASES = {
 
 # the constants of Klambauer et al. (2017) to the digits that PyTorch prints
 _SELU_ALPHA = Fraction("1.6732632423543772848170429916717")
+# the same
 _SELU_SCALE = Fraction("1.0507009873554804934193349852946")
+# max(u, 0)
 _POSITIVE_PART = call("Max", U, ZERO)
+# min(u, 0)
 _NEGATIVE_PART = call("Min", U, ZERO)
 
 
@@ -119,6 +122,7 @@ def _number(name: str, default: str, positive: bool = False) -> Parameter:
     return Parameter(name, Fraction(default), positive=positive)
 
 
+# in the order of the documentation
 _ENTRIES = (
     Entry("identity", "u", lambda: U),
     Entry("step", "binary step, 1 for u > 0 and 0 for u < 0", lambda: call("Heaviside", U)),

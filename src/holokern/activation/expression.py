@@ -11,11 +11,10 @@ from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of
 from holokern.activation.ring.breaks import Break
 from holokern.activation.ring.pieces import find_breaks, jump_order, parity, pieces_of
-from holokern.activation.tree.constructors import U, add, multiply, number
+from holokern.activation.tree.constructors import U, add, multiply, number, substitute
 from holokern.activation.tree.derivative import differentiate
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.tree.nodes import Node, check_size, is_constant
-from holokern.activation.tree.substitution import substitute
 from holokern.activation.tree.sympy_bridge import to_latex
 from holokern.activation.values.balls import ball
 from holokern.activation.values.double_floats import Array

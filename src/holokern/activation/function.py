@@ -14,8 +14,9 @@ from holokern.activation.expression import Expression
 from holokern.activation.foreign.sampled import SampledFunction
 from holokern.activation.named import Parameters, Value, read_rational
 from holokern.activation.ode.ode_activation import OdeActivation
+from holokern.activation.pieces.piece_line import PieceLine, piece_line
 from holokern.activation.ring.breaks import Break
-from holokern.activation.tree.nodes import Node
+from holokern.activation.tree.nodes import Call, Node, walk
 from holokern.activation.tree.printing import to_text
 from holokern.errors import BadInput, Unsupported
 from holokern.weyl import Operator
@@ -128,6 +129,16 @@ class Activation:
     def expression(self) -> str:
         """The function as text that :func:`holokern.activation` can read; an activation given by its ODE has none."""
         return to_text(self.tree)
+
+    @property
+    def pieces(self) -> PieceLine:
+        """σ cut at its breaks, with a formula between them; an activation given by its ODE or a callable has none."""
+        return piece_line(self.tree)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The functions that the expression calls, once for each time."""
+        return tuple(node.name for node in walk(self.tree) if isinstance(node, Call))
 
     @property
     def derivative(self) -> Activation:

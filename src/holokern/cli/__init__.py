@@ -24,9 +24,8 @@ from holokern.errors import HolokernError
 
 __all__ = ["main"]
 
-_FAILED = 1
-_USAGE = 2
-_INTERRUPTED = 130
+# exit codes: an error of the library, wrong usage as in click, and 128 + SIGINT as shells have it
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
 
 
 class OneLineErrors(click.Group):

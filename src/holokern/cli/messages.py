@@ -27,6 +27,7 @@ _WORDS = [
     (r"\bweight_variance=…", "--weight-variance"),
     (r"\b(?:pass )?(r|theta|tolerance)=…", r"use --\1"),
 ]
+# compiled once
 _PATTERNS = [(re.compile(pattern), words) for pattern, words in _WORDS]
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "hermite_recurrence",
     "method_named",
     "methods",
+    "pair_lines",
     "register",
     "run_through",
     "series_values",

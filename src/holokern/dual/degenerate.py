@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation import Activation, infinite_slope_sign
+from holokern.activation import Activation, unbounded_sides
 from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
 from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
@@ -95,6 +95,22 @@ def _aligned(activation: Activation, small: Array, large: Array, theta: Array, t
         result.kdot[:] = np.where(meeting == 0, result.kdot + finite, np.copysign(np.inf, meeting))
         result.kdot_error[:] = np.where(meeting == 0, result.kdot_error + 1e-15 * np.abs(finite), 0.0)
     return result
+
+
+def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Array) -> Array:
+    """The sign of an infinite E[σ′(c1 x) σ′(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
+    total = np.zeros(len(c1))
+    lowest = np.full(len(c1), np.inf)
+    sides = unbounded_sides(activation)
+    for one in sides:
+        for other in sides:
+            power = float(one.exponent + other.exponent)
+            # decided on products, which are exact for the usual breaks and deviations
+            meet = (one.point * c2 == sign * other.point * c1) & (other.side == sign * one.side) & (power <= 1)
+            steeper = meet & (power < lowest)
+            total[steeper], lowest[steeper] = 0.0, power
+            total += np.where(meet & (power == lowest), one.sign * other.sign, 0.0)
+    return np.sign(total)
 
 
 # how many deviations are positive decides which limit it is

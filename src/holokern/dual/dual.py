@@ -109,7 +109,8 @@ def dual(
         some = points.c1[where], points.c2[where], points.theta[where]
         result.put(where, limits(sigma, *some, tolerance))
         used.append("limit")
-    _check_range(sigma, points, result.k)
+    # a value that may be off by anything is none
+    _check_range(sigma, points, np.where(np.isinf(result.k_error), np.inf, result.k))
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
 
 

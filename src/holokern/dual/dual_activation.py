@@ -17,8 +17,10 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
+from holokern.dual.closed.distance_form import DistanceForm
 from holokern.dual.closed.hinges import Pieces, pieces_of
 from holokern.dual.closed.pair_form import PairForm, pair_form
+from holokern.dual.closed.wave_form import wave_form
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
@@ -27,10 +29,10 @@ from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.tables.direct import grid_values, losses
-from holokern.dual.tables.dual_table import SMALLEST, DualTable, build_table
+from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
 from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
 from holokern.dual.tables.kept_rows import KeptRows
-from holokern.dual.tables.rows import moments_on_mesh
+from holokern.dual.tables.samples import moments_of_many
 from holokern.dual.tables.store import stored_number, stored_table
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
@@ -44,6 +46,9 @@ _KEPT = 64
 
 _GRID = 4
 """Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
+
+_STRAIN = 2e4
+"""How many times larger than n1 n2 the terms of hinges may be: k/(n1 n2) was off by 1e-11 then."""
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
@@ -111,19 +116,27 @@ class DualActivation:
 
     @cached_property
     def homogeneity(self) -> float | None:
-        """The p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding; None if there is none."""
+        """The p with σ(λu) = λ^p σ(u) for all λ > 0 at sample points, to rounding; None if there is none.
+
+        It is kept on disk: to evaluate an error function, scipy takes longer to load than a table to read.
+        """
+        found = stored_number("homogeneity", self.activation, self._power)
+        return None if np.isnan(found) else found
+
+    def _power(self) -> float:
+        """The same, or NaN."""
         sigma = self.activation
         u = np.concatenate([-np.geomspace(0.01, 30, 23)[::-1], np.geomspace(0.01, 30, 23)])
         with np.errstate(all="ignore"):
             base, doubled, other = sigma(u), sigma(2.0 * u), sigma(0.37 * u)
         if not np.all(np.isfinite([base, doubled, other])) or not np.any(base):
-            return None
+            return np.nan
         p = float(np.round(np.log2(np.max(np.abs(doubled)) / np.max(np.abs(base)))))
         same = all(
             np.all(np.abs(scaled - factor**p * base) <= 1e-14 * np.abs(factor**p * base))
             for factor, scaled in ((2.0, doubled), (0.37, other))
         )
-        return p if same and p >= 0 else None
+        return p if same and p >= 0 else np.nan
 
     @cached_property
     def hinges(self) -> Pieces | None:
@@ -137,6 +150,12 @@ class DualActivation:
     def pair_form(self) -> PairForm | None:
         """The closed form of k and k′ in distances, which needs no table; None if σ has no such form."""
         return pair_form(self.activation, self.homogeneity)
+
+    @cached_property
+    def smooth_form(self) -> DistanceForm | None:
+        """The closed form of a smooth σ that serves all pairs in place of tables; None if there is none."""
+        form = self.pair_form
+        return wave_form(self.activation) if form is None else form if form.is_smooth else None
 
     @cached_property
     def limits(self) -> Limits:
@@ -171,9 +190,11 @@ class DualActivation:
 
     def moments_in_range(self, c: Array) -> tuple[Array, Array, Array]:
         """Norms, norms of the slope and means, quicker for many deviations; the last bits depend on all of them."""
-        if not self.breaks_away:
-            with suppress(PrecisionLost):
-                return moments_on_mesh(self.activation, c)
+        form = self.smooth_form
+        if form is not None:
+            return form.norms(c), form.slope_norms(c), form.means(c)
+        with suppress(PrecisionLost):
+            return moments_of_many(self.activation, c)
         slopes = np.ones(len(c)) if self.jumps else norms(self.activation, c, slope=True)
         return norms(self.activation, c), slopes, mean(Side.of(profile_of(self.activation), c))
 
@@ -225,16 +246,21 @@ class DualActivation:
         """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
         if self.hinges is None:
             raise Unsupported(f"{self.activation} is not piecewise polynomial with a break other than zero")
-        sides = hinge_sides(self.hinges, (first, second), self.jumps)
+        sides = hinge_sides(self.activation, self.hinges, (first, second))
         return sides[0], sides[1]
 
     def hinge_tile(self, theta: Array, first: HingeSide, second: HingeSide) -> tuple[Array, Array]:
-        """1 - |k|/(n1 n2) and k′ of a tile of a piecewise polynomial σ, in closed form; rows and columns are sides."""
+        """1 - |k|/(n1 n2) and k′ of a tile of a piecewise polynomial σ, in closed form; rows and columns are sides.
+
+        The first is NaN for pairs whose terms cancel too much: those of large deviations if σ is bounded.
+        """
         from holokern.dual.closed.wedge_sums import wedge_tile
 
         lost, slope = np.empty_like(theta), np.empty_like(theta)
         flags = (self.fold, self.jumps, self._mirrored)
         wedge_tile(theta, *flags, first.jumps, first.arrays, second.arrays, lost, slope)
+        if np.max(first.strain) * np.max(second.strain) > _STRAIN:
+            lost[np.multiply.outer(first.strain, second.strain) > _STRAIN] = np.nan
         return lost, slope
 
     @cached_property
@@ -252,7 +278,7 @@ class DualActivation:
     @property
     def smallest_angles(self) -> tuple[float, ...]:
         """The smallest angles that tables can serve, the cheapest table first."""
-        return SMALLEST[:1] if self.breaks_away else SMALLEST
+        return SMALLEST_AWAY if self.breaks_away else SMALLEST
 
     def table(self, low: float, high: float, smallest: float = 0.0) -> DualTable:
         """A table for deviations in [low, high] and angles between ``smallest`` and its supplement.
@@ -275,13 +301,13 @@ class DualActivation:
         """
         if not 0 < low <= high < np.inf:
             raise BadInput(f"[{low}, {high}] is not a range of standard deviations; pass 0 < low <= high")
-        if smallest not in SMALLEST:
-            raise BadInput(f"smallest = {smallest}; choose one of {SMALLEST}")
-        if smallest not in self.smallest_angles:
+        if not smallest and self.breaks_away:
             raise Unsupported(
                 f"{self.activation} has a break other than zero, so k is not smooth next to θ = 0; ask for smallest="
                 f"{self.smallest_angles[-1]}, or for values pair by pair"
             )
+        if smallest not in self.smallest_angles:
+            raise BadInput(f"smallest = {smallest}; choose one of {self.smallest_angles}")
         return _tables.get(self, self._rounded(low, high), smallest)
 
     def hermite_series(self, low: float, high: float) -> HermiteSeries | None:

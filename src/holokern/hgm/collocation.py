@@ -16,6 +16,7 @@ import numpy as np
 from holokern.hgm.least_squares import ChebyshevBasis, Constraint, fit_system, gauss_nodes
 from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.steps.series import Array
+from holokern.numeric import EPS
 
 DEGREES = (26, 32)
 """Two resolutions; the finer one is returned, the difference is an error."""
@@ -33,8 +34,6 @@ _REFINEMENTS = 4
 _WEIGHTS = np.array([4.0, 2.6, 1.7])
 # relative change at which panels have settled; rounding is a tenth of it
 _ENOUGH = 1e-14
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ class _Best:
         elsewhere = np.abs(panels[1].at(grid) - panels[0].at(grid))[:, self.outputs]
         elsewhere = np.nan_to_num(0.5 * caution * np.max(elsewhere, axis=0), nan=np.inf)
         height = np.max(np.abs(panels[1].coefficients[:, self.outputs]), axis=0).astype(float)
-        moved = np.maximum(moved, elsewhere) + _EPS * (np.abs(fine) + 0.5 * height)
+        moved = np.maximum(moved, elsewhere) + EPS * (np.abs(fine) + 0.5 * height)
         better = np.max(moved, axis=1) < np.max(self.errors[some], axis=1)
         self.values[some[better]], self.errors[some[better]] = fine[better], moved[better]
         scale = np.max(np.abs(fine), axis=0)

@@ -30,10 +30,9 @@ from holokern.hgm.lines.precision import are_balls, precisely, radius
 from holokern.hgm.lines.rays import Landing, landing
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
+from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # the smallest normal float: what underflows is lost
 _TINY = float(np.finfo(float).tiny)
 
@@ -168,7 +167,7 @@ def solve(
                     continue
                 raise
             table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
-            error[k] = [float(radius(entry)) + _EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
+            error[k] = [float(radius(entry)) + EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
     return Solution(table[0], error[0], names) if single else Solution(table, error, names)
 
 

@@ -7,20 +7,19 @@ from holokern.network.criticality import CriticalPoint, EdgePart, critical, edge
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.network import Network
 from holokern.network.tangent import require_tangent
-from holokern.network.tiled_product import TILE, by_length, matvec
+from holokern.network.tiled_product import KernelProduct, by_length
 
 __all__ = [
-    "TILE",
     "ArrayLayer",
     "CriticalPoint",
     "EdgePart",
     "HiddenLayer",
+    "KernelProduct",
     "Network",
     "by_length",
     "critical",
     "edge_of_chaos",
     "layers",
-    "matvec",
     "pair_matrices",
     "point_diagonals",
     "require_tangent",

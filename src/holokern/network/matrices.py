@@ -36,6 +36,7 @@ def matrices(
     wanted: tuple[bool, bool],
     engine: Engine,
     data: DataRange | SpanRange | None = None,
+    single: bool = False,
 ) -> list[Any]:
     """[NNGP or None, NTK or None] of arrays of any kind, written to their places; bad input is refused first."""
     layers = network._by_layers
@@ -64,7 +65,7 @@ def matrices(
     ):
         results = [holder[0] if want else None for holder, want in zip((nngp, ntk), wanted, strict=True)]
         if shape[0] and shape[1]:
-            _fill(network, x, None if Y is None else y, (results[0], results[1]), threads, data, engine)
+            _fill(network, x, None if Y is None else y, (results[0], results[1]), threads, data, engine, single)
     return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
 
 
@@ -76,6 +77,7 @@ def _fill(
     threads: int | None,
     data: DataRange | SpanRange | None,
     engine: Engine,
+    single: bool,
 ) -> None:
     layers = network._by_layers
     with display():
@@ -85,7 +87,7 @@ def _fill(
         known = data if isinstance(data, DataRange) else None
         columns = None if y is None else network._points(y)
         _say_what_is_slow(network, x, y, engine)
-        fill(network.hidden_layers, network._points(x), columns, outs, threads, known, engine)
+        fill(network.hidden_layers, network._points(x), columns, outs, threads, known, engine, single)
 
 
 def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
@@ -96,7 +98,7 @@ def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
     for dual in dict.fromkeys(layer.dual for layer in network.hidden_layers):
         if dual.breaks_away and dual.hinges is None and entries > _MANY:
             note(
-                f"{dual.activation} has a break other than zero, so there are no tables for points with a small angle "
-                "between them, and such pairs take 1 to 20 milliseconds each. Piecewise polynomials, and activations "
-                "whose only break is zero, do not have this problem"
+                f"{dual.activation} has a break other than zero, so there are no tables for points with an angle below "
+                f"{dual.smallest_angles[-1]} between them, and such pairs take 1 to 20 milliseconds each. Piecewise "
+                "polynomials, and activations whose only break is zero, do not have this problem"
             )

@@ -392,6 +392,7 @@ class Network:
         out: tuple[Target, Target] = (None, None),
         threads: int | None = 1,
         engine: Engine = "auto",
+        single: bool = False,
     ) -> list[Any]:
-        """[NNGP or None, NTK or None] of a part of a matrix; its entries equal those of the whole, bit by bit."""
-        return matrices(self, X, Y, out, threads, wanted, engine, data)
+        """[NNGP or None, NTK or None] of a part, bit by bit as in the whole; with ``single`` to single precision."""
+        return matrices(self, X, Y, out, threads, wanted, engine, data, single)

@@ -111,7 +111,7 @@ def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = 
     # One half of a symmetric matrix is computed.
     pairs, depth = data.pairs / 2, len(layers)
     width = float(np.log(data.high / data.low)) if 0 < data.low < data.high else 0.0
-    forms = [layer.dual.pair_form is not None and layer.dual.pair_form.is_smooth for layer in layers]
+    forms = [layer.dual.smooth_form is not None for layer in layers]
     tables = len({layer.dual for layer, form in zip(layers, forms, strict=True) if not form}) * table_seconds(width)
     look_ups = sum(_FORM if form else _LOOK_UP for form in forms)
     seconds = {

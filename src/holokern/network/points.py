@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,10 @@ class Points:
     def unit(self) -> Array:
         """The directions."""
         return self.padded[: len(self.length)]
+
+    def to_single(self) -> Points:
+        """The same with directions in single precision."""
+        return replace(self, padded=np.asarray(self.padded, dtype=np.float32))
 
     @classmethod
     def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
@@ -96,26 +100,29 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Some rows of a matrix from a column on.
+    """Some rows and some columns of a matrix, the columns from one on.
 
     Attributes
     ----------
-    some, first
-        The rows, and the first column, a multiple of `MULTIPLE`.
+    some, others
+        The rows and the columns.
+    first
+        The column from which on there are angles, a multiple of `MULTIPLE`.
     cosines, theta
         Cosines of the angles of all pairs and the angles; there may be a few more rows and columns.
     """
 
     some: slice
+    others: slice
     first: int
     cosines: Array
     theta: Array
 
     @classmethod
-    def of(cls, rows: Points, columns: Points, some: slice, start: int) -> Strip:
-        """The strip that begins at the column ``start`` or a little before."""
+    def of(cls, rows: Points, columns: Points, some: slice, others: slice, start: int) -> Strip:
+        """The strip with angles from the column ``start`` on or a little before."""
         first = start // MULTIPLE * MULTIPLE
-        return cls(some, first, *angles_of_tile(rows, columns, some, slice(first, len(columns.length))))
+        return cls(some, others, first, *angles_of_tile(rows, columns, some, slice(first, others.stop)))
 
 
 @dataclass(frozen=True)

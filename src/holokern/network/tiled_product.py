@@ -1,13 +1,17 @@
-"""Products of a kernel matrix with vectors, tile by tile: the matrix is never stored."""
+"""Products of a kernel matrix with vectors: the matrix is never stored."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput
+from holokern.network.engine.multiply import Multiplier
+from holokern.network.tangent import require_tangent
 from holokern.numeric import Array, one_thread, unit_vectors
 from holokern.progress import report
 
@@ -17,52 +21,75 @@ if TYPE_CHECKING:
 TILE = 1024
 """Rows of a tile."""
 
-_WIDTH = 8
-"""Columns for each row of a tile, which has 64 MB then: the few pairs of a strip of rows that no table of the network
-serves are computed together, which costs little beside a long strip."""
-
 
 def by_length(network: Network, X: Array) -> NDArray[np.intp]:
     """The order of the points in which tiles are cheap: those of a tile have similar deviations."""
     return np.argsort(unit_vectors(X)[1], kind="stable") if network.hidden_layers else np.arange(len(X))
 
 
-def matvec(
-    network: Network,
-    X: Array,
-    v: Any,
-    kernel: Literal["ntk", "nngp"] = "ntk",
-    threads: int | None = None,
-    tile: int = TILE,
-) -> Array:
-    """K(X, X) v for a vector or a matrix v; a tile beside the diagonal serves its mirror image too."""
-    if kernel not in ("ntk", "nngp"):
-        raise BadInput(f"kernel = {kernel!r}; choose 'ntk' or 'nngp'")
-    vectors = np.asarray(v, dtype=float)
-    if vectors.ndim not in (1, 2) or len(vectors) != len(X):
-        raise BadInput(f"v has shape {vectors.shape} and X has {len(X)} rows; pass one entry or one row for each point")
-    order = by_length(network, X)
-    points, columns = X[order], (vectors if vectors.ndim == 2 else vectors[:, None])[order]
-    data = network.data_range(points)
-    wanted = (kernel == "nngp", kernel == "ntk")
-    height, width = min(tile, len(X)), min(_WIDTH * tile, len(X))
-    room = np.empty(height * width)
-    result = np.zeros_like(columns)
-    tiles = [
-        (slice(i, i + height), slice(*ends))
-        for i in range(0, len(X), height or 1)
-        for ends in ((i, i + height), *((j, j + width) for j in range(i + height, len(X), width)))
-    ]
-    # Threads of BLAS wait by spinning, and would take the processors from those that fill the next tile.
-    with one_thread():
+@dataclass(eq=False)
+class KernelProduct:
+    """The kernel matrix of points as something to multiply with; entries beside the diagonal serve twice.
+
+    Attributes
+    ----------
+    network, points, kernel
+        The network, the points, and ``"ntk"`` or ``"nngp"``.
+    tile
+        Rows of a tile of a network of layers; a fully connected one works in strips of rows.
+    """
+
+    network: Network
+    points: Array
+    kernel: Literal["ntk", "nngp"] = "ntk"
+    tile: int = TILE
+
+    def __post_init__(self) -> None:
+        if self.kernel not in ("ntk", "nngp"):
+            raise BadInput(f"kernel = {self.kernel!r}; choose 'ntk' or 'nngp'")
+        if self.kernel == "ntk":
+            require_tangent(self.network.hidden_layers)
+        self._multipliers: dict[bool, Multiplier] = {}
+
+    def times(self, v: Any, threads: int | None = None, single: bool = False) -> Array:
+        """The product with a vector or a matrix; with ``single`` entries of single precision will do."""
+        vectors, x = np.asarray(v, dtype=float), self.points
+        if vectors.ndim not in (1, 2) or len(vectors) != len(x):
+            raise BadInput(
+                f"v has shape {vectors.shape} and X has {len(x)} rows; pass one entry or one row for each point"
+            )
+        columns = vectors if vectors.ndim == 2 else vectors[:, None]
+        # Threads of BLAS wait by spinning, and would take the processors from those that make the next entries.
+        with one_thread():
+            if not len(x):
+                return vectors.copy()
+            found = self._in_strips(columns, threads, single) if self.network.hidden_layers else self._in_tiles(columns)
+        return found.reshape(vectors.shape)
+
+    def _in_strips(self, vectors: Array, threads: int | None, single: bool) -> Array:
+        if single not in self._multipliers:
+            points = self.network._points(self.points)
+            layers, number = self.network.hidden_layers, int(self.kernel == "ntk")
+            self._multipliers[single] = Multiplier(layers, points, number, single)
+        return self._multipliers[single].times(vectors, threads)
+
+    def _in_tiles(self, vectors: Array) -> Array:
+        x, data = self.points, self.network.data_range(self.points)
+        wanted = (self.kernel == "nngp", self.kernel == "ntk")
+        result = np.zeros_like(vectors)
+        parts = [slice(i, min(i + self.tile, len(x))) for i in range(0, len(x), self.tile)]
+        tiles = list(combinations_with_replacement(parts, 2))
         for done, (some, others) in enumerate(tiles, start=1):
-            rows, second = points[some], None if some == others else points[others]
-            out = room[: len(rows) * len(rows if second is None else second)].reshape(len(rows), -1)
-            network.part(rows, second, data, wanted, out=(out, out), threads=threads)
-            result[some] += out @ columns[others]
-            if second is not None:
-                result[others] += out.T @ columns[some]
+            matrix = self.network.part(x[some], None if some == others else x[others], data, wanted)[wanted[1]]
+            result[some] += matrix @ vectors[others]
+            if some != others:
+                result[others] += matrix.T @ vectors[some]
             report("kernel tiles", done, len(tiles))
-    back = np.empty_like(result)
-    back[order] = result
-    return back.reshape(vectors.shape)
+        return result
+
+
+def matvec(
+    network: Network, X: Array, v: Any, kernel: Literal["ntk", "nngp"] = "ntk", threads: int | None = None
+) -> Array:
+    """K(X, X) v for a vector or a matrix v."""
+    return KernelProduct(network, X, kernel).times(v, threads)

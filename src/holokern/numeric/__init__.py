@@ -6,10 +6,11 @@ The folder ``machine`` is imported when it is asked for, ``from holokern.numeric
 from holokern.numeric.arcs import ARCSINE
 from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
-from holokern.numeric.exact import natural_roots, nullspace, to_fmpq, to_fraction
+from holokern.numeric.exact import Dependence, natural_roots, nullspace, subtract, to_ball, to_fmpq, to_fraction
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
-from holokern.numeric.panels import Array, Index, Panels, between
+from holokern.numeric.narrowed import narrowed
+from holokern.numeric.panels import EPS, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
@@ -17,7 +18,9 @@ from holokern.numeric.work import charge, cost, how_many_fit, limited_work, pati
 
 __all__ = [
     "ARCSINE",
+    "EPS",
     "Array",
+    "Dependence",
     "Index",
     "Lifted",
     "Lifting",
@@ -41,11 +44,14 @@ __all__ = [
     "legendre_rule",
     "limited_work",
     "machine",
+    "narrowed",
     "natural_roots",
     "nullspace",
     "one_thread",
     "patience",
     "series_length",
+    "subtract",
+    "to_ball",
     "to_fmpq",
     "to_fraction",
     "unit_vectors",

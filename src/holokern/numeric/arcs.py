@@ -22,4 +22,7 @@ TANGENT = float(np.tan(np.pi / 8))
 """Slopes up to this one are those of the polynomial ARCTANGENT."""
 
 ARCSINE = _quotient(np.arcsin, 0.5, 20)
+SHORT_ARCSINE = _quotient(np.arcsin, 0.5, 8)
+"""For single precision."""
+
 ARCTANGENT = _quotient(np.arctan, TANGENT**2, 11)

@@ -1,11 +1,16 @@
-"""Exact numbers, roots and kernels over Q."""
+"""Exact numbers, roots and kernels over Q, and linear relations over any field."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from flint import fmpq, fmpq_mat, fmpq_poly, fmpz_poly
+from flint import arb, fmpq, fmpq_mat, fmpq_poly, fmpz_poly
+
+Name = TypeVar("Name", bound=Hashable)
+Key = TypeVar("Key", bound=Hashable)
+Scalar = TypeVar("Scalar")
 
 
 def to_fmpq(value: Fraction | int) -> fmpq:
@@ -16,6 +21,18 @@ def to_fmpq(value: Fraction | int) -> fmpq:
 def to_fraction(value: fmpq) -> Fraction:
     """A rational number of flint as a Fraction."""
     return Fraction(int(value.p), int(value.q))
+
+
+def to_ball(value: object) -> arb:
+    """A number as a ball at the current precision: int, Fraction, fmpq, arb, or whatever has a method ``ball``."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Fraction):
+        return arb(to_fmpq(value))
+    if isinstance(value, int | fmpq):
+        return arb(value)
+    found: arb = value.ball()  # type: ignore[attr-defined]
+    return found
 
 
 def natural_roots(polynomials: list[Any]) -> list[int]:
@@ -43,3 +60,50 @@ def nullspace(rows: list[list[Any]]) -> list[list[Any]]:
             vector[pivot] = -row[free]
         kernel.append(vector)
     return kernel
+
+
+class Dependence(Generic[Name, Key, Scalar]):
+    """The first linear relation among sparse vectors over a field that come one by one.
+
+    Parameters
+    ----------
+    one
+        The 1 of the field.
+    pivot
+        Which entry of a vector to eliminate with; the first when not given.
+
+    Examples
+    --------
+    >>> found = Dependence(Fraction(1))
+    >>> found.add("a", {0: Fraction(2)}), found.add("b", {0: Fraction(1)})
+    (None, {'b': Fraction(1, 1), 'a': Fraction(-1, 2)})
+    """
+
+    def __init__(self, one: Scalar, pivot: Callable[[dict[Key, Scalar]], Key] = lambda row: next(iter(row))) -> None:
+        self.one, self.pivot = one, pivot
+        self.rows: dict[Key, tuple[dict[Key, Scalar], dict[Name, Scalar]]] = {}
+
+    def add(self, name: Name, vector: Mapping[Key, Scalar]) -> dict[Name, Scalar] | None:
+        """Add a vector; the coefficients of the relation, 1 for this vector, when it depends on those before."""
+        rest, made = {key: c for key, c in vector.items() if c}, {name: self.one}
+        for pivot, (row, combination) in self.rows.items():
+            factor = rest.get(pivot)
+            if factor is not None:
+                subtract(rest, factor, row)
+                subtract(made, factor, combination)
+        if not rest:
+            return made
+        pivot = self.pivot(rest)
+        inverse: Any = self.one / rest[pivot]  # type: ignore[operator]
+        self.rows[pivot] = {k: inverse * c for k, c in rest.items()}, {k: inverse * c for k, c in made.items()}
+        return None
+
+
+def subtract(rest: dict[Key, Any], factor: Any, row: Mapping[Key, Any]) -> None:
+    """Take a multiple of one sparse vector from another; entries that vanish go."""
+    for key, c in row.items():
+        total = rest[key] - factor * c if key in rest else -(factor * c)
+        if total:
+            rest[key] = total
+        else:
+            rest.pop(key, None)

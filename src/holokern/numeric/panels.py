@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+EPS = float(np.finfo(float).eps)
+"""The distance from 1 to the next float."""
 
 
 @dataclass(frozen=True)

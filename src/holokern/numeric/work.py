@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from holokern.errors import BadInput, PrecisionLost
+from holokern.errors import BadInput, HolokernError, PrecisionLost
 
 _BITS_OF_A_UNIT = 400
 """So many bits double the work of a value, with what Python adds to it; a product takes the power 3/2 of the bits."""
@@ -35,7 +35,14 @@ def patience() -> float:
     return _setting("HOLOKERN_PATIENCE", 1.0, "10 allows ten times the usual work")
 
 
-def how_many_fit(size: float, most: int, what: str) -> int:
+def how_many_fit(
+    size: float,
+    most: int,
+    what: str,
+    *,
+    hint: str = "use smaller deviations",
+    error: type[HolokernError] = PrecisionLost,
+) -> int:
     """How many parts of so many bytes may be in memory at a time, at most ``most``.
 
     The limit is ``HOLOKERN_MEMORY`` gigabytes, usually 4, beside the input and the result of a call.
@@ -43,7 +50,7 @@ def how_many_fit(size: float, most: int, what: str) -> int:
     Raises
     ------
     PrecisionLost
-        When not even one part fits.
+        Or another ``error``, when not even one part fits; ``hint`` is what one may try instead.
 
     Examples
     --------
@@ -57,9 +64,9 @@ HOLOKERN_MEMORY to a larger number, or use smaller deviations
     """
     limit = _setting("HOLOKERN_MEMORY", _GIGABYTES, "8 allows eight gigabytes")
     if size > limit * 1e9:
-        raise PrecisionLost(
+        raise error(
             f"{what} takes {size / 1e9:.2g} gigabytes, more than the limit of {limit:g}; set HOLOKERN_MEMORY to a "
-            "larger number, or use smaller deviations"
+            f"larger number, or {hint}"
         )
     return int(min(most, limit * 1e9 / max(size, 1.0)))
 

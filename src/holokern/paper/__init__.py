@@ -1,10 +1,8 @@
 """The paper's experiments, with the paper's own numbers as data."""
 
-from holokern.paper.chart import Chart, Series
 from holokern.paper.experiments import EXPERIMENTS, check_names, machine, run_experiments
-from holokern.paper.findings import Findings, finished, watching
 from holokern.paper.problem import Problem
-from holokern.paper.table import WIDTH, Cell, Json, Table, format_cell
+from holokern.paper.results import WIDTH, Cell, Chart, Findings, Json, Series, Table, finished, format_cell, watching
 
 __all__ = [
     "EXPERIMENTS",

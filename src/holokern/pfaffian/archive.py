@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import read_regular, write_atomically
-from holokern.pfaffian.gauge import Matrix
-from holokern.weyl import FunctionField, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
+from holokern.weyl import FunctionField, Matrix, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
 
 if TYPE_CHECKING:
     from flint import fmpz_mpoly

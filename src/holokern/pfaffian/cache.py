@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holokern.errors import ArchiveError, BadInput
+from holokern.errors import ArchiveError, BadInput, TooLarge
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 
 if TYPE_CHECKING:
@@ -154,6 +154,12 @@ def open_cache(choice: CacheChoice = None) -> Cache | None:
     return cache
 
 
+# requests whose systems are too large, and why
+_refused: dict[str, str] = {}
+# messages of a kilobyte each at most
+_MOST_REFUSED = 1000
+
+
 def cached(
     request: Mapping[str, object], build: Callable[[], PfaffianSystem], choice: CacheChoice = None
 ) -> PfaffianSystem:
@@ -164,7 +170,8 @@ def cached(
     request : mapping
         A JSON object that determines the answer: annihilators, coordinates, basis.
     build : callable
-        Makes (and checks) the system; what it raises is passed on and nothing is stored.
+        Makes (and checks) the system; what it raises is passed on and nothing is stored.  That a system is too large
+        is remembered as long as the process lives.
     choice : bool, path or None
         See :func:`open_cache`.
     """
@@ -174,7 +181,17 @@ def cached(
     found = cache.load(request)
     if found is not None:
         return found
-    system = build()
+    key = json.dumps(request, sort_keys=True)
+    if key in _refused:
+        raise TooLarge(_refused[key])
+    try:
+        system = build()
+    except TooLarge as refusal:
+        # to find out that a system is too large may take ten seconds
+        if len(_refused) >= _MOST_REFUSED:
+            _refused.clear()
+        _refused[key] = str(refusal)
+        raise
     cache.store(request, system)
     return system
 

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.numeric import Array
-from holokern.pfaffian.gauge import Matrix
-from holokern.weyl import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, Matrix, RationalFunction
 
 _Polynomial = TypeVar("_Polynomial", fmpz_mpoly, nmod_poly)
 

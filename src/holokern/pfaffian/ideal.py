@@ -10,18 +10,23 @@ from flint import fmpz_mpoly
 from holokern.errors import BadInput, SingularPath, UnknownName
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
-from holokern.pfaffian.gauge import Matrix, gauge_transform, inverse, multiply, read_matrix
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
     LeftIdeal,
+    Matrix,
     Operator,
     RationalFunction,
     RationalIdeal,
     RationalOperator,
     RationalWeylAlgebra,
     function_field,
+    gauge_transform,
+    inverse_matrix,
+    multiply_matrices,
     rational_extension,
     rational_weyl_algebra,
+    read_matrix,
+    substitution,
 )
 
 Row = tuple[RationalFunction, ...]
@@ -132,7 +137,7 @@ def _row_of_monomial(system: PfaffianSystem, key: tuple[int, ...], known: dict[t
     if key not in known:
         i = next(place for place, e in enumerate(key) if e)
         lower = _row_of_monomial(system, (*key[:i], key[i] - 1, *key[i + 1 :]), known)
-        (moved,) = multiply((lower,), system.matrices[i])
+        (moved,) = multiply_matrices((lower,), system.matrices[i])
         name = system.variables[i]
         known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
     return known[key]
@@ -140,12 +145,7 @@ def _row_of_monomial(system: PfaffianSystem, key: tuple[int, ...], known: dict[t
 
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
     """The system of the vector that given operators make of a solution."""
-    if isinstance(basis, str):
-        basis = [part for part in basis.strip().strip("()[]").split(",") if part.strip()]
-    if not isinstance(basis, Iterable):
-        raise BadInput(f"expected a basis such as '1, dx' or a list of operators, got {basis!r}")
-    algebra = _algebra(system)
-    operators = tuple(algebra(element) for element in basis)
+    operators = read_operators(_algebra(system), basis)
     if len(operators) != system.rank:
         raise BadInput(f"expected a basis of {system.rank} operators, got {len(operators)}; the rank decides")
     transform = tuple(row_of(system, P) for P in operators)
@@ -156,11 +156,20 @@ def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
             f"the operators {', '.join(map(str, operators))} are dependent modulo the ideal; "
             f"independent are {', '.join(system.basis_text)}"
         ) from None
-    (function,) = multiply((system.function_row,), inverse(transform))
-    return replace(system, basis=operators, matrices=moved, frame=None, function=_unless_first(function))
+    (function,) = multiply_matrices((system.function_row,), inverse_matrix(transform))
+    return replace(system, basis=operators, matrices=moved, frame=None, function=unless_first(function))
 
 
-def _unless_first(row: Row) -> Row | None:
+def read_operators(algebra: RationalWeylAlgebra, basis: object) -> tuple[RationalOperator, ...]:
+    """The operators of a basis, given as a list or as one text with commas."""
+    if isinstance(basis, str):
+        basis = [part for part in basis.strip().strip("()[]").split(",") if part.strip()]
+    if not isinstance(basis, Iterable):
+        raise BadInput(f"expected a basis such as '1, dx' or a list of operators, got {basis!r}")
+    return tuple(algebra(element) for element in basis)
+
+
+def unless_first(row: Row) -> Row | None:
     """None for the first unit vector, the default."""
     one = row[0].field.one
     return None if row[0] == one and not any(row[1:]) else row
@@ -176,41 +185,19 @@ def _algebra(system: PfaffianSystem) -> RationalWeylAlgebra:
 
 def substituted(system: PfaffianSystem, values: Mapping[str, object] | None, check: bool = True) -> PfaffianSystem:
     """Values for parameters of a system; the other parameters stay."""
-    if not isinstance(values, Mapping):
-        raise BadInput(f"expected a mapping from parameters to values, such as {{'a': '1/2'}}, got {values!r}")
-    unknown = [name for name in values if name not in system.parameters]
-    if unknown or not values:
-        raise UnknownName(
-            f"expected values of {', '.join(system.parameters) or 'no parameters'}, got {', '.join(values) or 'none'}"
-        )
-    source = _algebra(system)
-    stay = [name for name in system.parameters if name not in values]
-    target = rational_weyl_algebra(source.polynomial_algebra, parameters=stay)
-    images = {name: target.field(values.get(name, name)) for name in system.field.variables}
-    for name in values:
-        if any(images[name].derivative(x) for x in system.variables):
-            raise BadInput(f"expected a value of the parameter {name} without {', '.join(system.variables)}")
+    put = substitution(_algebra(system), values)
     if check and system.annihilators:
         # refuses values for which the rank may differ
-        RationalIdeal(source, [source(P) for P in system.annihilators[0]]).substitute(values)
+        RationalIdeal(put.source, [put.source(P) for P in system.annihilators[0]]).substitute(values)
 
-    def moved(row: Sequence[RationalFunction]) -> Row:
-        try:
-            return tuple(entry.substitute(images) for entry in row)
-        except ZeroDivisionError:
-            where = ", ".join(f"{name} = {value}" for name, value in values.items())
-            raise BadInput(f"a denominator vanishes for {where}; derive the system of these values anew") from None
+    def moved(rows: Sequence[Row]) -> Matrix:
+        return tuple(tuple(map(put.function, row)) for row in rows)
 
-    matrices = tuple(tuple(moved(row) for row in matrix) for matrix in system.matrices)
-    function = None if system.function is None else moved(system.function)
-    frame = None if system.frame is None else tuple(moved(row) for row in system.frame)
-
-    def operator(P: Operator | RationalOperator) -> RationalOperator:
-        return target.from_terms({key: moved([c])[0] for key, c in source(P)})
-
-    basis = tuple(operator(e) if isinstance(e, (Operator, RationalOperator)) else e for e in system.basis)
-    generators = tuple(tuple(operator(P) for P in side) for side in system.annihilators)
-    return PfaffianSystem("own", basis, matrices, generators, frame=frame, function=function)
+    (function,) = (None,) if system.function is None else moved([system.function])
+    frame = None if system.frame is None else moved(system.frame)
+    basis = tuple(put(put.source(e)) if isinstance(e, (Operator, RationalOperator)) else e for e in system.basis)
+    generators = tuple(tuple(put(put.source(P)) for P in side) for side in system.annihilators)
+    return PfaffianSystem("own", basis, tuple(map(moved, system.matrices)), generators, frame=frame, function=function)
 
 
 def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:
@@ -227,33 +214,63 @@ def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:
     return [factor.numerator for factor in LeftIdeal(cleared[0].algebra, cleared).singular_factors()]
 
 
+def read_images(
+    variables: Sequence[str], images: Mapping[str, object], parameters: str | Iterable[str]
+) -> dict[str, RationalFunction]:
+    """The coordinates as functions of the parameters."""
+    if set(images) != set(variables):
+        raise UnknownName(f"expected images of {', '.join(variables)}, got {', '.join(images) or 'none'}")
+    field = function_field(parameters)
+    return {name: field(images[name]) for name in variables}
+
+
 def pull_back_system(
     system: PfaffianSystem, images: Mapping[str, object], parameters: str | Iterable[str]
 ) -> PfaffianSystem:
     """The system of the same F along a rational map from the parameters to the coordinates, by the chain rule."""
-    field = function_field(parameters)
-    if set(images) != set(system.variables):
-        raise UnknownName(f"expected images of {', '.join(system.variables)}, got {', '.join(images) or 'none'}")
-    read = {name: field(images[name]) for name in system.variables}
+    read = read_images(system.variables, images, parameters)
+    matrices = matrices_along(system.matrices, read)
+    (function,) = _on_image([system.function_row], read)
+    return PfaffianSystem("own", names_along(system.basis_text), matrices, function=unless_first(function))
+
+
+def matrices_along(matrices: Sequence[Matrix], images: Mapping[str, RationalFunction]) -> tuple[Matrix, ...]:
+    """The matrices in the parameters of a map; SingularPath if its image lies in the singular locus."""
+    # the matrix of a coordinate that does not move is not asked for, and may be singular
+    pairs = zip(matrices, images.values(), strict=True)
+    moved = [_on_image(matrix, images) if _moves(image) else () for matrix, image in pairs]
+    return chain_rule(moved, images, len(matrices[0]))
+
+
+def _on_image(rows: Sequence[Row], images: Mapping[str, RationalFunction]) -> Matrix:
     try:
-        moved = [[[entry.substitute(read) for entry in row] for row in matrix] for matrix in system.matrices]
-        function = tuple(entry.substitute(read) for entry in system.function_row)
+        return tuple(tuple(entry.substitute(images) for entry in row) for row in rows)
     except ZeroDivisionError:
-        where = ", ".join(f"{name} = {image}" for name, image in read.items())
+        where = ", ".join(f"{name} = {image}" for name, image in images.items())
         raise SingularPath(
-            f"the subvariety {where} lies in the singular locus of the system; restrict the ideal instead"
+            f"the subvariety {where} lies in the singular locus of the system; choose another, or restrict the ideal"
         ) from None
+
+
+def _moves(image: RationalFunction) -> bool:
+    return any(image.derivative(parameter) for parameter in image.field.variables)
+
+
+def chain_rule(
+    moved: Sequence[Matrix], images: Mapping[str, RationalFunction], rank: int, back: Matrix | None = None
+) -> tuple[Matrix, ...]:
+    """The matrices in the parameters of a map from those of the coordinates on its image, times ``back``."""
+    field, places = next(iter(images.values())).field, range(rank)
     matrices: list[Matrix] = []
     for parameter in field.variables:
-        speeds = [read[name].derivative(parameter) for name in system.variables]
-        matrices.append(
-            tuple(
-                tuple(
-                    sum((m[i][j] * v for m, v in zip(moved, speeds, strict=True) if m[i][j] and v), field.zero)
-                    for j in range(system.rank)
-                )
-                for i in range(system.rank)
-            )
-        )
-    names = tuple(f"({text})" if "+" in text or "-" in text else text for text in system.basis_text)
-    return PfaffianSystem("own", names, tuple(matrices), function=_unless_first(function))
+        speeds = [image.derivative(parameter) for image in images.values()]
+        pairs = [(matrix, speed) for matrix, speed in zip(moved, speeds, strict=True) if speed]
+        total = [[sum((m[i][j] * v for m, v in pairs if m[i][j]), field.zero) for j in places] for i in places]
+        matrix = tuple(map(tuple, total))
+        matrices.append(matrix if back is None else multiply_matrices(matrix, back))
+    return tuple(matrices)
+
+
+def names_along(basis: Sequence[str]) -> tuple[str, ...]:
+    """What entries of F are called that are no operators in the new variables."""
+    return tuple(f"({text})" if "+" in text or "-" in text else text for text in basis)

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from holokern.errors import BadInput, UnknownName
 from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, pull_back, read_basis
 from holokern.pfaffian.evaluation import CompiledMatrices, factored_denominator
-from holokern.pfaffian.gauge import Matrix, gauge_transform, inverse, multiply, read_matrix
-from holokern.weyl import FunctionField, Operator, RationalFunction, RationalOperator
+from holokern.weyl import Operator, RationalOperator, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
     from holokern.activation import ExactReal
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
+    from holokern.weyl import FunctionField, Matrix, RationalFunction
 
 Number = TypeVar("Number", float, "arb")
 
@@ -254,8 +254,8 @@ class PfaffianSystem:
         """The system of TF for an invertible matrix T of rational functions: (∂T + TP)T⁻¹."""
         matrix = read_matrix(transform, self.rank, self.field)
         moved = gauge_transform(self.matrices, matrix, self.variables)
-        frame = matrix if self.frame is None else multiply(matrix, self.frame)
-        (row,) = multiply((self.function_row,), inverse(matrix))
+        frame = matrix if self.frame is None else multiply_matrices(matrix, self.frame)
+        (row,) = multiply_matrices((self.function_row,), inverse_matrix(matrix))
         return replace(self, matrices=moved, frame=frame, function=row)
 
     def restrict(self, curve: Mapping[str, object] | Sequence[object], parameter: str | None = None) -> CurveSystem:

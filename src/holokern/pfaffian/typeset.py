@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from holokern.weyl import RationalFunction, latex_name
 
 if TYPE_CHECKING:
-    from flint import fmpz, fmpz_mpoly
+    from flint import fmpz_mpoly
 
-    from holokern.pfaffian.gauge import Matrix
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
+    from holokern.weyl import Matrix
 
 # characters that a terminal shows side by side
 _WIDTH = 100
@@ -130,54 +131,47 @@ def _matrix_lines(name: str, matrix: Matrix) -> list[str]:
 
 def _entry_text(entry: RationalFunction) -> str:
     """The quotient with a factored denominator."""
-    content, factors = _factored(entry.denominator)
+    pieces = _denominator(entry, str, "({})", "{}^{}", alone=True)
     top = str(entry.numerator)
-    if content == 1 and not factors:
+    if not pieces:
         return top
-    pieces = [] if content == 1 else [str(content)]
-    for factor, power in factors:
-        base = f"({factor})" if len(factor) > 1 else str(factor)
-        pieces.append(base if power == 1 else f"{base}^{power}")
-    bottom = "*".join(pieces)
     if len(entry.numerator) > 1:
         top = f"({top})"
-    return f"{top}/({bottom})" if len(pieces) > 1 else f"{top}/{bottom}"
+    return f"{top}/({'*'.join(pieces)})" if len(pieces) > 1 else f"{top}/{pieces[0]}"
 
 
-def _factored(polynomial: fmpz_mpoly) -> tuple[fmpz, list[tuple[fmpz_mpoly, int]]]:
-    """The content and the irreducible factors, short ones first."""
-    content, factors = polynomial.factor()
-    return content, sorted(factors, key=lambda pair: (pair[0].total_degree(), len(pair[0]), str(pair[0])))
+def _denominator(
+    entry: RationalFunction, shown: Callable[[fmpz_mpoly], str], brackets: str, power: str, alone: bool
+) -> list[str]:
+    """The content and the powers of factors, short ones first; a sum gets brackets, one that is ``alone`` too."""
+    content, factors = entry.denominator.factor()
+    factors = sorted(factors, key=lambda pair: (pair[0].total_degree(), len(pair[0]), str(pair[0])))
+    pieces = [] if content == 1 else [str(content)]
+    for factor, e in factors:
+        closed = len(factor) > 1 and (alone or len(factors) > 1 or e > 1 or pieces)
+        base = brackets.format(shown(factor)) if closed else shown(factor)
+        pieces.append(base if e == 1 else power.format(base, e))
+    return pieces
 
 
 def _latex_entry(entry: RationalFunction) -> str:
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
     top = _greek(entry.field.latex_of(-numerator if sign else numerator))
-    content, factors = _factored(entry.denominator)
-    if content == 1 and not factors:
-        return sign + top
-    pieces = [] if content == 1 else [str(content)]
-    for factor, power in factors:
-        body = _greek(entry.field.latex_of(factor))
-        base = rf"\left({body}\right)" if len(factor) > 1 and (len(factors) > 1 or power > 1 or pieces) else body
-        pieces.append(base if power == 1 else f"{base}^{{{power}}}")
-    return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}"
+    latex_of = entry.field.latex_of
+    pieces = _denominator(entry, lambda f: _greek(latex_of(f)), r"\left({}\right)", "{}^{{{}}}", alone=False)
+    return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}" if pieces else sign + top
 
 
 def _latex_vector(system: PfaffianSystem) -> str:
-    entries = [_latex_element(element, system.coordinates) for element in system.basis]
+    column = _pmatrix([[_latex_element(element, system.coordinates)] for element in system.basis])
+    if system.frame is not None:
+        column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
     if not system.of_dual_activation:
-        column = _pmatrix([[entry] for entry in entries])
-        if system.frame is not None:
-            column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
         return column + (" f" if system.annihilators else "")
     first, second = (
         name.replace("σ1", r"\sigma_1").replace("σ2", r"\sigma_2").replace("σ", r"\sigma") for name in _other(system)
     )
-    column = _pmatrix([[entry] for entry in entries])
-    if system.frame is not None:
-        column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
     if system.coordinates == "sigma":
         return rf"\mathrm{{E}}{column} {first}(u){second}(v)"
     weight = r"e^{x_{11} u^2 + 2 x_{12} u v + x_{22} v^2}\,du\,dv"

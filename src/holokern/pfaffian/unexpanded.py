@@ -11,29 +11,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mpoly
 from numpy.typing import NDArray
 
-from holokern.errors import BadInput, SingularPath, TooLarge, UnknownName
+from holokern.errors import BadInput, SingularPath, TooLarge
 from holokern.pfaffian.check.at_a_point import PointCheck, chain_below
 from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation
-from holokern.pfaffian.gauge import Matrix, inverse, multiply
+from holokern.pfaffian.ideal import chain_rule, names_along, read_images, read_operators, unless_first
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
     FunctionField,
     LeftIdeal,
+    Matrix,
     RationalFunction,
     RationalOperator,
     RationalWeylAlgebra,
     exact_rational,
-    function_field,
+    inverse_matrix,
+    multiply_matrices,
     rational_weyl_algebra,
 )
 
 Exponents = tuple[int, ...]
+Scalar = TypeVar("Scalar")
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ class UnexpandedSystem:
         # floats are taken as the numbers that they are
         return [exact_rational(Fraction(x) if isinstance(x, float) else x) for x in point]
 
-    def _forms_at(self, where: Sequence[fmpq]) -> dict[Exponents, list[Any]]:
+    def _forms_at(self, where: Sequence[fmpq]) -> dict[Exponents, list[fmpq]]:
         """Each derivation that is known at a point as a combination of the standard ones."""
         left, right = self.tables(lambda c: self._value(self.relations.field(c), where), fmpq(0))
         try:
@@ -156,13 +159,15 @@ class UnexpandedSystem:
         except ZeroDivisionError:
             raise self._singular(where) from None
 
-    def _units(self) -> dict[Exponents, list[Any]]:
+    def _units(self) -> dict[Exponents, list[fmpq]]:
         standard = self.relations.standard
         return {beta: [fmpq(int(other == beta)) for other in standard] for beta in standard}
 
-    def tables(self, value: Callable[[fmpz_mpoly], Any], zero: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+    def tables(
+        self, value: Callable[[fmpz_mpoly], Scalar], zero: Scalar
+    ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
         """The rows with numbers for their coefficients: the columns of the pivots, and those of the standard ones."""
-        known: dict[int, Any] = {}
+        known: dict[int, Scalar] = {}
         left, right = [], []
         for row in self.relations.rows:
             numbers = {}
@@ -175,7 +180,7 @@ class UnexpandedSystem:
         return left, right
 
     def _coordinates(
-        self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, list[Any]]
+        self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, list[fmpq]]
     ) -> fmpq_mat:
         rows = []
         for P in operators:
@@ -209,33 +214,17 @@ class UnexpandedSystem:
         SingularPath
             When the curve lies in the singular locus, or the basis is dependent on it.
         """
-        field = function_field(parameters)
-        if set(images) != set(self.variables):
-            raise UnknownName(f"expected images of {', '.join(self.variables)}, got {', '.join(images) or 'none'}")
-        read = {name: field(images[name]) for name in self.variables}
+        read = read_images(self.variables, images, parameters)
+        field = next(iter(read.values())).field
         forms = self._forms_on(read, field)
-        on_curve = self._rows_on(self.basis, read, forms, field)
-        moved = [self._rows_on(row, read, forms, field) for row in self._moved]
         try:
-            back = inverse(on_curve)
+            back = inverse_matrix(self._rows_on(self.basis, read, forms, field))
         except BadInput:
             raise self._on_singular(read) from None
-        matrices: list[Matrix] = []
-        for parameter in field.variables:
-            speeds = [read[name].derivative(parameter) for name in self.variables]
-            total = tuple(
-                tuple(
-                    sum((m[i][j] * v for m, v in zip(moved, speeds, strict=True) if m[i][j] and v), field.zero)
-                    for j in range(self.rank)
-                )
-                for i in range(self.rank)
-            )
-            matrices.append(multiply(total, back))
-        one = self._rows_on([self.algebra.one], read, forms, field)
-        (function,) = multiply(one, back)
-        first = tuple(field.one if i == 0 else field.zero for i in range(self.rank))
-        names = tuple(f"({text})" if "+" in text or "-" in text else text for text in self.basis_text)
-        return PfaffianSystem("own", names, tuple(matrices), function=None if function == first else function)
+        moved = [self._rows_on(row, read, forms, field) for row in self._moved]
+        (function,) = multiply_matrices(self._rows_on([self.algebra.one], read, forms, field), back)
+        matrices = chain_rule(moved, read, self.rank, back)
+        return PfaffianSystem("own", names_along(self.basis_text), matrices, function=unless_first(function))
 
     def _forms_on(
         self, images: Mapping[str, RationalFunction], field: FunctionField
@@ -296,11 +285,7 @@ def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:
     if not isinstance(ideal, LeftIdeal):
         raise BadInput("expected an ideal with polynomial coefficients for an unexpanded system; clear denominators")
     algebra = rational_weyl_algebra(ideal.algebra)
-    if isinstance(basis, str):
-        basis = [part for part in basis.strip().strip("()[]").split(",") if part.strip()]
-    if basis is not None and not isinstance(basis, Iterable):
-        raise BadInput(f"expected a basis such as '1, dx' or a list of operators, got {basis!r}")
-    chosen = None if basis is None else tuple(algebra(b) for b in basis)
+    chosen = None if basis is None else read_operators(algebra, basis)
     n = ideal.algebra.dimension
     used = {tuple(beta) for b in chosen or () for beta, _ in b}
     used |= {tuple(map(int, key[n:])) for g in ideal.generators for key, _ in g}

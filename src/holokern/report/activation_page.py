@@ -15,12 +15,12 @@ from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import critical
-from holokern.paper import Json, Table, machine
+from holokern.paper import Table, machine
 from holokern.progress import report
 from holokern.report.algebra_section import algebra_section, closed_form_section, refusal
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
-from holokern.report.page import html_table, page_frame
+from holokern.report.page import finite_numbers, html_table, page_frame
 from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
 from holokern.report.value_tables import Sigma
 
@@ -85,7 +85,7 @@ def page_about(source: object, other: object = None, *, timings: bool = True, **
     if timings:
         tables = "".join(html_table(method_times(activation)) for activation in activations)
         sections.append(tables + f'<p class="note">{escape(machine())}</p>')
-    embedded = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    embedded = json.dumps(finite_numbers(data), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     body = "\n".join([drawn.definitions(), *sections, f'<script type="application/json" id="data">{embedded}</script>'])
     names = " and ".join(subject.name for subject in subjects)
     title = f"The activation{'s' if len(subjects) > 1 else ''} {names}"
@@ -119,15 +119,6 @@ def _limits(subjects: list[Subject]) -> tuple[float, float]:
     (subject,) = subjects
     start = min((float(np.min(part.weight)) for part in subject.edge), default=subject.weight)
     return float(f"{2 * max(subject.weight, min(start, 4 * subject.weight)):.2g}"), 2.0
-
-
-def _finite(value: Json) -> Json:
-    """The data without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 # -- what is written -------------------------------------------------------------------------------------------------

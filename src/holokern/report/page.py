@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from html import escape
 
-from holokern.paper import Table, format_cell
+from holokern.paper import Json, Table, format_cell
 from holokern.report.formula import Typesetter, latex_of_text
 
 # Nothing may be fetched: the page is one file, and a mistake shows up as an error instead of a request.
@@ -155,3 +156,12 @@ def html_page(
     parts = [short, paragraphs, *([f"<nav><ul>{contents}</ul></nav>"] if sections else [])]
     parts += [html_table(table) for table in tables] + [html for _, _, html in sections]
     return page_frame(title, "\n".join(parts))
+
+
+def finite_numbers(value: Json) -> Json:
+    """The data without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_numbers(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from pathlib import Path
 
 from holokern.paper import Findings, Json, Problem
 from holokern.progress import report
 from holokern.report.figures import chart_png, chart_svg, inline_svg
-from holokern.report.page import html_page, html_section
+from holokern.report.page import finite_numbers, html_page, html_section
 
 # of the page and of its window
 _TITLE = "The experiments of Sakoda and Takayama (2024), run again"
@@ -26,17 +25,8 @@ def paper_data(results: dict[str, Findings], problem: Problem, machine: str) -> 
         "bias": problem.bias,
         "experiments": {name: found.data() for name, found in results.items()},
     }
-    finite: dict[str, Json] = _finite(data)
+    finite: dict[str, Json] = finite_numbers(data)
     return finite
-
-
-def _finite(value: Json) -> Json:
-    """JSON has neither NaN nor infinity."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def paper_files(results: dict[str, Findings], problem: Problem, machine: str) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
 )
 from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
-from holokern.weyl.constructions.closure import compose
+from holokern.weyl.constructions.closure import Entry, compose
 from holokern.weyl.constructions.localization import Localization, localization, saturation
 from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
 from holokern.weyl.constructions.ordinary import gcrd, lclm, symmetric_product
@@ -21,8 +21,8 @@ from holokern.weyl.constructions.solutions import polynomial_solutions, rational
 from holokern.weyl.constructions.telescoping import Telescoper, telescoper
 from holokern.weyl.groebner.certificate import membership_certificate
 from holokern.weyl.groebner.checker import check_groebner_basis, check_membership
+from holokern.weyl.modules.automorphisms import fourier_transform, inverse_fourier_transform, translate
 from holokern.weyl.modules.bfunction import BFunction, b_function
-from holokern.weyl.modules.fourier import fourier_transform, inverse_fourier_transform
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.integration import integration_ideal, integration_module
 from holokern.weyl.modules.koyama_takemura import (
@@ -32,10 +32,11 @@ from holokern.weyl.modules.koyama_takemura import (
 )
 from holokern.weyl.modules.module import LeftModule
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
-from holokern.weyl.modules.translation import translate
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
+from holokern.weyl.rational.parameters import substitution
 from holokern.weyl.systems.gkz import gkz, toric_ideal
 from holokern.weyl.systems.hyperexponential import hyperexponential
 from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
@@ -44,10 +45,12 @@ from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
 __all__ = [
     "BFunction",
+    "Entry",
     "FunctionField",
     "LeftIdeal",
     "LeftModule",
     "Localization",
+    "Matrix",
     "Operator",
     "Order",
     "RationalFunction",
@@ -78,6 +81,7 @@ __all__ = [
     "exact_rational",
     "fourier_transform",
     "function_field",
+    "gauge_transform",
     "gauss",
     "gaussian_integral_algebra",
     "gcrd",
@@ -89,6 +93,7 @@ __all__ = [
     "integration_module",
     "intersection",
     "inverse_fourier_transform",
+    "inverse_matrix",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
     "latex_name",
@@ -98,14 +103,17 @@ __all__ = [
     "local_bernstein_sato",
     "localization",
     "membership_certificate",
+    "multiply_matrices",
     "polynomial_solutions",
     "product_of_functions",
     "rational_extension",
     "rational_solutions",
     "rational_weyl_algebra",
+    "read_matrix",
     "restriction_ideal",
     "restriction_module",
     "saturation",
+    "substitution",
     "symmetric_product",
     "telescoper",
     "toric_ideal",

@@ -55,6 +55,7 @@ _SYNONYMS = {
     "tan": "tan(u)",
     "tanhshrink": "u - tanh(u)",
 }
+# names that other libraries share with us
 _COMMON = [
     "abs",
     "celu",
@@ -83,6 +84,7 @@ _COMMON = [
     "swish",
     "tanh",
 ]
+# all names of other libraries, in ours
 _NAMES = {**{name: name for name in _COMMON}, **_SYNONYMS}
 
 #: Modules of torch.nn: our name and the attributes that hold parameters.

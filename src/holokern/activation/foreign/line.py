@@ -29,8 +29,11 @@ _SMALLEST = 1e-150
 # no simple number, so that no kink of somebody's function falls on an end of a panel and hides there
 _SPLIT = 2027 / 4099
 
+# Chebyshev points and the matrix from values at them to coefficients
 _ANGLES = np.pi * (np.arange(_SIZE) + 0.5) / _SIZE
+# the points themselves
 _NODES = np.cos(_ANGLES)
+# the first row is halved below
 _TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))
 _TO_COEFFICIENTS[0] /= 2
 

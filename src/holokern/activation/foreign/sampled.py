@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
 from holokern.activation.foreign.line import Line, Rough
@@ -26,11 +27,18 @@ from holokern.activation.named import read_rational
 from holokern.errors import BadInput, Unsupported
 
 if TYPE_CHECKING:
+    from holokern.activation.expression import Expression
+    from holokern.activation.ode.ode_activation import OdeActivation
     from holokern.activation.ring.breaks import Break
 
-Values = Callable[[Any], Any]
-# of points and two functions
-PairRule = Callable[[Any, Any, Any], Any]
+    Function: TypeAlias = "Expression | OdeActivation | SampledFunction"
+
+Array = NDArray[np.float64]
+Values = Callable[[Array], Array]
+# of points and two functions of any kind
+PairRule = Callable[[Array, Any, Any], Array]
+# of arrays of NumPy, JAX or PyTorch
+Foreign = Callable[[Any], Any]
 
 # where smoothness is probed: a normal variable of deviation 1 stays well inside
 _REACH = 16.0137
@@ -68,10 +76,10 @@ class SampledFunction:
             found = found.astype(points.dtype)
         return float(found) if points.ndim == 0 else found
 
-    def noise(self, x: Any) -> Any:
+    def noise(self, x: Array) -> Array:
         """How far the values may be off: some units in the last place, more where they are derivatives of a series."""
         if self.values_noise is None:
-            return _UNITS * np.abs(self(x))
+            return np.asarray(_UNITS * np.abs(self(x)))
         points = np.asarray(x, dtype=float)
         return np.asarray(self.values_noise(points.ravel())).reshape(points.shape)
 
@@ -148,18 +156,18 @@ class SampledFunction:
         return self._moved(f"({self.label} at {factor}*u)", float(factor), 0.0, [b / factor for b in self.given_breaks])
 
     def _moved(self, label: str, a: float, b: float, breaks: list[Fraction]) -> SampledFunction:
-        def slope(u: Any) -> Any:
-            return a * self.derivative(a * u + b)
+        def slope(u: Array) -> Array:
+            return np.asarray(a * self.derivative(a * u + b))
 
-        def noise(u: Any) -> Any:
+        def noise(u: Array) -> Array:
             return self.noise(a * u + b)
 
-        def slope_noise(u: Any) -> Any:
+        def slope_noise(u: Array) -> Array:
             return abs(a) * self.derivative.noise(a * u + b)
 
         return SampledFunction(label, lambda u: self(a * u + b), slope, tuple(sorted(breaks)), noise, slope_noise)
 
-    def __add__(self, other: Any) -> SampledFunction:
+    def __add__(self, other: Function | Fraction) -> SampledFunction:
         return self._combined(
             other,
             operator.add,
@@ -171,7 +179,7 @@ class SampledFunction:
 
     __radd__ = __add__
 
-    def __mul__(self, other: Any) -> SampledFunction:
+    def __mul__(self, other: Function | Fraction) -> SampledFunction:
         return self._combined(
             other,
             operator.mul,
@@ -185,8 +193,8 @@ class SampledFunction:
 
     def _combined(
         self,
-        other: Any,
-        join: Callable[[Any, Any], Any],
+        other: Function | Fraction,
+        join: Callable[[Array, Array], Array],
         sign: str,
         slope: PairRule,
         noise: PairRule,
@@ -195,13 +203,14 @@ class SampledFunction:
         if isinstance(other, Fraction):
             constant = float(other)
             other = SampledFunction(str(other), lambda u: np.full_like(u, constant), np.zeros_like)
-        if any(not isinstance(b, Fraction) for b in other.breaks):
+        breaks = [b for b in other.breaks if isinstance(b, Fraction)]
+        if len(breaks) < len(other.breaks):
             raise Unsupported(f"{self.label} cannot be combined with a function whose breaks are irrational")
         return SampledFunction(
             f"({self.label} {sign} {getattr(other, 'label', 'an activation')})",
             lambda u: join(self(u), other(u)),
             lambda u: slope(u, self, other),
-            tuple(sorted({*self.given_breaks, *other.breaks})),
+            tuple(sorted({*self.given_breaks, *breaks})),
             lambda u: noise(u, self, other),
             lambda u: slope_noise(u, self, other),
         )
@@ -211,7 +220,7 @@ class SampledFunction:
         return f"\\sigma(u) = \\text{{{self.label}}}(u)"
 
 
-def sampled(source: Any, breaks: object = (), derivative: object = None) -> SampledFunction:
+def sampled(source: Foreign, breaks: object = (), derivative: object = None) -> SampledFunction:
     """An activation from a callable on arrays.
 
     Parameters
@@ -264,7 +273,7 @@ def _breaks(breaks: object) -> tuple[Fraction, ...]:
     return tuple(sorted({read_rational(b, "a break") for b in breaks}))
 
 
-def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
+def _values(source: Foreign, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     """The function on float64 arrays, checked, and the ways to differentiate it."""
     problem: Exception | None = None
     tensors_first = any(str(kind.__module__).startswith("torch.") for kind in type(source).__mro__)
@@ -291,7 +300,7 @@ def _values(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     )
 
 
-def _numpy(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
+def _numpy(source: Foreign, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     given = source(_PROBES.copy())
     home = type(given).__module__.partition(".")[0]
     kind = np.asarray(given).dtype
@@ -301,11 +310,11 @@ def _numpy(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
         hint = "jax.config.update('jax_enable_x64', True)" if home.startswith("jax") else "float64 throughout"
         raise BadInput(f"{label} computes in {kind}, which has too few digits; use {hint}, or give an expression")
 
-    def values(u: Any) -> Any:
+    def values(u: Array) -> Array:
         return np.asarray(source(u), dtype=float)
 
-    def complex_step(u: Any) -> Any:
-        return np.imag(source(u + 1j * _STEP)) / _STEP
+    def complex_step(u: Array) -> Array:
+        return np.asarray(np.imag(source(u + 1j * _STEP)) / _STEP)
 
     if home.startswith("jax"):
         jax = sys.modules["jax"]
@@ -313,25 +322,25 @@ def _numpy(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     return values, [("a complex step", complex_step)]
 
 
-def _torch(source: Any, label: str) -> tuple[Values, list[tuple[str, Values]]]:
+def _torch(source: Foreign, label: str) -> tuple[Values, list[tuple[str, Values]]]:
     torch = sys.modules.get("torch")
     if torch is None:
         raise TypeError("it takes no arrays of NumPy")
     if any(weight.dtype != torch.float64 for weight in getattr(source, "parameters", list)()):
         raise BadInput(f"{label} has weights of fewer digits than float64; convert it by .double()")
 
-    def slope(u: Any) -> Any:
+    def slope(u: Array) -> Array:
         tensor = torch.tensor(u, dtype=torch.float64, requires_grad=True)
         with torch.enable_grad():
             (found,) = torch.autograd.grad(source(tensor).sum(), tensor)
-        return found.numpy()
+        return np.asarray(found)
 
-    def values(u: Any) -> Any:
+    def values(u: Array) -> Array:
         with torch.no_grad():
             found = source(torch.tensor(u, dtype=torch.float64))
         if found.dtype != torch.float64:
             raise BadInput(f"{label} computes in {found.dtype}, which has too few digits; use float64")
-        return found.numpy()
+        return np.asarray(found)
 
     return values, [("automatic differentiation", slope)]
 
@@ -353,14 +362,14 @@ def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str
         ) from None
 
 
-def _noise(function: Any, u: Any) -> Any:
+def _noise(function: Function, u: Array) -> Array:
     """How far the values of a function of any kind may be off."""
     own = getattr(function, "noise", None)
-    return _UNITS * np.abs(function(u)) if own is None else own(u)
+    return np.asarray(_UNITS * np.abs(function(u)) if own is None else own(u))
 
 
-def _noise_of_product(u: Any, f: Any, g: Any) -> Any:
-    return _noise(f, u) * np.abs(g(u)) + np.abs(f(u)) * _noise(g, u)
+def _noise_of_product(u: Array, f: Function, g: Function) -> Array:
+    return np.asarray(_noise(f, u) * np.abs(g(u)) + np.abs(f(u)) * _noise(g, u))
 
 
 def _written(source: object) -> str:

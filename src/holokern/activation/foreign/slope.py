@@ -14,6 +14,7 @@ from holokern.numeric import Array
 _DIFFERENCE = 1e-5
 # the share of such a quotient that the step leaves out, for functions that change on lengths of 1 and more
 _LEFT_OUT = 1e-9
+# what a foreign function may be off, relative to its value: sixteen units in the last place
 _EPS = 16 * float(np.finfo(float).eps)
 # the line grows up to here; beyond, where nearly no network looks, a difference quotient is good enough
 _FARTHEST = 2.0**16

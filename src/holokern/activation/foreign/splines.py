@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation.tree.constructors import U, add, cases, multiply, number, power, relation, subtract
 from holokern.activation.tree.nodes import Always, Node, Number, check_size
@@ -71,7 +72,7 @@ def _kind(source: object) -> str | None:
     return next((name for name in names if name in ("PPoly", "BPoly", "BSpline")), None)
 
 
-def _check(coefficients: Any, name: str, dimension: int) -> None:
+def _check(coefficients: NDArray[np.float64], name: str, dimension: int) -> None:
     if coefficients.ndim != dimension:
         raise Unsupported(
             f"the {name} has values of shape {coefficients.shape[dimension:]}; an activation has one value"

@@ -167,7 +167,7 @@ def _derivatives(function: OdeActivation, index: int, point: Fraction, count: in
         with working_precision(_BITS):
             state = sharp.state(point, sharp.flow.order)
             first = [y / factorial(n) for n, y in enumerate(state)]
-            known = sharp.flow.series(point, first, max(count, len(first)), lambda y, c: y * arb(c))
+            known = sharp.flow.series(point, first, max(count, len(first)), arb)
         assert known is not None
         coefficients = known[:count]
     return [scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients)]

@@ -24,9 +24,10 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.enclosure import Value
 from holokern.errors import BadInput
 
+# what messages show
 _EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"
-_MAX_VALUES = 200
-_MAX_BRANCHES = 200
+# far above what people type; ODEs have orders up to 36
+_MAX_VALUES, _MAX_BRANCHES = 200, 200
 
 
 @dataclass(frozen=True, slots=True)

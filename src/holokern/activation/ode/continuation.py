@@ -7,22 +7,24 @@ satisfy ‖Y_n‖ ≤ ‖Y_0‖ C(βρ+n-1, n) ρ^-n, and a step uses |t| ≤ ρ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import factorial, inf, log2, perm
 from typing import Any
 
-from flint import acb, arb, fmpq, fmpq_poly
+from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import natural_roots, to_fmpq, working_precision
 
 _FLOAT_BITS = 160
-_MAX_STEPS = 20_000
 _CLOSEST = Fraction(1, 2**100)
 _SHARE = 4
-_MAX_GROWTH = 6.0
+# w = ρ/8 makes 1/w as large as βρ may be
+_WEIGHTS = 4
+# of βρ: a series of floats then loses at most exp(βρ/4) by cancellation inside a chart, one digit
+_MAX_GROWTH = 8.0
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,18 @@ class Chart:
     columns: list[list[arb]]
     tails: list[arb]
     weight: Fraction
+    _floats: dict[int, list[float]] = field(default_factory=dict, repr=False, compare=False)
 
     def state(self, t: arb, order: int) -> list[arb]:
         """Balls for y, y', …, y^(order-1) at centre + t, |t| ≤ reach."""
         result = []
+        columns = [arb_poly(column) for column in self.columns]
         for i in range(order):
-            total = arb(0)
-            for start, column, tail in zip(self.start, self.columns, self.tails, strict=True):
-                value = arb(0)
-                for n in range(len(column) - 1, i - 1, -1):
-                    value = value * t + column[n] * perm(n, i)
-                total += start * (value + arb(0, tail / _ball(self.weight) ** i))
+            total, rest = arb(0), 1 / _ball(self.weight) ** i
+            for start, series, tail in zip(self.start, columns, self.tails, strict=True):
+                total += start * (series(t) + arb(0, tail * rest))
             result.append(total)
+            columns = [series.derivative() for series in columns]
         return result
 
     def coefficients(self) -> list[arb]:
@@ -59,17 +61,77 @@ class Chart:
         return [sum((y * c for y, c in zip(self.start, row, strict=True)), arb(0)) for row in rows]
 
     @cached_property
-    def floats(self) -> list[float]:
-        """The coefficients in powers of t/reach as floats, without those that cannot matter."""
-        with working_precision(_FLOAT_BITS):
-            power, scaled = arb(1), []
-            for c in self.coefficients():
-                scaled.append(float((c * power).mid()))
-                power *= _ball(self.reach)
-        size = max(map(abs, scaled))
-        while len(scaled) > 1 and abs(scaled[-1]) < 1e-20 * size:
-            scaled.pop()
-        return scaled
+    def place(self) -> tuple[float, float]:
+        """The centre and the reach as floats."""
+        return float(self.centre), float(self.reach)
+
+    def floats(self, order: int) -> list[float]:
+        """The derivative of that order in powers of t/reach as floats, without coefficients that cannot matter."""
+        if order not in self._floats:
+            with working_precision(_FLOAT_BITS):
+                power, scaled = arb(1), []
+                for n, c in enumerate(self.coefficients()[order:], order):
+                    scaled.append(float((c * power * perm(n, order)).mid()))
+                    power *= _ball(self.reach)
+            size = max(map(abs, scaled))
+            while len(scaled) > 1 and abs(scaled[-1]) < 1e-20 * size:
+                scaled.pop()
+            self._floats[order] = scaled
+        return self._floats[order]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """lead · y_index + Σ c_n y_n = 0 over the pairs (n, c_n) of ``others``; ``solved`` is -1/lead, None if it is 0."""
+
+    index: int
+    lead: Any
+    solved: Any
+    others: tuple[tuple[int, Any], ...]
+
+
+def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], Any]) -> list[_Relation]:
+    """The equation in t^m as a relation of Taylor coefficients, for every m that concerns the first ``terms``."""
+    shifts: dict[int, fmpq_poly] = {}
+    for i, a in enumerate(shifted):
+        for k, c in enumerate(a):
+            if c == 0:
+                continue
+            # t^k D^i takes y_n to t^m, n = m + i - k, with the factor n(n-1)…(n-i+1)
+            factor = fmpq_poly([c])
+            for step in range(i):
+                factor = factor * fmpq_poly([i - k - step, 1])
+            shifts[i - k] = shifts.get(i - k, fmpq_poly()) + factor
+    top = max(shifts)
+    lead = shifts.pop(top)
+    found = []
+    for m in range(max(-top, 0), terms - min(top, 0)):
+        value = lead(m)
+        others = tuple([(m + s, convert(g(m))) for s, g in shifts.items() if m + s >= 0])
+        found.append(_Relation(m + top, convert(value), convert(-1 / value) if value != 0 else None, others))
+    return found
+
+
+def _solved(relations: Sequence[_Relation], values: Sequence[Any], terms: int) -> list[Any] | None:
+    """So many Taylor coefficients that begin with ``values``; None when a relation contradicts or does not fix one."""
+    known = list(values)
+    zero = known[0] - known[0]
+    for relation in relations:
+        count = len(known)
+        if count >= terms and relation.index >= terms:
+            break
+        total = zero
+        for n, c in relation.others:
+            if n < count:
+                total = total + known[n] * c
+        if relation.index < count:
+            if _certainly_not_zero(total + known[relation.index] * relation.lead):
+                return None
+        elif relation.solved is None:
+            return None
+        elif relation.index < terms:
+            known.append(total * relation.solved)
+    return known[:terms]
 
 
 class LinearOde:
@@ -78,7 +140,7 @@ class LinearOde:
     Examples
     --------
     >>> ode = LinearOde([fmpq_poly([1]), fmpq_poly([]), fmpq_poly([1])])
-    >>> ode.series(Fraction(0), [Fraction(0), Fraction(1)], 4, lambda y, c: y * Fraction(int(c.p), int(c.q)))
+    >>> ode.series(Fraction(0), [Fraction(0), Fraction(1)], 4, lambda c: Fraction(int(c.p), int(c.q)))
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1), Fraction(-1, 6)]
     """
 
@@ -86,6 +148,7 @@ class LinearOde:
         self.coefficients = list(coefficients)
         self.order = len(self.coefficients) - 1
         lead = self.coefficients[-1]
+        self._last: tuple[object, tuple[list[list[arb]], list[arb]]] | None = None
         self.singular: list[tuple[acb, int]] = []
         for p, e in lead.numer().factor()[1]:
             pairs: Any = p.complex_roots()
@@ -110,45 +173,15 @@ class LinearOde:
         return [list(a(shift).coeffs()) for a in self.coefficients]
 
     def series(
-        self, point: Fraction, values: Sequence[Any], terms: int, scale: Callable[[Any, Any], Any]
+        self, point: Fraction, values: Sequence[Any], terms: int, convert: Callable[[fmpq], Any]
     ) -> list[Any] | None:
         """Taylor coefficients of the solution with the given first coefficients, in any arithmetic.
 
-        ``scale(y, c)`` multiplies a value by an ``fmpq``.  At a singular point the coefficients that the equation
-        leaves free must be among ``values``.  None when the equation contradicts a value or leaves another one free.
+        ``convert`` makes a number of that arithmetic from an ``fmpq``.  At a singular point the coefficients that the
+        equation leaves free must be among ``values``.  None when the equation contradicts a value or leaves another
+        one free.
         """
-        shifted = self.shifted(point)
-        # the equation in t^m relates y_n with n ≤ m + top; its coefficient at n = m + top is the indicial polynomial
-        top = max(i - k for i, a in enumerate(shifted) for k, c in enumerate(a) if c != 0)
-        known = list(values)
-        zero = scale(known[0], to_fmpq(0))
-        for m in range(-top if top < 0 else 0, terms):
-            if len(known) >= terms and m + top >= terms:
-                break
-            total, lead = zero, to_fmpq(0)
-            for i, a in enumerate(shifted):
-                for k, c in enumerate(a):
-                    n = m - k + i
-                    if c == 0 or k > m or n < i:
-                        continue
-                    factor = c
-                    for step in range(i):
-                        factor = factor * (n - step)
-                    if n == m + top:
-                        lead = lead + factor
-                    elif n < len(known):
-                        total = total + scale(known[n], factor)
-            n = m + top
-            if n < 0:
-                continue
-            if n < len(known):
-                if _certainly_not_zero(total + scale(known[n], lead)):
-                    return None
-            elif lead == 0:
-                return None
-            elif n < terms:
-                known.append(scale(total, -1 / lead))
-        return known[:terms]
+        return _solved(_relations(self.shifted(point), terms, convert), values, terms)
 
     def determining_terms(self, point: Fraction) -> int:
         """How many Taylor coefficients at the point fix an analytic solution: one more than the largest exponent."""
@@ -165,23 +198,34 @@ class LinearOde:
 
     def chart(self, centre: Fraction, state: list[arb], precision: int) -> Chart:
         """The chart at an ordinary point from balls for y, …, y^(r-1), with a proven tail."""
-        radius, beta, weight = self._radius(centre)
-        growth = float((beta * _ball(radius)).upper())
-        terms = max(8, int(precision / log2(_SHARE)) + int(growth) + 8)
-        bound = arb(2)
-        for n in range(terms):
-            bound = bound * (beta * _ball(radius) + n) / (n + 1) / _SHARE
-        # from here on consecutive terms of the majorant shrink at least by a half, hence the factor 2 above
-        assert (growth + terms) / (terms + 1) <= _SHARE / 2
-        columns, tails = [], []
-        for i in range(self.order):
-            unit = [arb(int(i == k)) for k in range(self.order)]
-            column = self.series(centre, unit, terms + self.order, lambda y, c: y * arb(c))
-            assert column is not None
-            columns.append(column)
-            tails.append((bound * _ball(weight) ** i * factorial(i)).upper())
+        shifted = self.shifted(centre)
+        radius, beta, weight = self._radius(centre, shifted)
+        local = shifted, radius, precision
+        # an equation with constant coefficients is the same everywhere
+        if self._last is None or self._last[0] != local:
+            self._last = local, self._columns(shifted, beta * _ball(radius), _ball(weight), precision)
+        columns, tails = self._last[1]
         start = [y / factorial(i) for i, y in enumerate(state)]
         return Chart(centre, _rounded(radius / _SHARE), start, columns, tails, weight)
+
+    def _columns(
+        self, shifted: list[list[fmpq]], growth: arb, weight: arb, precision: int
+    ) -> tuple[list[list[arb]], list[arb]]:
+        """The Taylor coefficients of the solutions with the unit vectors as start values, and bounds of their tails."""
+        rough = float(growth.upper())
+        terms = max(8, int(precision / log2(_SHARE)) + int(rough) + 8)
+        # 2 C(βρ + terms - 1, terms) / 4^terms
+        bound = 2 * growth.rising(terms) / arb(terms + 1).gamma() / arb(_SHARE) ** terms
+        # from here on consecutive terms of the majorant shrink at least by a half, hence the factor 2 above
+        assert (rough + terms) / (terms + 1) <= _SHARE / 2
+        columns, tails = [], []
+        relations = _relations(shifted, terms + self.order, arb)
+        for i in range(self.order):
+            column = _solved(relations, [arb(int(i == k)) for k in range(self.order)], terms + self.order)
+            assert column is not None
+            columns.append(column)
+            tails.append((bound * weight**i * factorial(i)).upper())
+        return columns, tails
 
     def singular_chart(self, centre: Fraction, known: list[arb]) -> Chart:
         """The chart at a singular point from Taylor coefficients there; its tail is estimated, not proven."""
@@ -190,11 +234,10 @@ class LinearOde:
         size = max((abs(y) * _ball(reach) ** n for n, y in enumerate(known[-8:], len(known) - 8)), key=float)
         return Chart(centre, reach, [arb(1)], [known], [(4 * size).upper()], reach)
 
-    def _radius(self, centre: Fraction) -> tuple[Fraction, arb, Fraction]:
+    def _radius(self, centre: Fraction, shifted: list[list[fmpq]]) -> tuple[Fraction, arb, Fraction]:
         """A radius ρ, a bound β of ‖B‖ on it and the weight w of the norm max |w^i y^(i)|, with βρ moderate."""
         gap = self.distance(centre)
         radius = Fraction(min(gap * 0.75, 8.0)).limit_denominator(10**6) if gap > 1e-3 else Fraction(gap * 0.75)
-        shifted = self.shifted(centre)
         for _ in range(200):
             beta, weight = self._bound(centre, shifted, radius)
             if float((beta * _ball(radius)).upper()) <= _MAX_GROWTH:
@@ -208,28 +251,40 @@ class LinearOde:
         for root, multiplicity in self.singular:
             bottom *= (abs(root - _ball(centre)) - rho).lower() ** multiplicity
         tops = [sum((abs(arb(c)) * rho**k for k, c in enumerate(a)), arb(0)) / bottom for a in shifted[:-1]]
-        # w of the size of the step makes derivatives of all orders comparable
-        weight = radius / 2
-        w = _ball(weight)
-        rows = sum((top * w ** (self.order - 1 - i) for i, top in enumerate(tops)), arb(0))
-        both = arb(1) / w
-        return (rows if self.order == 1 or float(rows.upper()) > float(both.upper()) else both).upper(), weight
+        # smaller weights make the last row smaller and the others larger
+        best, found = arb("inf"), radius
+        for weight in (radius / 2**k for k in range(1, _WEIGHTS)):
+            w = _ball(weight)
+            rows = sum((top * w ** (self.order - 1 - i) for i, top in enumerate(tops)), arb(0)).upper()
+            beta = rows if self.order == 1 else rows.max(1 / w).upper()
+            if not beta < best:
+                break
+            best, found = beta, weight
+        return best, found
 
 
-def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int) -> list[Chart]:
+def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int, most: int) -> list[Chart]:
     """Charts from ``chart`` to the rational point ``target``, each centred at the end of the one before.
 
     Raises
     ------
     Unsupported
         When a singular point of the equation is closer than 2^-100 to the target or lies on the way.
+    PrecisionLost
+        When more than ``most`` charts would be needed.
     """
     charts = [chart]
     with working_precision(precision):
         while abs(target - charts[-1].centre) > charts[-1].reach:
             last = charts[-1]
             step = last.reach if target > last.centre else -last.reach
-            if last.reach < _CLOSEST or len(charts) > _MAX_STEPS:
+            if len(charts) > most:
+                raise PrecisionLost(
+                    f"the solution of the ODE turns too often between u = {float(chart.centre):.6g} and "
+                    f"{float(target):.6g} for {most} Taylor steps; use smaller deviations, or write the activation as "
+                    "an expression"
+                )
+            if last.reach < _CLOSEST:
                 raise Unsupported(
                     f"the ODE is singular too close to u = {float(target):.6g}; give data in each interval between its "
                     "singular points"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, factorial, inf
@@ -48,6 +48,8 @@ class OdeActivation:
     operators: tuple[Operator, ...]
     branches: tuple[Branch, ...]
     name: str | None = field(default=None, compare=False)
+    # σ and its derivatives are read from the same charts: the activation whose derivative of this order it is
+    origin: tuple[OdeActivation, int] | None = field(default=None, compare=False)
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -74,11 +76,12 @@ class OdeActivation:
         result = np.full_like(flat, np.nan)
         weight = np.zeros_like(flat)
         finite = np.isfinite(flat)
+        function, order = self.origin or (self, 0)
         for index, branch in enumerate(self.branches):
             low, high = (default if end is None else float(end) for end, default in _ends(branch))
             here = finite & (flat >= low) & (flat <= high)
             if here.any():
-                values = self.solution(index).floats(flat[here])
+                values = function.solution(index).floats(flat[here], order)
                 result[here] = np.where(weight[here] > 0, (result[here] + values) / 2, values)
                 weight[here] += 1
         shaped = result.reshape(points.shape)
@@ -197,7 +200,8 @@ class OdeActivation:
             coefficients = self.solution(index).taylor(count + 1)
             kept = tuple(scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients))[1:]
             branches.append(Branch(branch.low, branch.high, branch.point, () if all(map(_is_zero, kept)) else kept))
-        return assembled(equation, tuple(branches))
+        function, order = self.origin or (self, 0)
+        return replace(assembled(equation, tuple(branches)), origin=(function, order + 1))
 
     def scale(self, c: object) -> OdeActivation:
         """The activation σ(c·u), c a rational number that is not zero."""
@@ -376,7 +380,7 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
     with working_precision(_CHECK_BITS):
         state = part.state(point, part.flow.order)
         first = [y / factorial(i) for i, y in enumerate(state)]
-        known = part.flow.series(point, first, max(terms, len(first)), lambda y, c: y * arb(c))
+        known = part.flow.series(point, first, max(terms, len(first)), arb)
     assert known is not None
     return [as_value(c) for c in known[:terms]]
 

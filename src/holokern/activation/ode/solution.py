@@ -10,17 +10,20 @@ from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from holokern.activation.ode.branches import Branch
 from holokern.activation.ode.continuation import Chart, LinearOde, march
 from holokern.activation.values.constants import ExactReal
 from holokern.activation.values.enclosure import Value, as_ball, dyadic
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric import to_fmpq, to_fraction, working_precision
+from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal
 
 _BITS = 160
 _MAX_REACH = 4096
+# on one side of the data: they take up to two milliseconds each, and steps of 2 come as far as the reach
+_MAX_CHARTS = 2200
 
 
 class Solution:
@@ -73,11 +76,11 @@ class Solution:
             return [ExactReal({})] * terms
         if self.branch.is_exact:
             first: list[Any] = [y * Fraction(1, factorial(i)) for i, y in enumerate(values)]  # type: ignore[operator]
-            known = self.ode.series(self.branch.point, first, terms, lambda y, c: y * to_fraction(c))
+            known = self.ode.series(self.branch.point, first, terms, to_fraction)
         else:
             with working_precision(self.precision):
                 balls = [as_ball(y) / factorial(i) for i, y in enumerate(values)]
-                known = self.ode.series(self.branch.point, balls, terms, lambda y, c: y * arb(c))
+                known = self.ode.series(self.branch.point, balls, terms, arb)
         if known is None:
             raise BadInput(
                 f"the values at u = {self.branch.point} contradict the operator or do not fix its solution; at a "
@@ -106,12 +109,12 @@ class Solution:
                 "data closer to it, or use an expression"
             )
         if abs(point - side[-1].centre) > side[-1].reach and _beyond(side, point):
-            side += march(self.flow, side[-1], point, self.precision)[1:]
+            side += march(self.flow, side[-1], point, self.precision, _MAX_CHARTS - len(side))[1:]
         target = abs(point - self.branch.point)
         return side[max(bisect_right(side, target, key=lambda chart: abs(chart.centre - self.branch.point)) - 1, 0)]
 
-    def floats(self, x: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Values at finite floats of the closed interval."""
+    def floats(self, x: Array, order: int = 0) -> Array:
+        """The derivative of that order at finite floats of the closed interval."""
         result = np.zeros_like(x)
         if self.is_zero or not x.size:
             return result
@@ -122,22 +125,24 @@ class Solution:
             points = x[chosen]
             far = points.max() if side is self.right else points.min()
             self._chart(Fraction(float(far)))
-            centres = np.array([abs(float(chart.centre) - middle) for chart in side])
-            index = np.clip(np.searchsorted(centres, np.abs(points - middle), side="right") - 1, 0, None)
-            values = np.empty_like(points)
-            for k in np.unique(index):
-                here = index == k
-                values[here] = _horner(side[k], points[here])
-            result[chosen] = values
+            places = np.array([chart.place for chart in side])
+            distances = np.abs(places[:, 0] - middle)
+            index = np.clip(np.searchsorted(distances, np.abs(points - middle), side="right") - 1, 0, None)
+            centres, reaches = places[index].T
+            result[chosen] = _horner(side, index, (points - centres) / reaches, order)
         return result
 
 
-def _horner(chart: Chart, x: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The Taylor polynomial of a chart at floats; the scaled variable keeps the coefficients in range."""
-    t = (x - float(chart.centre)) / float(chart.reach)
+def _horner(side: list[Chart], index: NDArray[np.intp], t: Array, order: int) -> Array:
+    """Derivatives of the Taylor polynomials of these charts; the scaled variable keeps the coefficients in range."""
+    used, place = np.unique(index, return_inverse=True)
+    rows = [side[k].floats(order) for k in used]
+    table = np.zeros((max(map(len, rows)), len(rows)))
+    for column, row in enumerate(rows):
+        table[: len(row), column] = row
     total = np.zeros_like(t)
-    for c in reversed(chart.floats):
-        total = total * t + c
+    for coefficients in table[::-1]:
+        total = total * t + coefficients[place]
     return total
 
 

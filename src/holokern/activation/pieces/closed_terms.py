@@ -50,6 +50,19 @@ class ClosedTerm:
     erf: ExactReal | None = None
     offset: ExactReal = _ZERO
 
+    def times(self, other: ClosedTerm) -> float:
+        """The product of both coefficients, NaN where it leaves the range of floats with all digits.
+
+        Examples
+        --------
+        >>> ClosedTerm(0, exact(2), 1).times(ClosedTerm(0, exact(3), 0))
+        6.0
+        >>> ClosedTerm(0, exact(Fraction(1, 10**400)), 1).times(ClosedTerm(0, exact(3), 0))
+        nan
+        """
+        value = float(self.coefficient * other.coefficient)
+        return value if _TINY <= abs(value) < float("inf") else float("nan")
+
 
 @dataclass(frozen=True)
 class ClosedTerms:
@@ -69,20 +82,6 @@ class _NoClosedForm(Exception):
     """Carries the reason."""
 
 
-def factor_of(s: ClosedTerm, t: ClosedTerm) -> float:
-    """The product of the coefficients of two terms, NaN where it leaves the range of floats with all digits.
-
-    Examples
-    --------
-    >>> factor_of(ClosedTerm(0, exact(2), 1), ClosedTerm(0, exact(3), 0))
-    6.0
-    >>> factor_of(ClosedTerm(0, exact(Fraction(1, 10**400)), 1), ClosedTerm(0, exact(3), 0))
-    nan
-    """
-    value = float(s.coefficient * t.coefficient)
-    return value if _TINY <= abs(value) < float("inf") else float("nan")
-
-
 def closed_terms(activation: Activation) -> ClosedTerms | str:
     """The terms of an activation, or the reason why it has no closed form here.
 
@@ -99,19 +98,6 @@ def closed_terms(activation: Activation) -> ClosedTerms | str:
     except Unsupported:
         return f"it is given by its ODE, and closed forms start from an expression; {_INSTEAD}"
     return _closed_terms(tree)
-
-
-def has_quick_formulas(activation: Activation) -> bool:
-    """Whether closed forms cost less than sums: those with exponentials on half-lines do not.
-
-    Examples
-    --------
-    >>> from holokern.activation import activation
-    >>> has_quick_formulas(activation("sin")), has_quick_formulas(activation("elu"))
-    (True, False)
-    """
-    terms = closed_terms(activation)
-    return not isinstance(terms, str) and not (terms.family == "halves" and any(term.rate for term in terms.value))
 
 
 @lru_cache(maxsize=256)

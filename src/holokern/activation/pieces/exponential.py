@@ -23,6 +23,27 @@ class ExponentialTerm:
     rate: acb
     curvature: arb
 
+    def __mul__(self, other: ExponentialTerm) -> ExponentialTerm:
+        return ExponentialTerm(
+            self.coefficient * other.coefficient,
+            self.degree + other.degree,
+            self.rate + other.rate,
+            self.curvature + other.curvature,
+        )
+
+    def scaled(self, c: arb) -> ExponentialTerm:
+        """The function of z that f(cz) is."""
+        return ExponentialTerm(self.coefficient * c**self.degree, self.degree, self.rate * c, self.curvature * c * c)
+
+
+@dataclass(frozen=True, slots=True)
+class ErfTerm:
+    """A term times erf(κu + β)."""
+
+    term: ExponentialTerm
+    kappa: arb
+    beta: arb
+
 
 def exponential_terms(piece: Node) -> list[ExponentialTerm] | None:
     """Write a smooth piece as a sum of terms at the current precision; None when it is not of this kind.
@@ -87,19 +108,30 @@ def _product(parts: Sequence[list[ExponentialTerm] | None]) -> list[ExponentialT
     for part in parts:
         if part is None or len(part) * len(product) > _MOST_TERMS:
             return None
-        product = multiply_terms(product, part)
+        product = [s * t for s in product for t in part]
     return product
 
 
-def multiply_terms(left: Sequence[ExponentialTerm], right: Sequence[ExponentialTerm]) -> list[ExponentialTerm]:
-    """The product of two sums of terms."""
-    return [
-        ExponentialTerm(s.coefficient * t.coefficient, s.degree + t.degree, s.rate + t.rate, s.curvature + t.curvature)
-        for s in left
-        for t in right
-    ]
-
-
-def scale_terms(terms: Sequence[ExponentialTerm], c: arb) -> list[ExponentialTerm]:
-    """The function of z that f(cz) is."""
-    return [ExponentialTerm(t.coefficient * c**t.degree, t.degree, t.rate * c, t.curvature * c * c) for t in terms]
+def erf_terms(piece: Node) -> list[ExponentialTerm | ErfTerm] | None:
+    """Write a smooth piece as terms, some of them times erf of a linear argument; None when it is not of this kind."""
+    found: list[ExponentialTerm | ErfTerm] = []
+    for part in piece.terms if isinstance(piece, Sum) else (piece,):
+        plain = exponential_terms(part)
+        if plain is not None:
+            found += plain
+            continue
+        factors = part.factors if isinstance(part, Product) else (part,)
+        special = [f for f in factors if isinstance(f, Call) and f.name in {"erf", "erfc"}]
+        terms = _product([exponential_terms(f) for f in factors if f not in special])
+        if len(special) != 1 or factors.count(special[0]) != 1 or terms is None:
+            return None
+        line = polynomial_in_u(special[0].args[0])
+        if line is None or len(line) > 2:
+            return None
+        beta, kappa = [*line, arb(0)][:2]
+        complement = special[0].name == "erfc"
+        if complement:
+            found += terms
+        sign = ExponentialTerm(acb(-1 if complement else 1), 0, acb(0), arb(0))
+        found += [ErfTerm(sign * t, kappa, beta) for t in terms]
+    return found

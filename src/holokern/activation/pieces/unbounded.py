@@ -33,6 +33,7 @@ _FARTHEST = 60.0
 _GRID = 6001
 # golden sections of a bracket: 1e-15 of its width
 _SECTIONS = 72
+# the ratio of a bracket to the next one
 _GOLDEN = (1 + 5**0.5) / 2
 # denominators that are looked at, so that long derivatives do not take long
 _MOST_DENOMINATORS = 12
@@ -165,19 +166,3 @@ def _zeros(base: Node) -> list[float]:
     middle = (low + high) / 2
     found = middle[size(middle) <= 1e-9 * height[dips + 1]]
     return [float(p) for p in found[np.argsort(np.abs(found))]]
-
-
-def infinite_slope_sign(activation: Activation, c1: Array, c2: Array, sign: Array) -> Array:
-    """The sign of an infinite E[σ′(c1 x) σ′(±c2 x)], 0 where it is finite; ``sign`` holds ±1."""
-    total = np.zeros(len(c1))
-    lowest = np.full(len(c1), np.inf)
-    sides = unbounded_sides(activation)
-    for one in sides:
-        for other in sides:
-            power = float(one.exponent + other.exponent)
-            # decided on products, which are exact for the usual breaks and deviations
-            meet = (one.point * c2 == sign * other.point * c1) & (other.side == sign * one.side) & (power <= 1)
-            steeper = meet & (power < lowest)
-            total[steeper], lowest[steeper] = 0.0, power
-            total += np.where(meet & (power == lowest), one.sign * other.sign, 0.0)
-    return np.sign(total)

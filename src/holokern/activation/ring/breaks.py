@@ -17,21 +17,39 @@ from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import ball_at
 from holokern.activation.tree.constructors import subtract
-from holokern.activation.tree.nodes import Call, Condition, Node, Number, Power, Relation, children, is_constant, walk
+from holokern.activation.tree.nodes import (
+    ODD,
+    Call,
+    Condition,
+    Node,
+    Number,
+    Power,
+    Relation,
+    children,
+    is_constant,
+    walk,
+)
 from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
-from holokern.errors import HolokernError, NotHolonomic
+from holokern.errors import HolokernError, NotHolonomic, TooLarge
 from holokern.numeric import to_fmpq, to_fraction
 
 Break: TypeAlias = Fraction | ExactReal | float
 """A Fraction, an irrational exact constant, or a float for a root that was found numerically only."""
 
-_GRID = 2_400
-_REACH = 60
+# far beyond what a normal variable reaches, with 20 points a unit
+_REACH, _GRID = 60, 2_400
+# one in two units on average: a function that changes its sign so often does so for ever
 _MAX_NUMERICAL = 60
+# every two arguments of Max or Min are compared: 64 of them make 2016 pairs and take about a second
+_MAX_ARGUMENTS = 64
+# points where formulas may change; each is compared with all others
+_MAX_CANDIDATES = 2_000
+# breaks that somebody typed have small denominators
 _MAX_DENOMINATOR = 1000
-_ODD_INCREASING = ("tanh", "sinh", "erf", "erfi", "atan", "asinh")
+# sin and tan do not increase everywhere
+_ODD_INCREASING = ODD - {"sin", "tan"}
 # an unlikely ratio, so that a sample is not a root or pole of what somebody typed
 _SPLIT = Fraction(2027, 4099)
 
@@ -43,6 +61,8 @@ def break_candidates(node: Node | Condition) -> list[Break]:
     ------
     NotHolonomic
         When there are infinitely many, as for Max(sin(u), 0).
+    TooLarge
+        When there are too many to be compared with each other.
     """
     found: list[Break] = []
     for child in children(node):
@@ -52,6 +72,10 @@ def break_candidates(node: Node | Condition) -> list[Break]:
         inner = merged(break_candidates(switch))
         for low, high, sample in intervals(inner):
             found += (point for point in _roots(resolve(switch, sample), sample) if _inside(point, low, high))
+        if len(found) > _MAX_CANDIDATES:
+            raise TooLarge(
+                f"the formula may change at more than {_MAX_CANDIDATES} points; give a function of numpy arrays instead"
+            )
     return merged(found)
 
 
@@ -116,6 +140,10 @@ def _switches(node: Node | Condition) -> list[Node]:
     switches: list[Node] = []
     match node:
         case Call(name, args) if name in CHOICES:
+            if len(args) > _MAX_ARGUMENTS:
+                raise TooLarge(
+                    f"{name} has {len(args)} arguments, and at most {_MAX_ARGUMENTS} are compared; nest several of them"
+                )
             switches = [subtract(a, b) for a, b in combinations(args, 2)] if name in ("Max", "Min") else [args[0]]
         case Relation(left, _, right):
             switches = [subtract(left, right)]

@@ -15,6 +15,7 @@ from holokern.activation.ring.element import (
     wave,
 )
 from holokern.activation.ring.quotient import Quotient
+from holokern.activation.tree.constructors import MAX_EXPONENT
 from holokern.activation.tree.nodes import Call, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.constant_values import function_value
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact, named_constant
@@ -22,8 +23,8 @@ from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Uns
 from holokern.numeric import to_fraction
 
 INSTEAD = 'numerical methods still serve it: hk.dual(activation, ..., method="quadrature")'
+# recurrences express J_n by J_0 and J_1 with polynomials of this degree in 1/u
 _MAX_BESSEL_ORDER = 40
-_MAX_EXPONENT = 200
 
 
 class IrrationalArgument(HolokernError):
@@ -98,8 +99,8 @@ def _power(base: Element, exponent: Element, sample: Fraction | None) -> Element
         if base.value is not None:
             return Element.constant(function_value("exp", constant * function_value("log", base.value)))
         raise Unsupported(f"the exponent {constant} is irrational, and exact algebra needs rational ones; {INSTEAD}")
-    if abs(power) > _MAX_EXPONENT:
-        raise TooLarge(f"the exponent {power} is too large; at most {_MAX_EXPONENT}")
+    if abs(power) > MAX_EXPONENT:
+        raise TooLarge(f"the exponent {power} is too large; at most {MAX_EXPONENT}")
     if base.value is not None:
         return Element.constant(base.value.to_power(power))
     if power.denominator == 1 and power >= 0:
@@ -339,6 +340,7 @@ def _pole_function(name: str, x: Element) -> Element:
     )
 
 
+# how each function of elements is made
 _BUILDERS: dict[str, Callable[[list[Element], Fraction | None], Element]] = {
     "exp": _exp,
     "log": _log,

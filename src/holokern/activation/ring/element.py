@@ -21,9 +21,11 @@ from holokern.activation.values.constants import ConstantMonomial, ExactReal, ex
 from holokern.errors import BadInput, TooLarge
 from holokern.numeric import to_fraction
 
-_ZERO = Quotient.constant(0)
-_ONE = Quotient.constant(1)
+# constants do not change, so one of each serves all
+_ZERO, _ONE = Quotient.constant(0), Quotient.constant(1)
+# named activations have two at most; 134 terms still take a hundredth of a second, but products square them
 _MAX_TERMS = 250
+# of erf and the like: the order of the ODE is one more than the power, and the order is limited as well
 _MAX_ATOM_POWER = 60
 
 

@@ -25,18 +25,18 @@ from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, elem
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries, expand
 from holokern.activation.ring.taylor import taylor
-from holokern.activation.tree.constructors import U, multiply, negate
+from holokern.activation.tree.constructors import U, multiply, negate, substitute
 from holokern.activation.tree.nodes import Node
 from holokern.activation.tree.parity import parity_by_rules
 from holokern.activation.tree.resolve import resolve
-from holokern.activation.tree.substitution import substitute
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, HolokernError, Unsupported
 
 ONE = exact(1)
+# derivatives that are compared; a junction that is smoother counts as smooth
 _MAX_SMOOTHNESS = 256
-_NUMERICAL_ORDER = 12
-_NUMERICAL_BITS = 400
+# the same for functions outside the ring, in balls of so many bits
+_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400
 
 
 class Piecewise(Protocol):

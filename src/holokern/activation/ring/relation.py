@@ -9,6 +9,7 @@ from flint import fmpq_poly, nmod_poly
 
 from holokern.activation.ring.quotient import Quotient
 from holokern.errors import TooLarge
+from holokern.numeric import Dependence
 from holokern.weyl import Operator, weyl_algebra
 
 #: The Weyl algebra in which annihilators of activations live.
@@ -17,9 +18,10 @@ D1 = weyl_algebra("u", "D")
 Vector: TypeAlias = Mapping[Hashable, Quotient]
 """Sparse, over Q(u)."""
 
+# named activations have order 3 at most; Pfaffian systems of rank up to order² are out of reach long before 24
 _MAX_ORDER = 24
-_PRIME = 2305843009213693951
-_POINT = 1234567890123456787
+# 2^61 - 1, the largest prime of this form below a word; any point will do that no input is made to fit
+_PRIME, _POINT = 2**61 - 1, 1234567890123456787
 
 
 def first_relation(rows: Iterable[Vector]) -> Operator:
@@ -31,28 +33,17 @@ def first_relation(rows: Iterable[Vector]) -> Operator:
         Sparse vectors over Q(u); as many are read as the relation needs.
     """
     vectors = _up_to_the_relation(rows)
-    reduced: list[tuple[Hashable, dict[Hashable, Quotient], list[Quotient]]] = []
+    search: Dependence[int, Hashable, Quotient] = Dependence(Quotient.constant(1), _simplest)
     for order, vector in enumerate(vectors):
-        row = {key: c for key, c in vector.items() if c}
-        weights = [Quotient.constant(0)] * order + [Quotient.constant(1)]
-        for pivot, other, other_weights in reduced:
-            factor = row.get(pivot)
-            if factor is None:
-                continue
-            for key, c in other.items():
-                total = row[key] - factor * c if key in row else -(factor * c)
-                if total:
-                    row[key] = total
-                else:
-                    del row[key]
-            for i, c in enumerate(other_weights):
-                weights[i] = weights[i] - factor * c
-        if not row:
-            return _cleared(weights)
-        pivot = min(row, key=lambda key: row[key].num.degree() + row[key].den.degree())
-        inverse = 1 / row[pivot]
-        reduced.append((pivot, {key: c * inverse for key, c in row.items()}, [c * inverse for c in weights]))
+        relation = search.add(order, vector)
+        if relation is not None:
+            return _cleared([relation.get(k, Quotient.constant(0)) for k in range(order + 1)])
     raise AssertionError("a relation modulo a prime at a random point is one over Q(u), except with tiny probability")
+
+
+def _simplest(row: dict[Hashable, Quotient]) -> Hashable:
+    """The entry of least degree, so that quotients stay small."""
+    return min(row, key=lambda key: row[key].num.degree() + row[key].den.degree())
 
 
 def _up_to_the_relation(rows: Iterable[Vector]) -> list[Vector]:

@@ -7,10 +7,13 @@ the symmetric ones, ``Heaviside(0) = 1/2`` and ``sign(0) = 0``; no kernel depend
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from holokern.activation.tree.nodes import (
+    COMPARE,
+    EVEN,
+    ODD,
     Always,
     And,
     Call,
@@ -37,8 +40,9 @@ ZERO = Number(Fraction(0))
 ONE = Number(Fraction(1))
 MINUS_ONE = Number(Fraction(-1))
 HALF = Number(Fraction(1, 2))
-_ODD_AT_ZERO = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh"}
-_ONE_AT_ZERO = {"exp", "cos", "cosh", "erfc"}
+# f(0) = 1
+_ONE_AT_ZERO = EVEN | {"exp", "erfc"}
+# what holds where a relation does not
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -159,7 +163,7 @@ def call(name: str, *args: Node) -> Node:
         value = args[0].value
         sign = (value > 0) - (value < 0)
         return number({"sign": Fraction(sign), "Heaviside": Fraction(1 + sign, 2), "Abs": abs(value)}[name])
-    if args[0] == ZERO and name in _ODD_AT_ZERO:
+    if args[0] == ZERO and name in ODD:
         return ZERO
     if args[0] == ZERO and name in _ONE_AT_ZERO:
         return ONE
@@ -187,8 +191,7 @@ def cases(*branches: tuple[Node, Condition]) -> Node:
 def relation(left: Node, sign: str, right: Node) -> Condition:
     """The comparison, decided when both sides are rational."""
     if isinstance(left, Number) and isinstance(right, Number):
-        a, b = left.value, right.value
-        return Always({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[sign])
+        return Always(COMPARE[sign](left.value, right.value))
     return Relation(left, sign, right)
 
 
@@ -220,18 +223,52 @@ def negation(part: Condition) -> Condition:
     return Not(part)
 
 
-def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
-    """The same operation on other operands; not for leaves and not for cases."""
+def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The same operation on changed operands, those of conditions too; a leaf stays as it is.
+
+    Examples
+    --------
+    >>> mapped(call("sin", U), negate) == call("sin", negate(U))
+    True
+    """
     match node:
-        case Sum():
-            return add(*parts)
-        case Product():
-            return multiply(*parts)
-        case Power():
-            return power(*parts)
-        case Call(name, _):
-            return call(name, *parts)
-    raise TypeError(f"{type(node).__name__} has no operands to replace")
+        case Sum(parts):
+            return add(*map(change, parts))
+        case Product(parts):
+            return multiply(*map(change, parts))
+        case Power(base, exponent):
+            return power(change(base), change(exponent))
+        case Call(name, args):
+            return call(name, *map(change, args))
+        case Cases(branches):
+            return cases(*((change(value), _mapped_condition(test, change)) for value, test in branches))
+    return node
+
+
+def _mapped_condition(test: Condition, change: Callable[[Node], Node]) -> Condition:
+    match test:
+        case Relation(left, sign, right):
+            return relation(change(left), sign, change(right))
+        case And(parts):
+            return both(*(_mapped_condition(part, change) for part in parts))
+        case Or(parts):
+            return either(*(_mapped_condition(part, change) for part in parts))
+        case Not(part):
+            return negation(_mapped_condition(part, change))
+    return test
+
+
+def substitute(node: Node, replacement: Node) -> Node:
+    """The tree with u replaced.
+
+    Examples
+    --------
+    >>> substitute(call("sin", U), add(U, ONE)) == call("sin", add(U, ONE))
+    True
+    """
+    if U in (node, replacement):
+        return replacement if node == U else node
+    return mapped(node, lambda part: substitute(part, replacement))
 
 
 def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:

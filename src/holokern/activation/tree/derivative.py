@@ -36,7 +36,9 @@ from holokern.activation.tree.nodes import (
 )
 from holokern.errors import Unsupported
 
+# the exponent of a square
 _TWO = number(2)
+# the slope of erf at 0
 _TWO_OVER_SQRT_PI = divide(_TWO, sqrt(Constant("pi")))
 
 
@@ -125,6 +127,7 @@ def _square(node: Node) -> Node:
     return power(node, _TWO)
 
 
+# the derivatives of functions of one argument
 _OUTER: dict[str, Callable[[Node], Node]] = {
     "exp": lambda arg: call("exp", arg),
     "log": lambda arg: power(arg, MINUS_ONE),

@@ -28,6 +28,7 @@ from holokern.activation.tree.constructors import (
     power,
     relation,
     sqrt,
+    substitute,
     subtract,
 )
 from holokern.activation.tree.nodes import (
@@ -45,12 +46,13 @@ from holokern.activation.tree.nodes import (
     check_size,
     children,
 )
-from holokern.activation.tree.substitution import substitute
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
 
 MAX_DEGREE = 1000
+# what messages call the text
 _WHAT = "expression"
+# other spellings
 _SYNONYMS = {
     "max": "Max",
     "min": "Min",
@@ -64,6 +66,7 @@ _SYNONYMS = {
     "Piecewise": "Piecewise",
     "piecewise": "Piecewise",
 }
+# functions that are short for expressions
 _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
     "sqrt": sqrt,
     "expm1": lambda arg: subtract(call("exp", arg), ONE),
@@ -73,7 +76,9 @@ _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
 }
 #: Every function name that an expression may use.
 FUNCTIONS = tuple(sorted({*ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
+# what a name may be that is no function
 _ORDINARY_NAMES = ("u", "pi", "E")
+# names that people try, and why not
 _REFUSED = {
     "I": "complex numbers are not allowed; an activation is a real function of u",
     "j": "complex numbers are not allowed; an activation is a real function of u",

@@ -6,10 +6,11 @@ A tree is a real function of one variable u.  Build trees with the functions of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, TypeAlias
 
 from holokern.errors import TooLarge
 
@@ -40,6 +41,15 @@ ARITY: dict[str, int | None] = {
     "airyai": 1,
     "airyaiprime": 1,
 }
+
+ODD = frozenset({"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh"})
+"""Functions with f(-x) = -f(x) that are analytic at 0."""
+
+EVEN = frozenset({"cos", "cosh"})
+"""Functions with f(-x) = f(x) and f(0) = 1."""
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
+"""The relations of conditions, for numbers and for arrays of them."""
 
 
 @dataclass(frozen=True, slots=True)

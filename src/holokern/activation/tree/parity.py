@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
-
-_ODD_FUNCTIONS = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh", "sign"}
-_EVEN_FUNCTIONS = {"cos", "cosh", "Abs"}
+from holokern.activation.tree.nodes import EVEN, ODD, Call, Node, Number, Power, Product, Sum, Variable, is_constant
 
 
 def parity_by_rules(node: Node) -> str | None:
@@ -34,7 +31,7 @@ def parity_by_rules(node: Node) -> str | None:
             return "even" if {parity_by_rules(base), parity_by_rules(exponent)} == {"even"} else None
         case Call(name, args):
             inner = {parity_by_rules(arg) for arg in args}
-            if inner == {"even"} or (inner == {"odd"} and name in _EVEN_FUNCTIONS):
+            if inner == {"even"} or (inner == {"odd"} and name in EVEN | {"Abs"}):
                 return "even"
-            return "odd" if inner == {"odd"} and name in _ODD_FUNCTIONS else None
+            return "odd" if inner == {"odd"} and name in ODD | {"sign"} else None
     return None

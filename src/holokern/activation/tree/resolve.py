@@ -6,25 +6,13 @@ from fractions import Fraction
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.taylor import ball_at
-from holokern.activation.tree.constructors import HALF, ONE, ZERO, negate, number, power, rebuild, subtract
-from holokern.activation.tree.nodes import (
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Node,
-    Not,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-)
+from holokern.activation.tree.constructors import HALF, ONE, ZERO, mapped, negate, number, subtract
+from holokern.activation.tree.nodes import COMPARE, Always, And, Call, Cases, Condition, Node, Not, Or, Relation
 from holokern.errors import BadInput, HolokernError
 
 #: Calls whose meaning depends on a sign.
 CHOICES = ("Heaviside", "sign", "Abs", "Max", "Min")
+# 53 bits, then four times as many again and again; what is not told from zero then counts as zero
 _MAX_BITS = 4096
 
 
@@ -50,11 +38,7 @@ def resolve(node: Node, sample: Fraction) -> Node:
             raise BadInput(f"no case of the Piecewise holds at u = {float(sample):.6g}; end it with (expression, True)")
         case Call(name, args) if name in CHOICES:
             return _choose(name, [resolve(arg, sample) for arg in args], sample)
-        case Sum(parts) | Product(parts) | Call(_, parts):
-            return rebuild(node, tuple(resolve(part, sample) for part in parts))
-        case Power(base, exponent):
-            return power(resolve(base, sample), resolve(exponent, sample))
-    return node
+    return mapped(node, lambda part: resolve(part, sample))
 
 
 def _choose(name: str, args: list[Node], sample: Fraction) -> Node:
@@ -86,14 +70,7 @@ def holds(condition: Condition, sample: Fraction) -> bool:
             return not holds(part, sample)
         case Relation(left, relation, right):
             sign = sign_at(subtract(resolve(left, sample), resolve(right, sample)), sample)
-            return {
-                "<": sign < 0,
-                "<=": sign <= 0,
-                ">": sign > 0,
-                ">=": sign >= 0,
-                "==": sign == 0,
-                "!=": sign != 0,
-            }[relation]
+            return bool(COMPARE[relation](sign, 0))
 
 
 def sign_at(node: Node, sample: Fraction) -> int:

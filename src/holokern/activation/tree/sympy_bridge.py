@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holokern.activation.tree.constructors import (
     MINUS_ONE,
@@ -45,7 +45,12 @@ from holokern.activation.tree.nodes import (
 )
 from holokern.errors import BadInput, TooLarge, Unsupported
 
+if TYPE_CHECKING:
+    from sympy import Basic, Expr
+
+# functions of SymPy that are one over another
 _RECIPROCALS = {"sec": "cos", "sech": "cosh", "csc": "sin", "csch": "sinh", "cot": "tan", "coth": "tanh"}
+# our relations and the names of the classes of SymPy
 _RELATIONS = {"<": "Lt", "<=": "Le", ">": "Gt", ">=": "Ge", "==": "Eq", "!=": "Ne"}
 
 
@@ -55,7 +60,7 @@ def is_sympy(value: object) -> bool:
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
-def from_sympy(expression: Any) -> Node:
+def from_sympy(expression: Basic) -> Node:
     """Read a SymPy expression in one symbol, whatever its name.
 
     A ``Float`` of standard precision stands for the shortest decimal that rounds to it, so ``0.1`` is 1/10.
@@ -86,7 +91,7 @@ def from_sympy(expression: Any) -> Node:
     return tree
 
 
-def to_sympy(tree: Node) -> Any:
+def to_sympy(tree: Node) -> Expr:
     """The tree as a SymPy expression in the real symbol u."""
     import sympy
 
@@ -116,7 +121,7 @@ def to_latex(tree: Node) -> str:
     return str(sympy.latex(to_sympy(tree)))
 
 
-def _to_condition(test: Condition) -> Any:
+def _to_condition(test: Condition) -> Basic:
     import sympy
 
     match test:
@@ -132,7 +137,7 @@ def _to_condition(test: Condition) -> Any:
             return sympy.Not(_to_condition(part))
 
 
-def _check_size(expression: Any) -> None:
+def _check_size(expression: Basic) -> None:
     """Refuse huge expressions before SymPy or the recursion below works on them."""
     stack = [(expression, 1)]
     seen = 0
@@ -146,7 +151,7 @@ def _check_size(expression: Any) -> None:
         stack.extend((arg, depth + 1) for arg in top.args)
 
 
-def _node(expression: Any) -> Node:
+def _node(expression: Basic) -> Node:
     if expression.is_Symbol:
         return U
     if expression.is_Number or expression.is_NumberSymbol or (expression.is_number and not expression.args):
@@ -162,7 +167,7 @@ def _node(expression: Any) -> Node:
     return _function(expression)
 
 
-def _constant(expression: Any) -> Node:
+def _constant(expression: Basic) -> Node:
     import sympy
 
     if expression.is_Rational:
@@ -176,7 +181,7 @@ def _constant(expression: Any) -> Node:
     raise BadInput(f"the constant {expression!s:.40} cannot be part of an activation; use real numbers, pi and E")
 
 
-def _function(expression: Any) -> Node:
+def _function(expression: Basic) -> Node:
     import sympy
 
     name = type(expression).__name__
@@ -197,13 +202,14 @@ def _reciprocal_of(function: str) -> Callable[[Node], Node]:
     return lambda arg: power(call(function, arg), MINUS_ONE)
 
 
+# functions of SymPy that are no functions of ours
 _OTHER: dict[str, Callable[[Node], Node]] = {
     **{name: _reciprocal_of(function) for name, function in _RECIPROCALS.items()},
     "sinc": lambda arg: divide(call("sin", arg), arg),
 }
 
 
-def _condition(test: Any) -> Condition:
+def _condition(test: Basic) -> Condition:
     import sympy
 
     if test in (sympy.true, sympy.false):

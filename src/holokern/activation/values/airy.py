@@ -19,6 +19,7 @@ FAR = 12.0
 """From here on ζ ≥ 27, where 18 terms leave 1e-17."""
 
 _TERMS = 18
+"""Fewer leave more than rounding at |x| = 12."""
 
 _FARTHEST = 1e8
 """Up to here ζ lacks at most 1e-4, so that two terms turn by the rest."""
@@ -96,7 +97,9 @@ def _coefficients() -> list[float]:
     return found
 
 
+# the coefficients of the series of Ai and of Ai′
 _U = _coefficients()
+# [DLMF, 9.7.2]
 _V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]
 # 2/3 as a float and what it lacks
 _TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)

@@ -14,7 +14,7 @@ from holokern.activation.tree.nodes import Always, And, Call, Cases, Condition, 
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate, stabilise
 from holokern.errors import BadInput
-from holokern.numeric import working_precision
+from holokern.numeric import to_ball, working_precision
 
 Truth: TypeAlias = bool | None
 
@@ -41,8 +41,12 @@ def ball(tree: Node, x: arb | fmpq | Fraction | int, precision: int = 128) -> ar
     >>> bool(ball(read_expression("Max(u, 0)"), Fraction(1, 4)) == 0.25)
     True
     """
+    if not isinstance(x, arb | fmpq | Fraction | int):
+        raise BadInput(
+            f"expected an exact number or a flint ball, got {type(x).__name__}; for floats call the activation"
+        )
     with working_precision(precision):
-        return _BALLS.value(stabilise(tree), _read(x))
+        return _BALLS.value(stabilise(tree), to_ball(x))
 
 
 def constant_ball(tree: Node, precision: int = 128) -> arb:
@@ -50,22 +54,11 @@ def constant_ball(tree: Node, precision: int = 128) -> arb:
     return ball(tree, 0, precision)
 
 
-def _read(x: object) -> arb:
-    match x:
-        case arb():
-            return x
-        case Fraction():
-            return arb(fmpq(x.numerator, x.denominator))
-        case int() | fmpq():
-            return arb(x)
-    raise BadInput(f"expected an exact number or a flint ball, got {type(x).__name__}; for floats call the activation")
-
-
 class _BallArithmetic(Arithmetic[arb]):
     """Balls; a comparison that the balls leave open takes the hull of what may happen."""
 
     def number(self, value: Fraction, x: arb) -> arb:
-        return arb(fmpq(value.numerator, value.denominator))
+        return to_ball(value)
 
     def constant(self, name: str, x: arb) -> arb:
         return arb.pi() if name == "pi" else arb.const_e()
@@ -177,6 +170,7 @@ def _minimum(*args: arb) -> arb:
     return reduce(arb.min, args)
 
 
+# every function at balls
 _FUNCTIONS: dict[str, Callable[..., arb]] = {
     **{name: getattr(arb, name) for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{name: getattr(arb, name) for name in ("erf", "erfc", "erfi", "atan", "asinh", "expm1", "log1p", "sinc")},
@@ -192,4 +186,5 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
     "softplus": _softplus,
     "exprel": _exprel,
 }
+# it has no state, so one serves all
 _BALLS = _BallArithmetic()

@@ -15,28 +15,15 @@ from holokern.activation.tree.constructors import (
     ONE,
     add,
     call,
-    cases,
+    mapped,
     multiply,
     negate,
     number,
     power,
-    rebuild,
 )
-from holokern.activation.tree.nodes import (
-    And,
-    Call,
-    Cases,
-    Condition,
-    Node,
-    Not,
-    Number,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-)
+from holokern.activation.tree.nodes import Call, Cases, Node, Number, Power, Product, Sum
 
+# the number 2 as a tree
 _TWO = number(2)
 
 
@@ -51,14 +38,7 @@ def stabilise(node: Node) -> Node:
     >>> to_text(stabilise(read_expression("u/2*(1 + erf(u/sqrt(2)))")))
     'u*erfc(-u/sqrt(2))/2'
     """
-    match node:
-        case Sum(parts) | Product(parts) | Call(_, parts):
-            return _rewrite(rebuild(node, tuple(map(stabilise, parts))))
-        case Power(base, exponent):
-            return _rewrite(power(stabilise(base), stabilise(exponent)))
-        case Cases(branches):
-            return cases(*((stabilise(value), _condition(test)) for value, test in branches))
-    return node
+    return _rewrite(mapped(node, stabilise))
 
 
 @lru_cache(maxsize=1024)
@@ -74,19 +54,6 @@ def is_gate(node: Node) -> bool:
         case Product(factors):
             return any(map(is_gate, factors))
     return False
-
-
-def _condition(test: Condition) -> Condition:
-    match test:
-        case Relation(left, sign, right):
-            return Relation(stabilise(left), sign, stabilise(right))
-        case And(parts):
-            return And(tuple(map(_condition, parts)))
-        case Or(parts):
-            return Or(tuple(map(_condition, parts)))
-        case Not(part):
-            return Not(_condition(part))
-    return test
 
 
 def _rewrite(node: Node) -> Node:
@@ -137,6 +104,7 @@ def _twice_square(name: str, argument: Node) -> Node:
     return multiply(_TWO, power(call(name, multiply(HALF, argument)), _TWO))
 
 
+# for f(p) the pairs (g, h) with f + g = h, where h has no cancellation
 _PAIRS: dict[str, Callable[[Node], tuple[tuple[Node, Node], ...]]] = {
     "exp": lambda arg: (
         (MINUS_ONE, call("expm1", arg)),

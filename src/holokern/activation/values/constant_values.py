@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
+from flint import fmpz_poly
+
+from holokern.activation.tree.nodes import EVEN, ODD
 from holokern.activation.values.constants import Base, ExactReal, Opaque, exact, factored, named_constant
 from holokern.errors import BadInput
-
-_ODD = {"sin", "tan", "sinh", "tanh", "erf", "erfi", "atan", "asinh"}
-_EVEN = {"cos", "cosh"}
 
 
 def function_value(name: str, *args: ExactReal) -> ExactReal:
@@ -34,12 +33,12 @@ def function_value(name: str, *args: ExactReal) -> ExactReal:
         special = _trigonometric(name, x)
         if special is not None:
             return special
-    if name in _ODD or name in _EVEN:
+    if name in ODD or name in EVEN:
         if not x:
-            return exact(0 if name in _ODD else 1)
+            return exact(0 if name in ODD else 1)
         if next(iter(x.terms.values())) < 0:
             flipped = function_value(name, -x)
-            return -flipped if name in _ODD else flipped
+            return -flipped if name in ODD else flipped
     if name == "atan" and x == 1:
         return named_constant("pi") * Fraction(1, 4)
     if name == "besselj" and not x:
@@ -47,7 +46,7 @@ def function_value(name: str, *args: ExactReal) -> ExactReal:
     return ExactReal({((Opaque(name, args), Fraction(1)),): Fraction(1)})
 
 
-def polynomial_root(polynomial: Any, index: int) -> ExactReal:
+def polynomial_root(polynomial: fmpz_poly, index: int) -> ExactReal:
     """The real root number ``index`` (from 0, increasing) of an irreducible ``fmpz_poly``, in radicals up to degree 2.
 
     Examples

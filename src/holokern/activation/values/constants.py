@@ -7,10 +7,10 @@ it annihilates their sum whatever relation the numbers have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
@@ -19,12 +19,18 @@ from holokern.activation.tree.nodes import Constant, Node, Number
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric import working_precision
 
+if TYPE_CHECKING:
+    from sympy import Expr
+
 Base: TypeAlias = "str | int | Opaque"
 ConstantMonomial: TypeAlias = "tuple[tuple[Base, Fraction], ...]"
 """Sorted pairs (base, exponent): base is ``"E"``, ``"pi"``, a prime (exponent in (0, 1)) or an :class:`Opaque`."""
 
+# 4900 digits: a number that is zero to so many is not decided
 _MAX_BITS = 16_384
+# the worst numbers of this size take half a second to factor, with 40 bits more seven seconds
 _MAX_FACTORED_BITS = 160
+# terms of a power of a sum; a longer one stays a power
 _MAX_EXPANDED_TERMS = 200
 
 
@@ -39,7 +45,7 @@ class Opaque:
     name: str
     args: tuple[ExactReal, ...]
 
-    def ball(self) -> Any:
+    def ball(self) -> arb:
         """An enclosure at the current working precision of flint."""
         if self.name == "root":
             index, *coefficients = (int(arg.rational or 0) for arg in self.args)
@@ -61,7 +67,7 @@ class Opaque:
 
 
 #: What is not a method of ``arb`` under its own name.
-_FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, Callable[..., arb]] = {
     "value": lambda x: x,
     "besselj": lambda order, x: x.bessel_j(order),
     "airyai": lambda x: x.airy_ai(),
@@ -93,7 +99,7 @@ class ExactReal:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("exact constants are immutable")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return ExactReal, (dict(self.terms),)
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -121,7 +127,7 @@ class ExactReal:
     def __hash__(self) -> int:
         return self._hash
 
-    def ball(self, precision: int | None = None) -> Any:
+    def ball(self, precision: int | None = None) -> arb:
         """An ``arb`` that contains the number, computed with ``precision`` bits (flint's current precision if None)."""
         if precision is not None:
             with working_precision(precision):
@@ -250,6 +256,13 @@ class ExactReal:
             terms.append(multiply(*factors))
         return add(*terms)
 
+    def as_sympy(self) -> Expr:
+        """The number as a SymPy expression."""
+        from holokern.activation.tree.sympy_bridge import to_sympy
+
+        found: Expr = to_sympy(self.as_tree())
+        return found
+
     def __str__(self) -> str:
         if not self.terms:
             return "0"
@@ -303,14 +316,14 @@ def factored(n: int) -> list[tuple[int, int]]:
     return [(int(p), int(e)) for p, e in fmpz(n).factor()]
 
 
-def _real_roots(coefficients: list[int]) -> list[Any]:
+def _real_roots(coefficients: list[int]) -> list[arb]:
     """Isolating balls for the real roots, in increasing order."""
     pairs: Any = fmpz_poly(coefficients).complex_roots()
     roots = [root for root, _ in pairs]
     return sorted((root.real for root in roots if root.imag == 0), key=lambda ball: float(ball.mid()))
 
 
-def _base_power(base: Base, exponent: Fraction) -> Any:
+def _base_power(base: Base, exponent: Fraction) -> arb:
     if base == "pi":
         value = arb.pi()
     elif base == "E":

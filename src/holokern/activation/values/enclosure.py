@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flint import arb
 
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.numeric import to_fmpq, working_precision
 
+# 120 digits, seven times those of a float: sums of some terms lose none that count
 _BITS = 400
 
 
@@ -21,12 +22,12 @@ class Enclosure:
     middle: Fraction
     radius: Fraction
 
-    def ball(self) -> Any:
+    def ball(self) -> arb:
         """The number as ``arb``."""
         return arb(to_fmpq(self.middle)) + arb(0, arb(to_fmpq(self.radius)).upper())
 
     @staticmethod
-    def of(value: Any) -> Enclosure:
+    def of(value: arb) -> Enclosure:
         """The enclosure of a finite ``arb``."""
         return Enclosure(dyadic(value.mid()), dyadic(value.rad()))
 
@@ -61,12 +62,12 @@ def scaled(a: Value, factor: Fraction | int) -> Value:
     return a * factor if isinstance(a, ExactReal) else times(a, exact(factor))
 
 
-def as_value(value: Any) -> Value:
+def as_value(value: arb | Value) -> Value:
     """A constant, an enclosure or an ``arb`` as a value."""
     return Enclosure.of(value) if isinstance(value, arb) else value
 
 
-def as_ball(value: Any) -> Any:
+def as_ball(value: arb | Value) -> arb:
     """A constant, an enclosure or an ``arb`` as an ``arb``."""
     return value if isinstance(value, arb) else value.ball()
 
@@ -76,7 +77,7 @@ def may_vanish(value: Value) -> bool:
     return not value if isinstance(value, ExactReal) else abs(value.middle) <= value.radius
 
 
-def dyadic(value: Any) -> Fraction:
+def dyadic(value: arb) -> Fraction:
     """An exact ``arb`` as a Fraction."""
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation.tree.nodes import Always, And, Call, Cases, Condition, Node, Not, Number, Or, Relation
+from holokern.activation.tree.nodes import COMPARE, Always, And, Call, Cases, Condition, Node, Not, Number, Or, Relation
 from holokern.activation.values.airy import airy
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate
@@ -87,7 +87,7 @@ class FloatArithmetic(Arithmetic[Array]):
             case Always(truth):
                 return np.full(x.shape, truth)
             case Relation(left, sign, right):
-                return _COMPARE[sign](self.value(left, x), self.value(right, x))
+                return np.asarray(COMPARE[sign](self.value(left, x), self.value(right, x)))
             case And(parts):
                 return reduce(and_, [self.holds(part, x) for part in parts])
             case Or(parts):
@@ -145,6 +145,7 @@ def _moved(value: Array, slope: Array, lo: Array) -> Array:
     return np.where(np.isfinite(step), value + step, value)
 
 
+# functions at hi + lo: their values at hi, moved by the small lo
 _CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "exp": lambda hi, lo: np.exp(hi) * (1.0 + lo),
     "expm1": lambda hi, lo: _moved(np.expm1(hi), np.exp(hi), lo),
@@ -160,6 +161,7 @@ _CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "sinc": lambda hi, lo: _over_argument(_CORRECTED["sin"](hi, lo), hi),
 }
 
+# functions for which a rounded argument is good enough
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "log1p": np.log1p,
@@ -176,15 +178,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "besselj": lambda order, x: _special().jv(order, x),
     "airyai": lambda x: airy(x)[0],
     "airyaiprime": lambda x: airy(x)[1],
-}
-
-_COMPARE: dict[str, Callable[[Array, Array], Mask]] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
 }
 
 FLOATS = FloatArithmetic()

@@ -25,6 +25,7 @@ Noisy: TypeAlias = tuple[Array, Array]
 _UNIT = float(np.finfo(float).eps) / 2
 # units in the last place that numpy's and scipy's functions may be off: estimates on the safe side, not bounds
 _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erfi": 8.0, "expit": 6.0}
+# of functions that are not named above
 _FEW_ULPS = 4.0
 # functions whose argument is known to twice the precision if it is a polynomial
 _SENSITIVE = ("exp", "expm1", "sin", "cos", "sinh", "cosh", "erfi", "erfc", "expit", "softplus", "exprel", "sinc")
@@ -193,4 +194,5 @@ _PHASES: dict[str, Callable[[Array, Array], Array]] = {
     "airyaiprime": _airy_phase(0.25),
 }
 
+# it has no state, so one serves all
 _NOISE = _NoiseArithmetic()

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holokern.cli.options.completion import complete_expression, complete_parameter
-from holokern.cli.options.parameters import parameter_option, read_activation, words_of_the_user
+from holokern.cli.options.arguments import (
+    complete_expression,
+    complete_parameter,
+    parameter_option,
+    read_activation,
+    words_of_the_user,
+)
 from holokern.progress import display
 
 if TYPE_CHECKING:

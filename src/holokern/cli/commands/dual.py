@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holokern.cli.options.completion import complete_expression, complete_method
-from holokern.cli.options.numbers import ANGLE, CORRELATION, DEVIATION, TOLERANCE, ExactNumber
-from holokern.cli.options.parameters import parameter_option, read_activation
+from holokern.cli.options.arguments import (
+    ANGLE,
+    CORRELATION,
+    DEVIATION,
+    TOLERANCE,
+    ExactNumber,
+    complete_expression,
+    complete_method,
+    parameter_option,
+    read_activation,
+)
 from holokern.progress import display
 
+if TYPE_CHECKING:
+    from holokern.activation import Activation
+
+# zero counts, as a limit
 _DEVIATION = ExactNumber(DEVIATION, 0.0)
 
 
@@ -107,14 +119,14 @@ def _lines(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def _proved(sigma: Any, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
+def _proved(sigma: Activation, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
     from holokern.dual import enclose
 
     found = enclose(sigma, c1, c2, r, digits)
     return {"k": found.k.str(digits), "kdot": found.kdot.str(digits), "method": found.method, "digits": digits}
 
 
-def _estimated(sigma: Any, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, Any]:
+def _estimated(sigma: Activation, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, Any]:
     from holokern.dual import dual as dual_activation
 
     point = {name: None if text is None else float(Fraction(text)) for name, text in numbers.items()}

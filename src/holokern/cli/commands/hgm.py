@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holokern.cli.options.parameters import words_of_the_user
+from holokern.cli.options.arguments import words_of_the_user
 from holokern.errors import BadInput
 from holokern.progress import display
 

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from holokern.cli.options.completion import complete_expression
-from holokern.cli.options.numbers import DEVIATION, POSITIVE, Real
+from holokern.cli.options.arguments import (
+    DEVIATION,
+    POSITIVE,
+    Real,
+    complete_expression,
+    parameter_option,
+    read_activation,
+)
 from holokern.cli.options.output import OutputFile, output_folder, refuse_inputs
-from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.errors import BadInput, PrecisionLost
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from holokern.network import Network
+
+    Points = NDArray[Any]
 
 # rows of the matrix that are looked at together, so that a matrix larger than the memory can be checked
 _BLOCK = 256
@@ -90,7 +104,7 @@ def kernel(
         click.echo(f"{record['network']}: {kind} of shape {shape[0]} x {shape[1]} in {output}")
 
 
-def _check_size(path: Path | None, points: Any) -> None:
+def _check_size(path: Path | None, points: Points | None) -> None:
     """The kernel squares the norms, so those beyond the root of the largest float can only give infinities."""
     import numpy as np
 
@@ -106,7 +120,7 @@ def _check_size(path: Path | None, points: Any) -> None:
         )
 
 
-def _write(net: Any, kind: str, points: tuple[Any, Any], output: Path) -> tuple[int, int]:
+def _write(net: Network, kind: str, points: tuple[Points, Points | None], output: Path) -> tuple[int, int]:
     """Fill the file through a map; an entry that is not finite is an error, and no file appears."""
     import numpy as np
 

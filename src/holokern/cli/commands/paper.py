@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holokern.cli.options.numbers import Real
+from holokern.cli.options.arguments import Real
 from holokern.cli.options.output import output_folder, terminal_width
 from holokern.errors import UnknownName
 from holokern.progress import display

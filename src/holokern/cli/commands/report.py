@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from holokern.cli.options.completion import complete_expression
+from holokern.cli.options.arguments import complete_expression, parameter_option, read_activation
 from holokern.cli.options.output import OutputFile, output_folder
-from holokern.cli.options.parameters import parameter_option, read_activation
 from holokern.progress import display
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from holokern.errors import BadInput
 
+# what messages ask for
 _KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from holokern.activation import ClosedTerm, factor_of
+from holokern.activation import ClosedTerm
 from holokern.dual.closed.normal_law import Law
 from holokern.numeric import Array, between, legendre_rule
 
@@ -52,7 +52,7 @@ class _Factor:
 
 def pair_erf(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """E[s(u) t(v)] and the size of its parts, by [Stein1981] down to arcsines and bivariate normal probabilities."""
-    scale = factor_of(s, t)
+    scale = s.times(t)
     value, size = _Moments(law).of(_Factor.of(s), _Factor.of(t))
     return scale * value, abs(scale) * size
 

@@ -144,9 +144,7 @@ class _Writer:
 
     def _number(self, value: ExactReal) -> Expr:
         """An exact constant as a SymPy number."""
-        from holokern.activation import to_sympy
-
-        return to_sympy(value.as_tree())
+        return value.as_sympy()
 
     def _sum(self, terms: Iterable[ClosedTerm]) -> Expr:
         terms = tuple(terms)

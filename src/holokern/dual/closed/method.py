@@ -26,6 +26,19 @@ def has_no_closed_form(activation: Activation) -> str | None:
     return terms if isinstance(terms, str) else None
 
 
+def has_quick_formulas(activation: Activation) -> bool:
+    """Whether closed forms cost less than sums: those with exponentials on half-lines do not.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> has_quick_formulas(activation("sin")), has_quick_formulas(activation("elu"))
+    (True, False)
+    """
+    terms = closed_terms(activation)
+    return not isinstance(terms, str) and not (terms.family == "halves" and any(term.rate for term in terms.value))
+
+
 def closed(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:

@@ -8,17 +8,15 @@ from math import pi, sqrt
 import numpy as np
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
+from holokern.dual.closed.distance_form import DistanceForm
 from holokern.numeric import Array
 
 KINK, ERF, LINEAR_ERF = 0, 1, 2
 """σ(u) is a u + b |u|, or a + b erf(γu), or a u + b u erf(γu)."""
 
-_NEAR = 0.01
-"""Below this loss 1 - k/(n₁n₂) has lost two digits."""
-
 
 @dataclass(frozen=True)
-class PairForm:
+class PairForm(DistanceForm):
     """The closed form of an activation, as constants.
 
     Attributes
@@ -77,13 +75,28 @@ class PairForm:
         return np.asarray(self.b * sqrt(2 / pi) * c * t / np.sqrt(1 + t**2))
 
     def numbers(self, c: Array) -> Array:
-        """What the machine code needs to know of deviations c > 0, along a last axis."""
+        """What the machine code needs to know of deviations c ≥ 0, along a first axis."""
         if self.kind == KINK:
-            return np.ascontiguousarray(c[..., None])
+            return np.stack([c, 1 / np.where(c > 0, c, np.inf)])
         t, root, angle = self._basics(c)
         inverse = 1 / np.sqrt(1 + t**2)
         found = [c, inverse, root * inverse**2]
-        return np.stack(found if self.kind == ERF else [*found, root, 1 / root, angle], axis=-1)
+        return np.stack(found if self.kind == ERF else [*found, root, 1 / root, angle])
+
+    @property
+    def count(self) -> int:
+        """How many numbers these are."""
+        return {KINK: 2, ERF: 3, LINEAR_ERF: 6}[self.kind]
+
+    @property
+    def constants(self) -> tuple[int, float, float, float]:
+        """What the machine code needs to know of the form."""
+        return self.kind, self.a, self.b, self.gamma
+
+    @property
+    def at_zero(self) -> float:
+        """E[σ(u) σ(v)] when u or v is zero: that of σ(0) twice, as u σ(u) has the sign of nothing else."""
+        return self.a**2 if self.kind == ERF else 0.0
 
     def _basics(self, c: Array) -> tuple[Array, Array, Array]:
         """T = √2 γc, √(1 + 2T²) and the arcsine of T²/(1 + T²)."""
@@ -97,60 +110,42 @@ class PairForm:
         Parameters
         ----------
         first, second
-            `numbers` of the rows and the columns of tiles, of shape (tiles, points, numbers).
+            `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
         given, before
             G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
 
         Examples
         --------
         >>> from holokern.activation import activation
-        >>> form, c = pair_form(activation("erf"), None), np.array([[0.5]])
-        >>> side = form.numbers(c)
+        >>> form, c = pair_form(activation("erf"), None), np.array([0.5])
+        >>> side = form.numbers(c)[None]
         >>> apart, slope = form.tiles(side, side, np.full((1, 1, 1), 0.125), np.ones((1, 1, 1)))
         >>> k = form.norms(c) ** 2 - apart[0]  # of u and v with variance 1/4 and covariance 1/8
         >>> bool(abs(k[0, 0] - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
         True
         """
-        from holokern.dual.closed.pair_tiles import pair_tiles
+        from holokern.dual.pair_lines import pair_tiles
 
-        gap, tangent = np.empty_like(given), np.empty_like(before)
-        numbers = np.ascontiguousarray(first), np.ascontiguousarray(second)
-        pair_tiles((self.kind, self.a, self.b, self.gamma), *numbers, given, before, gap, tangent)
+        gap, tangent = np.array(given, order="C"), np.array(before, order="C")
+        pair_tiles(self.constants, np.ascontiguousarray(first), np.ascontiguousarray(second), gap, tangent)
         return gap, tangent
 
-    def losses(self, theta: Array, c: Array, d: Array, folded: bool, with_slope: bool) -> tuple[Array, Array]:
-        """1 - |k|/(n₁n₂) and k′ for a matrix of angles between points with deviations c and d; for error functions.
+    def gaps(self, c: Array, d: Array, given: Array) -> Array:
+        """½E[(σ(u) - σ(v))²] from ½E[(u - v)²], by machine code, which is compiled only if it is needed."""
+        left, right = (self.numbers(side).T[:, :, None] for side in (c, d))
+        gap, _ = self.tiles(left, right, given[:, None, None], np.empty((0, 0, 0)))
+        return np.asarray(gap[:, 0, 0])
 
-        Machine code is used, and compiled, only where points nearly coincide.
+    def scale(self, high: float) -> float:
+        """The angle over which k changes next to θ = 0: the distance of a branch point of the root in k."""
+        return 1 / (self.gamma * high)
 
-        If ``folded``, |k| is that of the supplement past π/2. Without slopes k′ is zero.
+    @property
+    def oscillates(self) -> bool:
+        """Whether k also changes over this distance in the logarithms of the deviations: it does not."""
+        return False
 
-        Examples
-        --------
-        >>> from holokern.activation import activation
-        >>> form, c = pair_form(activation("erf"), None), np.array([0.5])
-        >>> lost, slope = form.losses(np.full((1, 1), np.pi / 3), c, c, True, True)
-        >>> bool(abs(form.norms(c)[0] ** 2 * (1 - lost[0, 0]) - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
-        True
-        """
-        angle = np.minimum(theta, np.pi - theta) if folded else theta
-        first, second = np.broadcast_arrays(c[:, None], d)
-        value, slope = self._at(first, second, angle)
-        one, other = self.norms(c)[:, None], self.norms(d)
-        lost = 1 - value / (one * other)
-        apart = (first - second) ** 2
-        # Nearly equal points keep their digits through their distance; that of points of different lengths says little.
-        rows, columns = np.nonzero((lost < _NEAR) & ((apart > 0) | (angle > 0)) & (apart <= first * second / 4))
-        if len(rows):
-            given = 2 * first * second * np.sin(angle / 2) ** 2 + apart / 2
-            left, right = self.numbers(c[rows])[:, None], self.numbers(d[columns])[:, None]
-            gap, _ = self.tiles(left, right, given[rows, columns, None, None], np.empty((0, 0, 0)))
-            both = one[rows, 0] * other[columns]
-            lost[rows, columns] = (gap[:, 0, 0] - (one[rows, 0] - other[columns]) ** 2 / 2) / both
-        lost[(apart == 0) & (angle == 0)] = 0.0
-        return np.maximum(lost, 0.0), slope if with_slope else np.zeros_like(lost)
-
-    def _at(self, c: Array, d: Array, theta: Array) -> tuple[Array, Array]:
+    def values(self, c: Array, d: Array, theta: Array) -> tuple[Array, Array]:
         """The values k and k′ of pairs: an arcsine, and what Stein's identity adds to it."""
         cosine, square = np.cos(theta), self.b**2 * 2 / pi
         t1, t2 = sqrt(2) * self.gamma * c, sqrt(2) * self.gamma * d

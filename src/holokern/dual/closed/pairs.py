@@ -7,7 +7,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from holokern.activation import ClosedTerm, factor_of
+from holokern.activation import ClosedTerm
 from holokern.dual.closed.normal_law import Law
 from holokern.dual.closed.quadrant import exponential_moment, power_moment, radial_moment
 from holokern.numeric import Array
@@ -29,7 +29,7 @@ def pair_halves(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     # The moment is of order δ^(m+n+1), so a narrow quadrant feels the rounding of θ.
     condition = condition + (s.power + t.power + 1) / 2 * law.angle / np.maximum(delta, 1e-300)
     sign = s.side**s.power * t.side**t.power
-    value = sign * factor_of(s, t) * law.weight * law.c1**s.power * law.c2**t.power * moment
+    value = sign * s.times(t) * law.weight * law.c1**s.power * law.c2**t.power * moment
     return value, np.abs(value) * condition
 
 
@@ -37,7 +37,7 @@ def pair_smooth(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """Polynomials times exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     total, size = np.zeros(len(law.cos)), np.zeros(len(law.cos))
-    scale = factor_of(s, t) * law.weight
+    scale = s.times(t) * law.weight
     for factor_s, a in _waves(s):
         for factor_t, b in _waves(t):
             form, form_size = law.quadratic_form(a, b)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual.closed.hinges import Line, Pieces, tail_moments
+from holokern.activation import Activation
+from holokern.dual.closed.hinges import Line, Pieces, mean_squares, pieces_of, tail_moments
 from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes, legendre_rule
 
 FARTHEST = 9.0
@@ -74,6 +75,8 @@ class HingeSide:
         For each hinge the jump of σ′, or of σ if σ jumps somewhere.
     means
         E[σ(cz)].
+    strain
+        How large the terms of the hinges are beside n: they cancel where σ grows less than its hinges.
     """
 
     signs: NDArray[np.int64]
@@ -86,6 +89,7 @@ class HingeSide:
     numbers: Array
     jumps: Array
     means: Array
+    strain: Array
 
     @property
     def arrays(self) -> HingeArrays:
@@ -94,16 +98,16 @@ class HingeSide:
 
     def part(self, some: slice | NDArray[np.intp]) -> HingeSide:
         """Some of the points."""
-        whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means")
+        whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means", "strain")
         return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})
 
 
-def hinge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> list[HingeSide]:
+def hinge_sides(sigma: Activation, pieces: Pieces, deviations: Sequence[Array]) -> list[HingeSide]:
     """Everything about several sets of deviations c > 0 that does not depend on the others."""
     sides: list[HingeSide] = []
     for index, c in enumerate(deviations):
         twin = next((i for i in range(index) if deviations[i] is c), None)
-        sides.append(_hinge_side(pieces, c, jumping) if twin is None else sides[twin])
+        sides.append(_hinge_side(sigma, pieces, c) if twin is None else sides[twin])
     longest = max(side.series.shape[1] for side in sides)
     longest += longest % 2
     return [
@@ -112,8 +116,9 @@ def hinge_sides(pieces: Pieces, deviations: Sequence[Array], jumping: bool) -> l
     ]
 
 
-def _hinge_side(pieces: Pieces, c: Array, jumping: bool) -> HingeSide:
+def _hinge_side(sigma: Activation, pieces: Pieces, c: Array) -> HingeSide:
     """Everything about deviations c > 0 that does not depend on the other side."""
+    jumping = sigma.jump_order == 0
     slope, line = pieces.derivative(), Line(c)
     degree, count = pieces.degree, len(c)
     hinges = pieces.hinges
@@ -140,7 +145,9 @@ def _hinge_side(pieces: Pieces, c: Array, jumping: bool) -> HingeSide:
         for row, hinge in zip(target, source.hinges, strict=True):
             for j, a in enumerate(hinge.coefficients):
                 row[j] = a * c**j
-    numbers = np.stack([np.log(c), *_norms(pieces, slope, line), c, *_near(pieces, line, jumping)])
+    breaks = np.array([float(b) for b in sigma.breaks])
+    norms = [np.sqrt(mean_squares(function, breaks, c)) for function in (sigma, sigma.derivative)]
+    numbers = np.stack([np.log(c), *norms, c, *_near(pieces, line, jumping)])
     return HingeSide(
         np.array([hinge.sign for hinge in hinges], dtype=np.int64),
         marks,
@@ -152,11 +159,14 @@ def _hinge_side(pieces: Pieces, c: Array, jumping: bool) -> HingeSide:
         np.ascontiguousarray(numbers),
         np.array([h.coefficients[0] if jumping else [*h.coefficients, 0.0][1] for h in hinges]),
         pieces.hermite(line, 1)[0],
+        term_sizes(marks, weights) / np.where(norms[0] > 0, norms[0], 1.0),
     )
 
 
-def _norms(pieces: Pieces, slope: Pieces, line: Line) -> tuple[Array, Array]:
-    return np.sqrt(pieces.expectation(pieces, line)), np.sqrt(slope.expectation(slope, line))
+def term_sizes(marks: Array, weights: Array) -> Array:
+    """How large the terms of the hinges are, which cancel when σ is bounded and the deviations are large."""
+    h, tail = marks[:, 0], marks[:, 2]
+    return np.asarray(np.sum(np.sum(np.abs(weights), axis=1) * np.sqrt(tail) * (1 + h * h), axis=0))
 
 
 def _hermite(pieces: Pieces, line: Line) -> Array:
@@ -254,3 +264,54 @@ def mills_coefficients() -> tuple[float, ...]:
     values = reach / math.sqrt(2 * math.pi) * (np.exp(-tau * (alpha[:, None] + tau / 2)) @ w)
     coefficients = chebyshev_matrix(count) @ values
     return tuple(float(a) for a in np.polynomial.chebyshev.cheb2poly(coefficients[:26])[::-1])
+
+
+# units in the last place of the sizes of the terms: recurrences of moments lose a few of them at each step
+_ROUNDING = 64 * np.finfo(float).eps
+
+
+def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
+    """k, k′ and bounds of their rounding; k′ is NaN when σ jumps.
+
+    Raises
+    ------
+    Unsupported
+        If σ is not piecewise polynomial.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> one, right = np.ones(1), np.full(1, np.pi / 2)
+    >>> hinged(activation("Max(u - 1, 0)"), one, one, right)[0].round(12).tolist()
+    [0.006941467639]
+    """
+    from holokern.dual.closed.wedge_sums import wedge_tile
+
+    pieces = pieces_of(activation)
+    jumping = activation.jump_order == 0
+    fold = _fold(activation)
+    lost, slope = np.empty((len(theta), 1)), np.empty((len(theta), 1))
+    first, second = hinge_sides(activation, pieces, (c1, c2))
+    for i in range(len(theta)):
+        some = slice(i, i + 1)
+        row, column = first.part(some), second.part(some)
+        wedge_tile(
+            theta[some, None], fold, jumping, False, row.jumps, row.arrays, column.arrays, lost[some], slope[some]
+        )
+    far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
+    scale = first.numbers[1] * second.numbers[1]
+    k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])
+    k_error = _ROUNDING * (scale + _size(first, first.weights) * _size(second, second.weights))
+    if jumping:
+        return k, np.full_like(k, np.nan), k_error, np.full_like(k, np.nan)
+    kdot = np.where(far & (fold > 0), -1, 1) * slope[:, 0]
+    terms = _size(first, first.slope_weights) * _size(second, second.slope_weights)
+    return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)
+
+
+def _fold(activation: Activation) -> int:
+    return {"even": 1, "odd": -1}.get(activation.parity or "", 0)
+
+
+def _size(side: HingeSide, weights: Array) -> Array:
+    return term_sizes(side.marks, weights)

@@ -16,12 +16,10 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from holokern.dual.closed.wedge import FARTHEST, HingeArrays, mills_coefficients
-from holokern.numeric import ARCSINE, Array
+from holokern.numeric import ARCSINE, Array, machine
 
 Signs = NDArray[np.int64]
 
-# fused multiply-add, and no care for the sign of zero: vector instructions without a change of the order of sums
-_FAST = {"contract", "nsz"}
 # floats of a row at a time: the seventeen rows of room take 17 kB, half of a first-level cache
 _CHUNK = 128
 # about √eps, where 1 - k/(n₁n₂) has lost half its digits; and |log c₁/c₂| up to which `_careful` expands
@@ -54,7 +52,7 @@ def _from_bits(_: Any, bits: Any) -> Any:
     return types.float64(types.int64), code
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _polynomial(coefficients: Array, y: Array, result: Array) -> None:
     """Horner's rule for a chunk, two terms at a time."""
     odd = coefficients.shape[0] % 2
@@ -67,7 +65,7 @@ def _polynomial(coefficients: Array, y: Array, result: Array) -> None:
             result[j] = (result[j] * y[j] + a) * y[j] + b
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _exponential(x: Array, y: Array, result: Array) -> None:
     """exp(-x) for a chunk of 0 ≤ x < 700; y is room."""
     for j in range(x.shape[0]):
@@ -79,7 +77,7 @@ def _exponential(x: Array, y: Array, result: Array) -> None:
         result[j] *= _from_bits((np.int64(1023) - np.int64(np.int32(whole))) << 52)  # type: ignore[call-arg]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _series_of_row(coefficients: Array, x: Array, before: Array, result: Array) -> None:
     """Clenshaw's sum with the same coefficients for the chunk; their number is even."""
     for j in range(x.shape[0]):
@@ -95,7 +93,7 @@ def _series_of_row(coefficients: Array, x: Array, before: Array, result: Array) 
         result[j] -= x[j] * before[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _series_of_columns(coefficients: Array, start: int, x: Array, before: Array, result: Array) -> None:
     """Clenshaw's sum with coefficients for each column; their number is even."""
     for j in range(x.shape[0]):
@@ -118,7 +116,7 @@ def _small_angle(alpha: float, h: float) -> float:
     return 0.5 * alpha * alpha / (root * (root + h))
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _edges(width: Array, bell: Array, lost: Array, edge: Array) -> None:
     """Moments along an edge: N_{m+1} = m s² N_{m-1} - sα N_m, from N_0 and N_1 = s exp(-Q/2)/2π - sα N_0."""
     zeroth, first = edge[0], edge[1]
@@ -130,7 +128,7 @@ def _edges(width: Array, bell: Array, lost: Array, edge: Array) -> None:
             new[j] = m * width[j] * width[j] * before[j] - lost[j] * now[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _moments(h: float, there: Array, turn: Array, edge_x: Array, edge_y: Array, moment: Array) -> None:
     """All B_ij from B_00 and the moments along the edges."""
     degree, size = moment.shape[0] - 1, there.shape[0]
@@ -155,13 +153,13 @@ def _moments(h: float, there: Array, turn: Array, edge_x: Array, edge_y: Array, 
                 new[j] = by_p * down[j] + by_q * turn[j] * left[j] - h * now[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _add(first: float, other: Array, moment: Array, total: Array) -> None:
     for j in range(total.shape[0]):
         total[j] += first * other[j] * moment[j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.called
 def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: Signs, jumps: Array, rows: Array,
              columns: Array, row_marks: Array, column_marks: Array) -> float:  # fmt: skip
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
@@ -193,7 +191,7 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
     return apart * apart * mean_w - apart**3 * mean_c + price
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@machine.entry
 def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
     theta: Array,
     fold: int,

@@ -13,24 +13,8 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from holokern.activation import (
-    Call,
-    Continuation,
-    ExponentialTerm,
-    Node,
-    PieceLine,
-    Product,
-    Sum,
-    ball,
-    continuation,
-    differentiate,
-    exponential_terms,
-    jump_order,
-    multiply_terms,
-    piece_line,
-    polynomial_in_u,
-    to_ball,
-)
+from holokern.activation import Continuation, ErfTerm, ExponentialTerm, Piece, PieceLine
+from holokern.dual.enclosure.gaussian_integral import incomplete_moment, normal_density, times_gaussian
 from holokern.dual.enclosure.moments import (
     Number,
     gaussian_expectation,
@@ -39,20 +23,11 @@ from holokern.dual.enclosure.moments import (
     second_moment,
 )
 from holokern.errors import Unsupported
-from holokern.numeric import working_precision
+from holokern.numeric import to_ball, working_precision
 
 Side = tuple[PieceLine, Number]
 # bounds of tails need few digits; the same number is added for constants inside the pieces
 _ROUGH_BITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class ErfTerm:
-    """A term times erf(κv + β), on the whole line."""
-
-    term: ExponentialTerm
-    kappa: arb
-    beta: arb
 
 
 @dataclass(frozen=True)
@@ -69,9 +44,9 @@ class ConditionalMean:
         edges = (None, *(to_ball(b) for b in line.breaks), None)
         pieces = []
         for piece in line.pieces:
-            terms: Sequence[ExponentialTerm | ErfTerm] | None = exponential_terms(piece)
+            terms: Sequence[ExponentialTerm | ErfTerm] | None = piece.exponential_terms()
             if terms is None and not line.breaks:
-                terms = _erf_terms(piece)
+                terms = piece.erf_terms()
             if terms is None:
                 raise Unsupported("the conditional mean of this activation has no closed form; use another method")
             pieces.append(tuple(terms))
@@ -85,102 +60,38 @@ class ConditionalMean:
                 if isinstance(term, ErfTerm):
                     total += self._with_erf(term, mean)
                 else:
-                    total += term.coefficient * self._truncated(term, mean, low, high)
+                    total += term.coefficient * incomplete_moment(term, low, high, mean, self.variance)
         return total
-
-    def _times_gaussian(self, rate: acb, curvature: arb, mean: acb) -> tuple[acb, acb, arb]:
-        """exp(pv + qv²) N(m, τ²) = factor · N(mean', variance')."""
-        rest = 1 - 2 * curvature * self.variance
-        factor = ((curvature * mean * mean + rate * mean + rate * rate * self.variance / 2) / rest).exp() / rest.sqrt()
-        return factor, (mean + rate * self.variance) / rest, self.variance / rest
-
-    def _truncated(self, term: ExponentialTerm, mean: acb, low: arb | None, high: arb | None) -> acb:
-        factor, centre, variance = self._times_gaussian(term.rate, term.curvature, mean)
-        before, now = acb(0), factor * self._mass(centre, variance, low, high)
-        for k in range(term.degree):
-            edge = self._density(term, k, high, mean) - self._density(term, k, low, mean)
-            before, now = now, centre * now + variance * (k * before - edge)
-        return now
-
-    @staticmethod
-    def _mass(centre: acb, variance: arb, low: arb | None, high: arb | None) -> acb:
-        root = (2 * variance).sqrt()
-        if low is None:
-            return acb(1) if high is None else ((centre - high) / root).erfc() / 2
-        if high is None:
-            return ((low - centre) / root).erfc() / 2
-        a, b = (low - centre) / root, (high - centre) / root
-        if a.real > 0:
-            return (a.erfc() - b.erfc()) / 2
-        return ((-b).erfc() - (-a).erfc()) / 2 if b.real < 0 else (b.erf() - a.erf()) / 2
-
-    def _density(self, term: ExponentialTerm, k: int, end: arb | None, mean: acb) -> acb:
-        """v^k exp(pv + qv²) times the density of v, at an end of the interval."""
-        if end is None or (k and end.is_zero()):
-            return acb(0)
-        exponent = term.rate * end + term.curvature * end * end - (end - mean) ** 2 / (2 * self.variance)
-        return acb(end) ** k * exponent.exp() / (2 * arb.pi() * self.variance).sqrt()
 
     def _with_erf(self, item: ErfTerm, mean: acb) -> acb:
         """By Stein's lemma from degree to degree, starting with E[erf(κv + β)] = erf((κm + β)/√(1 + 2κ²τ²))."""
         term, kappa, beta = item.term, item.kappa, item.beta
-        factor, centre, variance = self._times_gaussian(term.rate, term.curvature, mean)
+        factor, centre, variance = times_gaussian(term, mean, self.variance)
         start = ((kappa * centre + beta) / (1 + 2 * kappa * kappa * variance).sqrt()).erf()
         before, now = acb(0), start
-        bell = ConditionalMean((None, None), ((),), variance)
         for k in range(term.degree):
             gaussian = ExponentialTerm(acb(1), k, acb(-2 * kappa * beta), -kappa * kappa)
-            slope = 2 * kappa / arb.pi().sqrt() * (-beta * beta).exp() * bell._truncated(gaussian, centre, None, None)
+            slope = (
+                2
+                * kappa
+                / arb.pi().sqrt()
+                * (-beta * beta).exp()
+                * incomplete_moment(gaussian, None, None, centre, variance)
+            )
             before, now = now, centre * now + variance * (k * before + slope)
         return term.coefficient * factor * now
 
 
-def _erf_terms(piece: Node) -> list[ExponentialTerm | ErfTerm] | None:
-    """Write a piece as terms, some of them times erf of a linear argument."""
-    parts = piece.terms if isinstance(piece, Sum) else (piece,)
-    found: list[ExponentialTerm | ErfTerm] = []
-    for part in parts:
-        plain = exponential_terms(part)
-        if plain is not None:
-            found += plain
-            continue
-        factors = part.factors if isinstance(part, Product) else (part,)
-        special = [f for f in factors if isinstance(f, Call) and f.name in {"erf", "erfc"}]
-        rest = [exponential_terms(f) for f in factors if f not in special]
-        if len(special) != 1 or len(rest) != len(factors) - 1 or None in rest:
-            return None
-        line = polynomial_in_u(special[0].args[0])
-        if line is None or len(line) > 2:
-            return None
-        beta, kappa = [*line, arb(0)][:2]
-        terms = _expanded([r for r in rest if r is not None])
-        sign = -1 if special[0].name == "erfc" else 1
-        if sign < 0:
-            found += terms
-        found += [
-            ErfTerm(ExponentialTerm(t.coefficient * sign, t.degree, t.rate, t.curvature), kappa, beta) for t in terms
-        ]
-    return found
-
-
-def _expanded(factors: Sequence[list[ExponentialTerm]]) -> list[ExponentialTerm]:
-    product = [ExponentialTerm(acb(1), 0, acb(0), arb(0))]
-    for factor in factors:
-        product = multiply_terms(product, factor)
-    return product
-
-
-def mixed_moment(tree: Node, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
+def mixed_moment(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
     """E[σ(u)σ(v)] at |r| < 1, ``sine`` = √(1-r²), at flint's working precision."""
-    line = piece_line(tree)
     return _integral((line, c1), (line, c2), r, sine)
 
 
-def mixed_slope(tree: Node, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
+def mixed_slope(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
     """E[σ′(u)σ′(v)] at |r| < 1, the δ's of a σ with jumps included."""
-    slope = piece_line(differentiate(tree))
+    slope = line.derivative
     total = _integral((slope, c1), (slope, c2), r, sine)
-    jumps = [(b, height) for b, height in jump_sizes(tree) if not height.is_zero()]
+    jumps = [(b, height) for b, height in line.jump_sizes() if not height.is_zero()]
     if not jumps:
         return total
     deviations = to_ball(c1), to_ball(c2)
@@ -188,11 +99,11 @@ def mixed_slope(tree: Node, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
         mean = ConditionalMean.of(slope, (other * sine) ** 2)
         for b, height in jumps:
             x = b / own
-            total += height * _density(x) / own * mean(acb(other * r * x)).real
+            total += height * normal_density(x) / own * mean(acb(other * r * x)).real
     for b, height in jumps:
         for d, depth in jumps:
             x, y = b / deviations[0], d / deviations[1]
-            joint = _density(x) * _density((y - r * x) / sine) / sine
+            joint = normal_density(x) * normal_density((y - r * x) / sine) / sine
             total += height * depth * joint / (deviations[0] * deviations[1])
     return total
 
@@ -211,18 +122,6 @@ def mixed_between(first: Side, second: Side, r: arb, sign: int) -> arb:
         return _integral(second, first, r, sine)
 
 
-def jump_sizes(tree: Node) -> list[tuple[arb, arb]]:
-    """The breaks of σ and how far σ itself jumps there; exactly 0 where it is known to be continuous."""
-    line = piece_line(tree)
-    if jump_order(tree) != 0:
-        return [(to_ball(b), arb(0)) for b in line.breaks]
-    found = []
-    for b, (left, right) in zip(line.breaks, pairwise(line.pieces), strict=True):
-        at = to_ball(b)
-        found.append((at, ball(right, at, ctx.prec) - ball(left, at, ctx.prec)))
-    return found
-
-
 def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
     """∫ f(c1 z) E[g(v) | z] φ(z) dz, cut at the breaks of f and where E[g(v) | z] is steep."""
     (outer, c1), (inner, c2) = first_side, second_side
@@ -239,7 +138,7 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
         stop, tail = (high, arb(0)) if high is not None else gaussian_tail([piece, piece], [first, first], 1, low)
         total += arb(0, (tail * energy).sqrt().upper())
 
-        function = continuation(piece, ctx.prec + _ROUGH_BITS)
+        function = piece.continuation(ctx.prec + _ROUGH_BITS)
 
         def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:
             return f(first * z, analytic) * mean(second * r * z) * (-(z * z) / 2).exp()
@@ -248,7 +147,7 @@ def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
     return total
 
 
-def _panels(outer: PieceLine, c: arb, steep: Sequence[arb]) -> Iterator[tuple[arb | None, arb | None, Node]]:
+def _panels(outer: PieceLine, c: arb, steep: Sequence[arb]) -> Iterator[tuple[arb | None, arb | None, Piece]]:
     """The pieces of the outer function in z, cut further at the points ``steep`` strictly inside them."""
     edges = [None, *(to_ball(b) / c for b in outer.breaks), None]
     for (low, high), piece in zip(pairwise(edges), outer.pieces, strict=True):
@@ -263,7 +162,3 @@ def _panels(outer: PieceLine, c: arb, steep: Sequence[arb]) -> Iterator[tuple[ar
             kept = [arb(0)]
         for a, b in pairwise([low, *kept, high]):
             yield a, b, piece
-
-
-def _density(x: arb) -> arb:
-    return (-(x * x) / 2).exp() / (2 * arb.pi()).sqrt()

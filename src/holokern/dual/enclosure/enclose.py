@@ -10,16 +10,7 @@ from math import ceil, log2
 
 from flint import arb, ctx, fmpq
 
-from holokern.activation import (
-    Activation,
-    Node,
-    differentiate,
-    exponential_terms,
-    jump_order,
-    piece_line,
-    to_ball,
-    unbounded_sides,
-)
+from holokern.activation import Activation, PieceLine, unbounded_sides
 from holokern.activation import activation as as_activation
 from holokern.dual.enclosure.conditional import mixed_moment, mixed_slope
 from holokern.dual.enclosure.limits import aligned, with_zero_deviation
@@ -37,7 +28,7 @@ from holokern.errors import (
     Unsupported,
 )
 from holokern.hgm import HalfAngleTable, transport_balls
-from holokern.numeric import limited_work, patience, units_left, working_precision
+from holokern.numeric import limited_work, patience, to_ball, units_left, working_precision
 from holokern.pfaffian import pfaffian
 
 METHODS = ("auto", "hermite", "taylor", "integral")
@@ -185,7 +176,7 @@ def enclose(
     bits = ceil(digits * log2(10)) + _GUARD_BITS
     with working_precision(_ROUGH_BITS):
         routes = _routes(sigma, (first, second, correlation), bits, method)
-        scale = _scale(sigma.tree, first, second)
+        scale = _scale(sigma.pieces, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
     work = _WORK * max(1.0, digits / _USUAL_DIGITS) ** 2
@@ -201,7 +192,7 @@ def enclose(
                 return Enclosure(k, kdot, "hermite" if name == "coefficients" else name, digits)
             work -= share - max(0.0, units_left()) / patience()
     if scale < arb(2) ** -_VANISHING:
-        return Enclosure(arb(0, scale), _slope_bound(sigma.tree, first, second), "bound", digits)
+        return Enclosure(arb(0, scale), _slope_bound(sigma.pieces, first, second), "bound", digits)
     if len(failures) == 1:
         raise failures[0]
     if all(isinstance(error, PrecisionLost) for error in failures):
@@ -263,18 +254,17 @@ def _check(c1: Number, c2: Number, r: Number, digits: int, method: str) -> None:
         raise UnknownName(f"there is no method {method!r} of enclose; choose one of {', '.join(METHODS)}")
 
 
-def _scale(tree: Node, c1: Number, c2: Number) -> arb:
+def _scale(line: PieceLine, c1: Number, c2: Number) -> arb:
     """√(E[σ(c1z)²] E[σ(c2z)²]); a deviation 0 counts as 1, which is close enough for a measure of error."""
-    line = piece_line(tree)
     parts = [second_moment(line, c if c != 0 else Fraction(1)) for c in (c1, c2)]
     return (parts[0].upper() * parts[1].upper()).sqrt().upper()
 
 
-def _slope_bound(tree: Node, c1: Number, c2: Number) -> arb:
+def _slope_bound(line: PieceLine, c1: Number, c2: Number) -> arb:
     """A ball round 0 that contains k′, from E[σ′²]; the whole line if σ jumps."""
-    if jump_order(tree) == 0:
+    if line.jump_order == 0:
         return arb(0, "inf")
-    return arb(0, _scale(differentiate(tree), c1, c2))
+    return arb(0, _scale(line.derivative, c1, c2))
 
 
 def _missing(value: arb, scale: arb, digits: int) -> int:
@@ -294,27 +284,27 @@ def _missing(value: arb, scale: arb, digits: int) -> int:
 
 def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tuple[str, Compute]]:
     """The proofs to try, cheapest first: a name, and what computes it for so many bits at the working precision."""
-    tree = sigma.tree
+    line = sigma.pieces
     c1, c2, r = point
     sign = 0 if isinstance(r, arb) or abs(r) < 1 else int(r)
     if c1 == 0 or c2 == 0:
-        return [("limit", lambda _: with_zero_deviation(tree, c1, c2, to_ball(r), sign))]
+        return [("limit", lambda _: with_zero_deviation(line, c1, c2, to_ball(r), sign))]
     if sign:
-        return [("limit", lambda _: aligned(tree, c1, c2, sign))]
+        return [("limit", lambda _: aligned(line, c1, c2, sign))]
     if r == 0:
-        return [("independent", lambda _: _independent(tree, c1, c2))]
+        return [("independent", lambda _: _independent(line, c1, c2))]
     proofs: dict[str, Compute] = {
-        "hermite": lambda goal: _by_series(tree, c1, c2, r, goal),
+        "hermite": lambda goal: _by_series(line, c1, c2, r, goal),
         "taylor": lambda _: _by_taylor(sigma, c1, c2, r),
-        "integral": lambda _: _by_integral(tree, c1, c2, r),
+        "integral": lambda _: _by_integral(line, c1, c2, r),
     }
     # recurrences lose digits where a deviation is small, and some σ have none; integrals lose nothing, but take long
-    integrals = ("coefficients", lambda goal: _by_series(tree, c1, c2, r, goal, integrate=True))
+    integrals = ("coefficients", lambda goal: _by_series(line, c1, c2, r, goal, integrate=True))
     count = terms_needed(to_ball(r), bits)
     # pieces in closed form have good recurrences
-    dear = any(exponential_terms(piece) is None for piece in piece_line(tree).pieces)
+    dear = any(piece.exponential_terms() is None for piece in line.pieces)
     last = [integrals] if dear and count <= _MOST_INTEGRALS and method in ("auto", "hermite") else []
-    centred = all(b == 0 for b in piece_line(tree).breaks)
+    centred = all(b == 0 for b in line.breaks)
     order = ["taylor", "integral"] if centred else ["integral", "taylor"]
     order = ["hermite", *order] if count <= _FEW_TERMS else [*order, "hermite"]
     routes = [(name, proofs[name]) for name in (order if method == "auto" else [method])]
@@ -322,25 +312,24 @@ def _routes(sigma: Activation, point: Point, bits: int, method: str) -> list[tup
     return [*last, *routes] if min(to_ball(c1), to_ball(c2)) < _SMALL else [*routes, *last]
 
 
-def _independent(tree: Node, c1: Number, c2: Number) -> Pair:
+def _independent(line: PieceLine, c1: Number, c2: Number) -> Pair:
     """At r = 0: k = E[σ(c1z)] E[σ(c2z)] and k′ = E[σ′(c1z)] E[σ′(c2z)] with E[σ′(cz)] = E[zσ(cz)]/c."""
-    line = piece_line(tree)
     left, right = ([hermite_moment(line, c, n) for n in (0, 1)] for c in (c1, c2))
     return left[0] * right[0], left[1] * right[1] / (to_ball(c1) * to_ball(c2))
 
 
-def _by_series(tree: Node, c1: Number, c2: Number, r: Number, goal: int, *, integrate: bool = False) -> Pair:
+def _by_series(line: PieceLine, c1: Number, c2: Number, r: Number, goal: int, *, integrate: bool = False) -> Pair:
     """The Hermite series, its coefficients by a recurrence or each by an integral of its own."""
     count = terms_needed(to_ball(r), goal)
     sequence, most = (integral_sequence, _MOST_INTEGRALS) if integrate else (hermite_sequence, _MOST_TERMS)
     if count > most:
         raise Unsupported(f"the Hermite series would need {count:g} terms here, more than {most}")
-    return hermite_series(sequence(tree), c1, c2, to_ball(r), int(count))
+    return hermite_series(sequence(line), c1, c2, to_ball(r), int(count))
 
 
 def _by_taylor(sigma: Activation, c1: Number, c2: Number, r: Number) -> Pair:
     """From r = 0, where F is a product of moments, to r by Taylor steps in w = √((1-|r|)/(1+|r|))."""
-    sequence, table = hermite_sequence(sigma.tree), _table(sigma)
+    sequence, table = hermite_sequence(sigma.pieces), _table(sigma)
     # σ(u) = τ(κu), and the system is that of τ
     kappa = to_ball(sequence.scale)
     exact = sequence.scale == 1 and not isinstance(c1, arb) and not isinstance(c2, arb)
@@ -364,11 +353,11 @@ def _table(sigma: Activation) -> HalfAngleTable:
     return HalfAngleTable.of(pfaffian(sigma))
 
 
-def _by_integral(tree: Node, c1: Number, c2: Number, r: Number) -> Pair:
+def _by_integral(line: PieceLine, c1: Number, c2: Number, r: Number) -> Pair:
     correlation = to_ball(r)
     # 1 - r² by factors: for r near ±1 a ball would lose what cancels
     sine = ((1 - correlation) * (1 + correlation)).sqrt()
     if not isinstance(r, arb):
         sine = to_ball((1 - r) * (1 + r)).sqrt()
     outer, inner = (c1, c2) if to_ball(c1) >= to_ball(c2) else (c2, c1)
-    return mixed_moment(tree, outer, inner, correlation, sine), mixed_slope(tree, outer, inner, correlation, sine)
+    return mixed_moment(line, outer, inner, correlation, sine), mixed_slope(line, outer, inner, correlation, sine)

@@ -7,14 +7,21 @@ imaginary p.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from flint import acb, arb, ctx
 
 from holokern.activation import ExponentialTerm
 from holokern.numeric import charge
 
+Ball = TypeVar("Ball", arb, acb)
 # units of `holokern.numeric.work` of one step of a recursion of moments
 _STEP_WORK = 0.3
+
+
+def normal_density(z: Ball) -> Ball:
+    """The standard normal density."""
+    return (-(z * z) / 2).exp() / (2 * arb.pi()).sqrt()
 
 
 def gaussian_integral(terms: Sequence[ExponentialTerm], low: arb | None, high: arb | None) -> arb:
@@ -27,45 +34,49 @@ def gaussian_integral(terms: Sequence[ExponentialTerm], low: arb | None, high: a
     >>> gaussian_integral([ExponentialTerm(acb(1), 2, acb(0), arb(0))], arb(0), None)
     0.500000000000000
     """
-    total = acb(0)
+    total, mean, variance = acb(0), acb(0), arb(1)
     charge(_STEP_WORK * sum(1 + term.degree for term in terms), int(ctx.prec))
     for term in terms:
-        total += term.coefficient * _incomplete_moment(term, low, high)
+        total += term.coefficient * incomplete_moment(term, low, high, mean, variance)
     return total.real
 
 
-def _incomplete_moment(term: ExponentialTerm, low: arb | None, high: arb | None) -> acb:
-    precision = 1 - 2 * term.curvature
-    if not precision > 0:
+def incomplete_moment(term: ExponentialTerm, low: arb | None, high: arb | None, mean: acb, variance: arb) -> acb:
+    """E[u^k exp(pu + qu²)] over the interval for normal u, without the coefficient of the term."""
+    if not 2 * term.curvature * variance < 1:
         return acb("nan", "nan")
-    variance = 1 / precision
-    shift, root = term.rate * variance, (2 * variance).sqrt()
-    ends = [None if end is None else (end - shift) / root for end in (low, high)]
-    mass = _half_erf(ends[0], ends[1]) * variance.sqrt() * (term.rate * shift / 2).exp()
-    before, now = acb(0), mass
+    factor, centre, width = times_gaussian(term, mean, variance)
+    before, now = acb(0), factor * _mass(centre, width, low, high)
     for k in range(term.degree):
-        edge = _edge(term, k, high) - _edge(term, k, low)
-        before, now = now, variance * (term.rate * now + k * before - edge)
+        edge = _edge(term, k, high, mean, variance) - _edge(term, k, low, mean, variance)
+        before, now = now, centre * now + width * (k * before - edge)
     return now
 
 
-def _half_erf(low: acb | None, high: acb | None) -> acb:
-    """(erf(high) - erf(low))/2 without cancellation on half-lines and far intervals."""
+def times_gaussian(term: ExponentialTerm, mean: acb, variance: arb) -> tuple[acb, acb, arb]:
+    """The product exp(pu + qu²) N(mean, variance) = factor · N(mean', variance')."""
+    p, q = term.rate, term.curvature
+    rest = 1 - 2 * q * variance
+    factor = ((q * mean * mean + p * mean + p * p * variance / 2) / rest).exp() / rest.sqrt()
+    return factor, (mean + p * variance) / rest, variance / rest
+
+
+def _mass(centre: acb, variance: arb, low: arb | None, high: arb | None) -> acb:
+    """The mass of the normal law on the interval, without cancellation on half-lines and far intervals."""
+    root = (2 * variance).sqrt()
     if low is None:
-        return acb(1) if high is None else (-high).erfc() / 2
+        return acb(1) if high is None else ((centre - high) / root).erfc() / 2
     if high is None:
-        return low.erfc() / 2
-    if low.real > 0:
-        return (low.erfc() - high.erfc()) / 2
-    if high.real < 0:
-        return ((-high).erfc() - (-low).erfc()) / 2
-    return (high.erf() - low.erf()) / 2
+        return ((low - centre) / root).erfc() / 2
+    a, b = (low - centre) / root, (high - centre) / root
+    if a.real > 0:
+        return (a.erfc() - b.erfc()) / 2
+    return ((-b).erfc() - (-a).erfc()) / 2 if b.real < 0 else (b.erf() - a.erf()) / 2
 
 
-def _edge(term: ExponentialTerm, k: int, end: arb | None) -> acb:
-    """z^k exp(rate z + curvature z²) φ(z) at one end."""
-    if end is None:
+def _edge(term: ExponentialTerm, k: int, end: arb | None, mean: acb, variance: arb) -> acb:
+    """u^k exp(pu + qu²) times the density of u, at an end of the interval."""
+    if end is None or (k and end.is_zero()):
         return acb(0)
-    density = (-(end * end) / 2).exp() / (2 * arb.pi()).sqrt()
-    power = acb(end) ** k if k else acb(1)
-    return power * (term.rate * end + term.curvature * end * end).exp() * density
+    exponent = term.rate * end + term.curvature * end * end - (end - mean) ** 2 / (2 * variance)
+    return acb(end) ** k * exponent.exp() / (2 * arb.pi() * variance).sqrt()

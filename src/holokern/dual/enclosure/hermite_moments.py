@@ -16,10 +16,10 @@ from math import ceil, isqrt, log2
 
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
-from holokern.activation import Continuation, Node, PieceLine, continuation, exponential_terms, to_ball
+from holokern.activation import Continuation, Piece, PieceLine
 from holokern.dual.enclosure.moments import Number, gaussian_tail, hermite_moment, hermite_polynomial, pieces_between
 from holokern.errors import PrecisionLost
-from holokern.numeric import charge, cost, units_left, working_precision
+from holokern.numeric import charge, cost, to_ball, units_left, working_precision
 
 # ϱ of the ellipse: two bits for each half node; a larger one reaches farther into the complex plane
 _RATIO = 4
@@ -47,14 +47,13 @@ def hermite_moments(line: PieceLine, c: Number, count: int) -> list[arb]:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from holokern.activation.tree.grammar import read_expression
-    >>> from holokern.activation import piece_line
-    >>> line = piece_line(read_expression("log(1 + Abs(u))"))
+    >>> from holokern.activation import activation
+    >>> line = activation("log(1 + Abs(u))").pieces
     >>> [value.str(6, radius=False) for value in hermite_moments(line, Fraction(1), 3)[::2]]
     ['0.534822', '0.385129']
     """
     parts = list(pieces_between(line, c))
-    numerical = [part for part in parts if part.piece is not None and exponential_terms(part.piece) is None]
+    numerical = [part for part in parts if part.piece is not None and part.piece.exponential_terms() is None]
     if len(numerical) < len(parts) or count < 3:
         return [hermite_moment(line, c, n) for n in range(count)]
     bits = ctx.prec
@@ -82,7 +81,7 @@ class _Panel:
 class _Interval:
     """The integral of φ(z) f(sz) He_n(z) over one interval, to about ``bits`` bits of its size times √n!."""
 
-    piece: Node
+    piece: Piece
     scale: arb
     low: arb | None
     high: arb | None
@@ -91,7 +90,7 @@ class _Interval:
 
     def moments(self) -> list[arb]:
         """All moments."""
-        function = continuation(self.piece, ctx.prec)
+        function = self.piece.continuation(ctx.prec)
         top = hermite_polynomial(self.count - 1)
         with working_precision(self.bits):
             left, left_tail = (self.low, arb(0)) if self.low is not None else self._tail(-1, self.high, top)

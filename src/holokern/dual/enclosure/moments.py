@@ -12,30 +12,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise
-from typing import TypeVar
 
 from flint import acb, acb_poly, arb, ctx
 
-from holokern.activation import (
-    ExponentialTerm,
-    Node,
-    PieceLine,
-    TailBound,
-    ball,
-    continuation,
-    exponential_terms,
-    multiply_terms,
-    scale_terms,
-    tail_bound,
-    to_ball,
-)
-from holokern.dual.enclosure.gaussian_integral import gaussian_integral
+from holokern.activation import ExponentialTerm, Piece, PieceLine, TailBound
+from holokern.dual.enclosure.gaussian_integral import Ball, gaussian_integral, normal_density
 from holokern.errors import BadInput, PrecisionLost
-from holokern.numeric import charge, cost, units_left
+from holokern.numeric import charge, cost, to_ball, units_left
 from holokern.weyl import exact_rational
 
 Number = Fraction | arb
-Ball = TypeVar("Ball", arb, acb)
 # octaves below 1 on which a piece is bounded by balls, for small deviations
 _OCTAVES = 400
 # deviations; 10 000 digits end at about 215, so that farther means a σ that grows like exp(u²/2)
@@ -80,9 +66,8 @@ def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
 
     Examples
     --------
-    >>> from holokern.activation.tree.grammar import read_expression
-    >>> from holokern.activation import piece_line
-    >>> hermite_moment(piece_line(read_expression("Max(u, 0)")), Fraction(1), 1)
+    >>> from holokern.activation import activation
+    >>> hermite_moment(activation("relu").pieces, Fraction(1), 1)
     0.500000000000000
     """
     return gaussian_expectation([(line, c)], hermite_polynomial(n))
@@ -91,11 +76,6 @@ def hermite_moment(line: PieceLine, c: Number, n: int) -> arb:
 def second_moment(line: PieceLine, c: Number) -> arb:
     """E[σ(cz)²]."""
     return gaussian_expectation([(line, c), (line, c)])
-
-
-def product_moment(line: PieceLine, c1: Number, c2: Number, sign: int) -> arb:
-    """E[σ(c1 z) σ(±c2 z)], the value of k at r = ±1."""
-    return gaussian_expectation([(line, c1), (line, sign * c2)])
 
 
 def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int] = (1,)) -> arb:
@@ -126,7 +106,7 @@ class Between:
 
     low: arb | None
     high: arb | None
-    piece: Node | None
+    piece: Piece | None
 
 
 def pieces_between(line: PieceLine, c: Number) -> Iterator[Between]:
@@ -161,7 +141,7 @@ def _intervals(factors: Sequence[tuple[PieceLine, Number]]) -> Iterator[tuple[ar
     yield points[-1], None, points[-1].upper() + 1
 
 
-def _piece_at(line: PieceLine, point: arb) -> Node:
+def _piece_at(line: PieceLine, point: arb) -> Piece:
     index = 0
     for b in line.breaks:
         edge = to_ball(b)
@@ -175,9 +155,9 @@ def _piece_at(line: PieceLine, point: arb) -> Node:
 def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int], low: arb, high: arb) -> arb:
     """The integral between two ends that the balls cannot separate, from the range of the integrand there."""
     hull = low.union(high)
-    value: arb = _evaluate(polynomial, hull) * _density(hull)
+    value: arb = _evaluate(polynomial, hull) * normal_density(hull)
     for line, s in factors:
-        value *= ball(line.tree, to_ball(s) * hull, ctx.prec)
+        value *= line.ball(to_ball(s) * hull)
     return value * (high - low)
 
 
@@ -185,19 +165,19 @@ def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[in
 
 
 def _integral(
-    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+    pieces: Sequence[Piece], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
 ) -> arb:
     terms = [ExponentialTerm(acb(q), k, acb(0), arb(0)) for k, q in enumerate(polynomial) if q]
     for piece, s in zip(pieces, scales, strict=True):
-        factor = exponential_terms(piece)
+        factor = piece.exponential_terms()
         if factor is None:
             return _numerical_integral(pieces, scales, polynomial, low, high)
-        terms = multiply_terms(terms, scale_terms(factor, s))
+        terms = [one * other.scaled(s) for one in terms for other in factor]
     return gaussian_integral(terms, low, high)
 
 
 def _numerical_integral(
-    pieces: Sequence[Node], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
+    pieces: Sequence[Piece], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
 ) -> arb:
     left, left_tail = (low, arb(0)) if low is not None else gaussian_tail(pieces, scales, -1, high, polynomial)
     right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
@@ -205,7 +185,7 @@ def _numerical_integral(
     hermite = None if tuple(polynomial) == (1,) else acb_poly(list(polynomial))
 
     # constants get more bits than the working precision, which flint's integration raises a little by itself
-    functions = {piece: continuation(piece, ctx.prec + _GUARD_BITS) for piece in set(pieces)}
+    functions = {piece: piece.continuation(ctx.prec + _GUARD_BITS) for piece in set(pieces)}
     factors = [(functions[piece], s) for piece, s in zip(pieces, scales, strict=True)]
     square = len(factors) == 2 and pieces[0] == pieces[1] and scales[0] is scales[1]
 
@@ -243,7 +223,7 @@ def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb
 
 
 def gaussian_tail(
-    pieces: Sequence[Node], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int] = (1,)
+    pieces: Sequence[Piece], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int] = (1,)
 ) -> tuple[arb, arb]:
     """Where to stop on an infinite side of an integral of Q(z) Π f_i(s_i z) φ(z), and a bound of what is left out.
 
@@ -254,8 +234,8 @@ def gaussian_tail(
     start = reach = arb(2) if near is None else abs(near).upper() + 1
     for piece, s in zip(pieces, scales, strict=True):
         direction = side if s > 0 else -side
-        growth = tail_bound(piece, direction)
-        # tail_bound speaks about |u| = |s z| ≥ 1 only
+        growth = piece.tail_bound(direction)
+        # the bound speaks about |u| = |s z| ≥ 1 only
         nearer = _bound_below_one(piece, direction, (abs(s) * start).lower())
         if nearer is None:
             reach = reach.max((1 / abs(s)).upper())
@@ -277,22 +257,18 @@ def gaussian_tail(
     raise PrecisionLost("the Gaussian tail of the activation lies too far out; use a smaller standard deviation")
 
 
-def _bound_below_one(piece: Node, side: int, start: arb) -> arb | None:
+def _bound_below_one(piece: Piece, side: int, start: arb) -> arb | None:
     """A bound of |f(u)| for start ≤ |u| ≤ 1 on one side, None if none is found or none is needed."""
     if start >= 1 or not start > arb(2) ** -_OCTAVES:
         return None
     found = arb(0)
     top = arb(1)
     while top > start:
-        value = abs(ball(piece, side * top.union(top / 2), ctx.prec))
+        value = abs(piece.ball(side * top.union(top / 2)))
         if not value.is_finite():
             return None
         found, top = found.max(value.upper()), top / 2
     return found.upper()
-
-
-def _density(z: Ball) -> Ball:
-    return (-(z * z) / 2).exp() / (2 * arb.pi()).sqrt()
 
 
 def _evaluate(polynomial: Sequence[int], z: Ball) -> Ball:

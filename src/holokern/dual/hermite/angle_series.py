@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from flint import arb, arb_poly, arb_series, ctx
 
-from holokern.activation import to_ball
-from holokern.dual.enclosure.conditional import jump_sizes
 from holokern.dual.enclosure.limits import aligned
 from holokern.dual.enclosure.moments import Number
 from holokern.dual.hermite.coefficients import HermiteSequence
-from holokern.numeric import series_length, working_precision
+from holokern.numeric import series_length, to_ball, working_precision
 
 # terms, doubled; beyond 1024 composing the series takes longer than quadrature
 _LENGTHS = (48, 96, 192, 384, 768, 1024)
@@ -59,7 +57,7 @@ class AngleSeries:
 
 def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple[float, float]) -> AngleSeries:
     """Lengthen the series until both errors at the ends meet their goals, or the longest is reached."""
-    jumps = [height for _, height in jump_sizes(sequence.line.tree) if not height.is_zero()]
+    jumps = [height for _, height in sequence.line.jump_sizes() if not height.is_zero()]
     with working_precision(_CHECK_BITS):
         ends = [_ends(sequence, c1, c2, sign, jumps) for sign in (1, -1)]
     best: AngleSeries | None = None
@@ -85,7 +83,7 @@ def angle_series(sequence: HermiteSequence, c1: Number, c2: Number, goals: tuple
 
 def _ends(sequence: HermiteSequence, c1: Number, c2: Number, sign: int, jumps: list[arb]) -> tuple[arb, arb]:
     """The values of both series at φ = ±π/2; k′ cos φ tends to J²/(2π c1c2) there when σ has a jump J at 0."""
-    k, slope = aligned(sequence.line.tree, c1, c2, sign)
+    k, slope = aligned(sequence.line, c1, c2, sign)
     if jumps:
         slope = jumps[0] ** 2 / (2 * arb.pi() * to_ball(c1) * to_ball(c2))
     return k, slope

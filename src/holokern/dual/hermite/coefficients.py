@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from flint import arb, ctx, fmpq
 
-from holokern.activation import ExactReal, Node, PieceLine, annihilator_of, piece_line, to_ball
+from holokern.activation import ExactReal, PieceLine
 from holokern.dual.enclosure.hermite_moments import hermite_moments
 from holokern.dual.enclosure.moments import Number, hermite_moment
 from holokern.dual.hermite.recurrence import Recurrence, hermite_recurrence
 from holokern.errors import PrecisionLost
-from holokern.numeric import charge, working_precision
+from holokern.numeric import charge, to_ball, working_precision
 from holokern.weyl import Operator
 
 # units of work of one term of a step: it takes a twentieth of the time of a value of an activation
@@ -54,8 +54,8 @@ class HermiteSequence:
 
         Examples
         --------
-        >>> from holokern.activation.tree.grammar import read_expression
-        >>> h = hermite_sequence(read_expression("Heaviside(u)*u^2"))
+        >>> from holokern.activation import activation
+        >>> h = hermite_sequence(activation("Heaviside(u)*u^2").pieces)
         >>> [value.str(6, radius=False) for value in h.coefficients(Fraction(2), 3)]
         ['2.00000', '3.19154', '4.00000']
         """
@@ -93,35 +93,35 @@ class HermiteSequence:
 
 
 @lru_cache(maxsize=128)
-def hermite_sequence(tree: Node) -> HermiteSequence:
-    """Prepare the Hermite coefficients of an expression.
+def hermite_sequence(line: PieceLine) -> HermiteSequence:
+    """Prepare the Hermite coefficients of a function.
 
     Raises
     ------
     NotHolonomic
-        When the expression satisfies no linear ODE with polynomial coefficients.
+        When the function satisfies no linear ODE with polynomial coefficients.
     """
-    annihilator = annihilator_of(tree)
+    annihilator = line.annihilator
     recurrence = hermite_recurrence(annihilator.operators)
-    return HermiteSequence(piece_line(tree), annihilator.operators, recurrence, annihilator.scale)
+    return HermiteSequence(line, annihilator.operators, recurrence, annihilator.scale)
 
 
-def integral_sequence(tree: Node) -> HermiteSequence:
+def integral_sequence(line: PieceLine) -> HermiteSequence:
     """Hermite coefficients without a recurrence, one rigorous integral each: slow, but any pieces will do."""
-    return HermiteSequence(piece_line(tree), (), None, Fraction(1))
+    return HermiteSequence(line, (), None, Fraction(1))
 
 
 def _integrals(line: PieceLine, c: Number, count: int) -> list[arb]:
     """E[He_n(z) σ(cz)] for n < ``count`` by integration; those at exact deviations are remembered."""
     if isinstance(c, arb):
         return hermite_moments(line, c, count)
-    return list(_integrals_at(line.tree, c, count, ctx.prec))
+    return list(_integrals_at(line, c, count, ctx.prec))
 
 
 @lru_cache(maxsize=256)
-def _integrals_at(tree: Node, c: Fraction, count: int, precision: int) -> tuple[arb, ...]:
+def _integrals_at(line: PieceLine, c: Fraction, count: int, precision: int) -> tuple[arb, ...]:
     with working_precision(precision):
-        return tuple(hermite_moments(piece_line(tree), c, count))
+        return tuple(hermite_moments(line, c, count))
 
 
 def _at(row: list[arb], n: int) -> arb:

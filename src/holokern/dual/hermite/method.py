@@ -17,19 +17,17 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from holokern.activation import Activation, Node, differentiate, jump_order, piece_line, to_ball
+from holokern.activation import Activation, PieceLine
 from holokern.activation import activation as as_activation
 from holokern.dual.enclosure.moments import bits_above, read_number, second_moment
 from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
-from holokern.numeric import Array, limited_work, working_precision
+from holokern.numeric import EPS, Array, limited_work, to_ball, working_precision
 
 Pair = tuple[Fraction, Fraction]
 
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # terms of the first try, enough for smooth σ at moderate deviations; then their number doubles
 _FIRST = 64
 # terms of the plain series before σ with breaks takes other routes, which are dearer to set up
@@ -86,7 +84,7 @@ def hermite_coefficients(activation: object, count: int, c: object = 1, bits: in
     >>> [value.str(6, radius=False) for value in hermite_coefficients("relu", 4)]
     ['0.398942', '0.500000', '0.398942', '0']
     """
-    sequence = hermite_sequence(as_activation(activation).tree)
+    sequence = hermite_sequence(as_activation(activation).pieces)
     deviation = read_number("c", c)
     precision = bits + 32
     while precision <= _MOST_BITS + 4 * bits:
@@ -110,8 +108,8 @@ def hermite_coefficients(activation: object, count: int, c: object = 1, bits: in
 def serves_hermite(activation: Activation) -> str | None:
     """Why an activation cannot be served, or None."""
     try:
-        # an activation given by its ODE has no tree, and says so
-        hermite_sequence(activation.tree)
+        # an activation given by its ODE has no pieces, and says so
+        hermite_sequence(activation.pieces)
     except HolokernError as error:
         return str(error)
     return None
@@ -141,7 +139,7 @@ def hermite(
     Use it for few deviations and many angles, or as a check with a proved tail.  Each deviation needs a sequence of
     coefficients; an angle costs next to nothing.
     """
-    sequence = hermite_sequence(activation.tree)
+    sequence = hermite_sequence(activation.pieces)
     breaks = sequence.line.breaks
     most = terms or (_SHORT if breaks and all(b == 0 for b in breaks) else _LONG)
     result = [np.full(len(theta), np.nan) for _ in range(4)]
@@ -170,7 +168,7 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
         answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
         # waves make the terms in the angle as large as exp(c1c2) before they fall
         if all(b == 0 for b in breaks) and c1 * c2 <= _MOST_PRODUCT:
-            answers.improve(partial(_by_angle, sequence.line.tree, pair, goals=answers.goals))
+            answers.improve(partial(_by_angle, sequence.line, pair, goals=answers.goals))
         answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
     rough = answers.above(_TOO_ROUGH / _MARGIN)
     if len(rough):
@@ -205,7 +203,7 @@ class _Answers:
     def above(self, factor: float = 1.0) -> NDArray[np.intp]:
         """Which points miss so many times their goal by more than rounding."""
         k_goal, slope_goal = (
-            factor * goal + 64 * _EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
+            factor * goal + 64 * EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
         )
         # a k′ that grows without bound towards r = ±1 is measured by itself
         grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.columns[1])) / self.scales[1])
@@ -223,23 +221,23 @@ class _Answers:
 
 
 @lru_cache(maxsize=64)
-def _angle_series(tree: Node, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
-    return angle_series(hermite_sequence(tree), *pair, goals)
+def _angle_series(line: PieceLine, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
+    return angle_series(hermite_sequence(line), *pair, goals)
 
 
-def _by_angle(tree: Node, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
+def _by_angle(line: PieceLine, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
     """The series in the angle."""
-    series = _angle_series(tree, pair, goals)
+    series = _angle_series(line, pair, goals)
     k, slope = np.array([series(float(t)) for t in theta]).T
     slope_error = series.slope_error / (np.sin(theta) if series.with_cosine else 1.0)
-    return k, slope, series.error + 4 * _EPS * np.abs(k), slope_error + 4 * _EPS * np.abs(slope)
+    return k, slope, series.error + 4 * EPS * np.abs(k), slope_error + 4 * EPS * np.abs(slope)
 
 
 def _by_parts(
     sequence: HermiteSequence, pair: Pair, theta: Array, goals: tuple[float, float]
 ) -> tuple[Array, ...] | None:
     """Split off the part of σ that its breaks make slow; its dual activation is in closed form."""
-    chosen = _split(sequence.line.tree, pair, goals)
+    chosen = _split(sequence.line, pair, goals)
     if chosen is None:
         return None
     order, length, tails = chosen
@@ -254,19 +252,19 @@ def _by_parts(
     columns = []
     for values, tail in zip(zip(*balls, strict=True), tails, strict=True):
         middle = np.array([float(value.mid()) for value in values])
-        columns.append((middle, np.array([float(value.rad()) for value in values]) + tail + _EPS * np.abs(middle)))
+        columns.append((middle, np.array([float(value.rad()) for value in values]) + tail + EPS * np.abs(middle)))
     (k, k_error), (slope, slope_error) = columns
     return k, slope, k_error, slope_error
 
 
 @lru_cache(maxsize=64)
-def _split(tree: Node, pair: Pair, goals: tuple[float, float]) -> tuple[int, int, tuple[float, float]] | None:
+def _split(line: PieceLine, pair: Pair, goals: tuple[float, float]) -> tuple[int, int, tuple[float, float]] | None:
     """How many derivatives to take into s and how many terms make the tails small, and bounds of both tails."""
     for length in _SPLIT_LENGTHS:
-        rests = [arb(_deviation(tree, c, length).rest) for c in pair]
+        rests = [arb(_deviation(line, c, length).rest) for c in pair]
         for order in _ORDERS:
             try:
-                smooth = [rest_of_smooth_part(tree, c, order, length) for c in pair]
+                smooth = [rest_of_smooth_part(line, c, order, length) for c in pair]
             except HolokernError:
                 # the derivative grows too fast, or no bound of it is known
                 break
@@ -293,21 +291,21 @@ class _Energies:
 
 
 @lru_cache(maxsize=256)
-def _energies(tree: Node, c: Fraction) -> _Energies:
-    value, slope = _second_moments(tree, c, _START_BITS)
-    return _Energies(float(value), float(slope), jump_order(tree) == 0)
+def _energies(line: PieceLine, c: Fraction) -> _Energies:
+    value, slope = _second_moments(line, c, _START_BITS)
+    return _Energies(float(value), float(slope), line.jump_order == 0)
 
 
 @lru_cache(maxsize=512)
-def _second_moments(tree: Node, c: Fraction, precision: int) -> tuple[arb, arb]:
+def _second_moments(line: PieceLine, c: Fraction, precision: int) -> tuple[arb, arb]:
     """E[σ(cz)²] and c²E[σ′(cz)²], the classical derivative meant."""
     with working_precision(precision):
-        slope = second_moment(piece_line(differentiate(tree)), c)
-        return second_moment(piece_line(tree), c), slope * to_ball(c) ** 2
+        slope = second_moment(line.derivative, c)
+        return second_moment(line, c), slope * to_ball(c) ** 2
 
 
 def _scales(sequence: HermiteSequence, c1: Fraction, c2: Fraction) -> tuple[float, float]:
-    first, second = (_energies(sequence.line.tree, c) for c in (c1, c2))
+    first, second = (_energies(sequence.line, c) for c in (c1, c2))
     scale = float(np.sqrt(first.value * second.value))
     slope = float(np.sqrt(first.slope * second.slope))
     return scale, (slope + (scale if first.jumps else 0.0)) / float(c1 * c2)
@@ -323,9 +321,9 @@ class _Deviation:
 
 
 @lru_cache(maxsize=64)
-def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
-    sequence = hermite_sequence(tree)
-    energies = _energies(tree, c)
+def _deviation(line: PieceLine, c: Fraction, length: int) -> _Deviation:
+    sequence = hermite_sequence(line)
+    energies = _energies(line, c)
     precision = _START_BITS
     while precision <= _MOST_BITS:
         with working_precision(precision):
@@ -342,7 +340,7 @@ def _deviation(tree: Node, c: Fraction, length: int) -> _Deviation:
                 gamma[n] = float(normalised) if normalised.is_finite() else np.nan
             width = total.rad() / energies.value
             if total.is_finite() and width <= _TIGHT:
-                whole, slope_whole = _second_moments(tree, c, precision)
+                whole, slope_whole = _second_moments(line, c, precision)
                 rest = (whole - total).max(arb(0)).upper().sqrt().upper()
                 slope_rest = arb.pos_inf()
                 if not energies.jumps:
@@ -360,8 +358,8 @@ def _partial_sums(
     sequence: HermiteSequence, c1: Fraction, c2: Fraction, theta: Array, length: int
 ) -> tuple[Array, Array, Array, Array]:
     """The plain series with N terms: values, and bounds of the tail plus rounding."""
-    tree = sequence.line.tree
-    first, second = _deviation(tree, c1, length), _deviation(tree, c2, length)
+    line = sequence.line
+    first, second = _deviation(line, c1, length), _deviation(line, c2, length)
     product = first.gamma * second.gamma
     n = np.arange(length, dtype=float)
     scale = float(c1 * c2)
@@ -385,6 +383,6 @@ def _partial_sums(
         by_value = np.where(decreasing, length * size ** (length - 1) * first.rest * second.rest, np.inf)
     slope_tail = np.fmin(by_slope, by_value) / scale
     # rounding of the sums, and of r = cos θ
-    k_error = tail + _EPS * (4 * sum0 + sum1)
-    slope_error = slope_tail + _EPS * (4 * sum1 + sum2) / scale
+    k_error = tail + EPS * (4 * sum0 + sum1)
+    slope_error = slope_tail + EPS * (4 * sum1 + sum2) / scale
     return k, slope, k_error, slope_error

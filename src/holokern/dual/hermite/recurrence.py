@@ -14,7 +14,8 @@ from functools import lru_cache
 
 from flint import arb, fmpq, fmpz_mpoly
 
-from holokern.errors import BadInput, NotHolonomic
+from holokern.errors import BadInput, NotHolonomic, PrecisionLost
+from holokern.numeric import subtract
 from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field, weyl_algebra
 
 Shift = tuple[RationalFunction, ...]
@@ -177,13 +178,7 @@ def _reduce(
     rest = dict(row)
     for k in sorted(pivots, reverse=True):
         if k in rest:
-            factor = rest[k] / pivots[k][k]
-            for j, value in pivots[k].items():
-                total = rest.get(j, 0) - factor * value
-                if total:
-                    rest[j] = total
-                else:
-                    rest.pop(j, None)
+            subtract(rest, rest[k] / pivots[k][k], pivots[k])
     return rest
 
 
@@ -232,7 +227,12 @@ def _primitive(row: Shift) -> Shift:
 def _first_good(polynomial: fmpz_mpoly) -> int:
     """One more than the largest non-negative integer root in n of the factors that contain n alone."""
     start = 0
-    for factor, _ in polynomial.factor()[1]:
+    try:
+        factors = polynomial.factor()[1]
+    except OverflowError:
+        # flint 0.9 cannot sort factors with coefficients beyond 64 bits
+        raise PrecisionLost("the recurrence of the Hermite coefficients has too large numbers") from None
+    for factor, _ in factors:
         degrees = [int(e) for e in factor.degrees()]
         if degrees[0] == 1 and degrees[1] == 0:
             values = {tuple(map(int, key)): int(c) for key, c in factor.terms()}

@@ -11,11 +11,10 @@ from math import ceil, log2
 
 from flint import arb
 
-from holokern.activation import to_ball
 from holokern.dual.enclosure.moments import Number, second_moment
 from holokern.dual.hermite.coefficients import HermiteSequence
 from holokern.errors import PrecisionLost
-from holokern.numeric import working_precision
+from holokern.numeric import to_ball, working_precision
 
 # bounds of tails need few digits
 _ROUGH_BITS = 64
@@ -35,9 +34,9 @@ def hermite_series(sequence: HermiteSequence, c1: Number, c2: Number, r: arb, co
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from holokern.activation.tree.grammar import read_expression
+    >>> from holokern.activation import activation
     >>> from holokern.dual.hermite.coefficients import hermite_sequence
-    >>> k, slope = hermite_series(hermite_sequence(read_expression("Max(u, 0)")), Fraction(1), Fraction(1), arb(0), 2)
+    >>> k, slope = hermite_series(hermite_sequence(activation("relu").pieces), Fraction(1), Fraction(1), arb(0), 2)
     >>> k.overlaps(1 / (2 * arb.pi())), slope.overlaps(arb(1) / 4)
     (True, True)
     """

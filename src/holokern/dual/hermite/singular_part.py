@@ -16,16 +16,16 @@ from functools import lru_cache
 
 from flint import acb, arb, arb_poly
 
-from holokern.activation import Node, differentiate, piece_line, to_ball
-from holokern.dual.enclosure.conditional import jump_sizes
+from holokern.activation import PieceLine
+from holokern.dual.enclosure.gaussian_integral import normal_density
 from holokern.dual.enclosure.moments import Number, second_moment
 from holokern.dual.hermite.coefficients import HermiteSequence
-from holokern.numeric import working_precision
+from holokern.numeric import to_ball, working_precision
 
 # bounds of tails need few digits
 _ROUGH_BITS = 64
-# nodes, about fifty characters each: larger derivatives take longer to bound than the series to sum
-_LARGEST_TREE = 4000
+# characters, about fifty a node: longer derivatives take longer to bound than the series to sum
+_LONGEST = 200_000
 
 
 def truncated_moments(a: arb, b: arb, theta: arb, count: int) -> dict[tuple[int, int], arb]:
@@ -41,12 +41,12 @@ def truncated_moments(a: arb, b: arb, theta: arb, count: int) -> dict[tuple[int,
     (True, True)
     """
     r, sine = theta.cos(), theta.sin()
-    result = {(-1, -1): _density(a) * _density((b - r * a) / sine) / sine}
+    result = {(-1, -1): normal_density(a) * normal_density((b - r * a) / sine) / sine}
     # given x = a, y is normal with mean ra and deviation sin θ, and the other way round
     given_a, given_b = (_positive_parts((y - r * x) / sine, count) for x, y in ((a, b), (b, a)))
     for k in range(count):
-        result[-1, k] = _density(a) * sine**k * given_a[k]
-        result[k, -1] = _density(b) * sine**k * given_b[k]
+        result[-1, k] = normal_density(a) * sine**k * given_a[k]
+        result[k, -1] = normal_density(b) * sine**k * given_b[k]
     result[0, 0] = _orthant(a, b, theta)
     for k in range(1, count):
         result[0, k] = (result.get((0, k - 2), 0) + r * result[-1, k - 1] - b * result[0, k - 1]) / k
@@ -58,7 +58,7 @@ def truncated_moments(a: arb, b: arb, theta: arb, count: int) -> dict[tuple[int,
 
 def _positive_parts(h: arb, count: int) -> list[arb]:
     """E[(z-h)₊^k]/k! for k < ``count``."""
-    before, now = _density(h), (h / arb(2).sqrt()).erfc() / 2
+    before, now = normal_density(h), (h / arb(2).sqrt()).erfc() / 2
     result = [now]
     for k in range(1, count):
         before, now = now, (before - h * now) / k
@@ -84,28 +84,24 @@ def _orthant(a: arb, b: arb, theta: arb) -> arb:
     return (a / root).erfc() * (b / root).erfc() / 4 + total
 
 
-def _density(x: arb) -> arb:
-    return (-(x * x) / 2).exp() / (2 * arb.pi()).sqrt()
-
-
 @lru_cache(maxsize=128)
-def _derivative(tree: Node, order: int) -> Node | None:
+def _derivative(line: PieceLine, order: int) -> PieceLine | None:
     """The derivative of that order between the breaks, or None when its expression is too large."""
     if not order:
-        return tree
-    before = _derivative(tree, order - 1)
-    after = None if before is None else differentiate(before)
-    return None if after is None or len(repr(after)) > 50 * _LARGEST_TREE else after
+        return line
+    before = _derivative(line, order - 1)
+    after = None if before is None else before.derivative
+    return None if after is None or after.length > _LONGEST else after
 
 
 @lru_cache(maxsize=512)
-def rest_of_smooth_part(tree: Node, c: Number, order: int, count: int) -> arb | None:
+def rest_of_smooth_part(line: PieceLine, c: Number, order: int, count: int) -> arb | None:
     """A bound of (Σ_(n≥N) E[He_n(z)(σ-s)(cz)]²/n!)^(1/2), N = ``count`` > K = ``order``; None when none is at hand."""
-    derivative = _derivative(tree, order)
+    derivative = _derivative(line, order)
     if derivative is None:
         return None
     with working_precision(_ROUGH_BITS):
-        energy = second_moment(piece_line(derivative), c)
+        energy = second_moment(derivative, c)
         falling = arb(1)
         for n in range(count - order + 1, count + 1):
             falling *= n
@@ -138,7 +134,7 @@ class SplitSeries:
     ) -> SplitSeries:
         """Take jumps below ``order`` into s, and ``count`` terms of the series."""
         with working_precision(precision):
-            jumps = [_jumps(sequence.line.tree, k) for k in range(order)]
+            jumps = [_jumps(sequence.line, k) for k in range(order)]
             breaks = tuple((b, tuple(row[i][1] for row in jumps)) for i, (b, _) in enumerate(jumps[0]))
             whole = [sequence.coefficients(c, count) for c in (c1, c2)]
             rough = [_coefficients(breaks, to_ball(c), count) for c in (c1, c2)]
@@ -167,14 +163,14 @@ class SplitSeries:
             return k, slope
 
 
-def _jumps(tree: Node, order: int) -> list[tuple[arb, arb]]:
+def _jumps(line: PieceLine, order: int) -> list[tuple[arb, arb]]:
     """The breaks of σ and the jumps of its derivative of that order."""
-    derivative = _derivative(tree, order)
+    derivative = _derivative(line, order)
     assert derivative is not None
-    heights = [height for _, height in jump_sizes(derivative)]
+    heights = [height for _, height in derivative.jump_sizes()]
     # a break of σ need not be one of its derivatives
-    found = dict(zip(piece_line(derivative).breaks, heights, strict=True))
-    return [(to_ball(b), found.get(b, arb(0))) for b in piece_line(tree).breaks]
+    found = dict(zip(derivative.breaks, heights, strict=True))
+    return [(to_ball(b), found.get(b, arb(0))) for b in line.breaks]
 
 
 def _coefficients(breaks: tuple[tuple[arb, tuple[arb, ...]], ...], c: arb, count: int) -> list[arb]:
@@ -183,7 +179,7 @@ def _coefficients(breaks: tuple[tuple[arb, tuple[arb, ...]], ...], c: arb, count
     for b, jumps in breaks:
         beta, order = b / c, len(jumps)
         parts = _positive_parts(beta, order)[::-1]
-        before, now = arb(0), _density(beta)
+        before, now = arb(0), normal_density(beta)
         for m in range(count):
             parts.append(now)
             before, now = now, beta * now - m * before

@@ -6,25 +6,14 @@ the products of their transition matrices carry the initial vector from point to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.methods.polar import COLUMNS, Result, Start, crosses, polar_system
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, PrecisionLost, UnknownName
-from holokern.hgm import (
-    TAYLOR_TERMS,
-    AnglePath,
-    Numbers,
-    PolarTable,
-    SegmentPath,
-    length_of,
-    order_of,
-    transport,
-)
-from holokern.numeric import Array
+from holokern.hgm import TAYLOR_TERMS, AnglePath, Numbers, PolarTable, SegmentPath, order_of, transport
+from holokern.numeric import EPS, Array
 
 # the imaginary part of θ of all vertices, above zeros of D; with 0.12 errors of gelu are three times as large
 _HEIGHT = 0.25
@@ -32,16 +21,6 @@ _HEIGHT = 0.25
 _CLEAR = 0.4
 # relative error above which there is nothing to report
 _HOPELESS = 1e-3
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Run:
-    """The vectors H at the vertices of a path, with perturbations: (vertices, rank, columns)."""
-
-    states: Numbers
-    length: float
 
 
 def all_at_once(
@@ -79,8 +58,8 @@ def all_at_once(
     results = []
     # rounding errors on a long path show when other steps are taken
     for terms in (TAYLOR_TERMS, TAYLOR_TERMS - 6):
-        run = _run(activation, table, vertices, lifted, terms)
-        arrival = transport(path, begin, run.states[1:], np.arange(len(tour)), theta[tour], detour=lifted)
+        states = _run(activation, table, vertices, lifted, terms)
+        arrival = transport(path, begin, states[1:], np.arange(len(tour)), theta[tour], detour=lifted)
         results.append(Result.empty(len(theta)))
         results[-1].take(tour, arrival, table.outputs)
     result, other = results
@@ -97,8 +76,11 @@ def all_at_once(
     return result.arrays(table, c1, c2, theta)
 
 
-def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: bool, order: int) -> Run:
-    """Carry H along the polygon; θ of every vertex is lifted by the same imaginary part if ``lifted``."""
+def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: bool, order: int) -> Numbers:
+    """H at the vertices of the polygon, with perturbations: (vertices, rank, columns).
+
+    θ of every vertex is lifted by the same imaginary part if ``lifted``.
+    """
     shift = 1j * _HEIGHT if lifted else 0.0
     ends = np.stack([np.exp(vertices[:, 0]), np.exp(vertices[:, 1]), vertices[:, 2] + shift], axis=1)
     segments = len(ends) - 1
@@ -126,10 +108,10 @@ def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: boo
         new = matrix @ state
         size = np.abs(matrix) @ np.abs(state[:, 0])
         missing = tail * float(np.max(np.abs(state[:, 0])))
-        new[:, 1:] += sign * (2 * _EPS * size + missing)[:, None]
+        new[:, 1:] += sign * (2 * EPS * size + missing)[:, None]
         state = new
         states.append(state)
-    return Run(np.array(states), length_of(vertices[1:], vertices[0]))
+    return np.array(states)
 
 
 def run_through(

@@ -8,14 +8,12 @@ from holokern.activation import Activation
 from holokern.dual.quadrature.method import scales
 from holokern.dual.quadrature.profile import profile_of
 from holokern.errors import BadInput
-from holokern.numeric import Array, hermite_rule
+from holokern.numeric import EPS, Array, hermite_rule
 
 # of σ at a time: arrays of 8 MB
 _EVALUATIONS = 1 << 20
 # the degrees double from 25, so that the last one is 400: 160 000 nodes a point
 _MOST = 512
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 def gauss_hermite(
@@ -79,7 +77,7 @@ def _errors(
         unseen = steps * gap / (2 * np.pi) + kinks * c1 * c2 * gap**3 / (6 * np.pi)
         # the change may be small by chance
         typical = 0.02 * steps * space + 0.01 * kinks * c1 * c2 * space**2
-        rounding = 8 * _EPS * scales(function, c1, c2)
+        rounding = 8 * EPS * scales(function, c1, c2)
         result.append(np.abs(b - a) + rounding + np.where(gap < space, unseen, typical))
     return result[0], result[1] + (np.inf if np.any(profile_of(activation).jumps) else 0.0)
 

@@ -14,7 +14,7 @@ from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of,
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
-from holokern.numeric import Array, Index, working_precision
+from holokern.numeric import EPS, Array, Index, working_precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -33,8 +33,6 @@ _POOR = 1e-13
 _BITS = 400
 # of a float
 _DIGITS = 16
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 def hgm(
@@ -193,9 +191,9 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
         if balls is not None:
             for target, error, value in zip((k, kdot), (k_error, kdot_error), balls, strict=True):
                 middle = float(value.mid())
-                target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * _EPS * abs(middle)
+                target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * EPS * abs(middle)
             # θ itself is rounded
-            moved = 2 * _EPS * theta[i] * np.sin(theta[i]) * c1[i] * c2[i]
+            moved = 2 * EPS * theta[i] * np.sin(theta[i]) * c1[i] * c2[i]
             k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
 
 

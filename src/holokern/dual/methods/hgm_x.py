@@ -15,15 +15,13 @@ from holokern.activation import Activation
 from holokern.dual.methods.initial import hermite_moments
 from holokern.errors import BadInput
 from holokern.hgm import LinePath, LineTable, Numbers, transport
-from holokern.numeric import Array
+from holokern.numeric import EPS, Array
 from holokern.pfaffian import PfaffianSystem, pfaffian
 
 # terms fall about like 0.3^n, so that the last one is far below rounding
 _TERMS = 48
 # the imaginary part of x12 at the start, above a singularity on the line; the series in x12 converges for |x12| < 1
 _LIFT = 0.3
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=32)
@@ -86,7 +84,7 @@ def start_in_x(activation: Activation, x12: complex = 0.0) -> tuple[Numbers, Arr
         terms = values[i + n] * values[j + n] * weight
         spread = np.abs(weight) * (errors[i + n] * np.abs(values[j + n]) + np.abs(values[i + n]) * errors[j + n])
         result.append(float(q) * terms.sum())
-        error.append(float(q) * (spread.sum() + _EPS * np.abs(terms).sum() + (np.abs(terms[-1]) if extra > 1 else 0)))
+        error.append(float(q) * (spread.sum() + EPS * np.abs(terms).sum() + (np.abs(terms[-1]) if extra > 1 else 0)))
     return np.array(result), np.array(error)
 
 
@@ -120,7 +118,7 @@ def hgm_in_x(
         arrival = transport(path, np.zeros(count), states, *ways, detour=singular, every_entry=True)
         value, tail = arrival.value[:, :, 0], arrival.tail
         spread = np.sqrt(np.mean(arrival.value[:, :, 1:] ** 2, axis=2))
-    error = 5 * spread + 6 * tail + 2 * _EPS * np.abs(value)
+    error = 5 * spread + 6 * tail + 2 * EPS * np.abs(value)
     return _normalised(table, (c1, c2, theta), np.array(stretch), value, error)
 
 
@@ -163,15 +161,14 @@ def _normalised(
     for axis in range(3):
         one = np.zeros_like(x)
         one[:, axis] = x[:, axis]
-        moved += (
-            2 * _EPS * np.einsum("pij,pj->pi", np.abs(_matrix(table, x * stretch, one * stretch)[0]), np.abs(value))
-        )
-    rounding = _EPS * noise * np.einsum("pj,pj->p", np.abs(row), np.abs(value))
+        moved += 2 * EPS * np.einsum("pij,pj->pi", np.abs(_matrix(table, x * stretch, one * stretch)[0]), np.abs(value))
+    rounding = EPS * noise * np.einsum("pj,pj->p", np.abs(row), np.abs(value))
     return k, kdot, moved[:, 0] * root, (np.einsum("pj,pj->p", np.abs(row), moved) + rounding) * root
 
 
 def _matrix(table: LineTable, at: Array, speed: Array) -> tuple[Array, Array]:
     """The matrix of the derivative in a direction, and how many units in the last place it is off."""
     equation = LinePath(table, at, at + speed).equation_at(np.arange(len(at)), np.zeros(len(at)), 0)
-    noise = np.ones(len(at)) if equation.noise is None else equation.noise
-    return equation.top[:, 0] / equation.bottom[:, 0, None, None], noise
+    bottom = equation.bottom[:, 0]
+    noise = np.ones(len(at)) if equation.sizes is None else equation.sizes[0][:, 0] / np.abs(bottom)
+    return equation.top[:, 0] / bottom[:, None, None], noise

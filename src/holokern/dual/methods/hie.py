@@ -26,7 +26,7 @@ from holokern.hgm import (
     fit_system,
     gauss_nodes,
 )
-from holokern.numeric import Array
+from holokern.numeric import EPS, Array
 
 SIZE = 36
 """Functions of the basis, for the finer of two fits."""
@@ -43,8 +43,6 @@ _GOOD = 1e-13
 _LARGEST = 400
 # D relative to its largest value: below, S H/D has lost two digits
 _CLEAR = 1e-2
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 def hie(
@@ -172,7 +170,7 @@ class _Problem:
         grid = np.linspace(0.05, np.pi / 2, 12)
         spread = np.max(np.abs(fits[1](grid).reshape(12, -1) - fits[0](grid).reshape(12, -1)), axis=0)
         floor = 0.3 * np.array([spread[first], spread[second] if second >= 0 else spread[first]])
-        rounding = _EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
+        rounding = EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
         return fine, np.maximum(moved, floor) + rounding
 
     def _derived(self, fit: Fit, distance: Array) -> Array:

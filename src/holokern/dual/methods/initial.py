@@ -19,7 +19,7 @@ from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
 from holokern.hgm import Numbers
-from holokern.numeric import Array, between, legendre_rule
+from holokern.numeric import EPS, Array, between, legendre_rule
 
 # deviations: √2 times 9, since the weight of a Hermite function is the root of the density
 _REACH = 12.5
@@ -29,8 +29,6 @@ _PANEL = 2.5
 _NODES = (22, 28)
 # the normal density at 0
 _DENSITY = 1 / np.sqrt(2 * np.pi)
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class HermiteMoments:
         weight = _roots_of_factorials(int(max(i.max(), j.max())) + 1)
         left, right = self.values[one][:, i] * weight[i], self.values[other][:, j] * weight[j]
         error = self.errors[one][:, i] * weight[i] * np.abs(right) + np.abs(left) * self.errors[other][:, j] * weight[j]
-        return left * right, error + _EPS * np.abs(left * right)
+        return left * right, error + EPS * np.abs(left * right)
 
     def correlated(
         self, c1: Array, c2: Array, exponents: Sequence[tuple[int, int]], r: Numbers
@@ -74,7 +72,7 @@ class HermiteMoments:
                 self.errors[one][:, n + p] * np.abs(right) + np.abs(left) * self.errors[other][:, n + q]
             )
             values.append(terms.sum(axis=1))
-            errors.append(size.sum(axis=1) + _EPS * np.abs(terms).sum(axis=1) + 4 * np.abs(terms[:, -2:]).max(axis=1))
+            errors.append(size.sum(axis=1) + EPS * np.abs(terms).sum(axis=1) + 4 * np.abs(terms[:, -2:]).max(axis=1))
         return np.stack(values, axis=1), np.stack(errors, axis=1)
 
 
@@ -110,7 +108,7 @@ def hermite_moments(activation: Activation, c: Array, count: int) -> HermiteMome
                 if total is fine:
                     size[:, n] += part.total(np.abs(terms).sum(axis=1), len(deviations))
                 before, now = now, (z * now - np.sqrt(n) * before) / np.sqrt(n + 1)
-    return HermiteMoments(deviations, fine, np.abs(fine - coarse) + 2 * _EPS * size)
+    return HermiteMoments(deviations, fine, np.abs(fine - coarse) + 2 * EPS * size)
 
 
 def _roots_of_factorials(count: int) -> Array:

@@ -13,7 +13,7 @@ from holokern.dual.degenerate import limits
 from holokern.dual.methods.initial import HermiteMoments, hermite_moments
 from holokern.errors import HolokernError
 from holokern.hgm import AnglePath, Arrival, Numbers, PolarTable, polar_table
-from holokern.numeric import Array, Index
+from holokern.numeric import EPS, Array, Index
 from holokern.pfaffian import pfaffian
 
 COLUMNS = 4
@@ -23,8 +23,6 @@ COLUMNS = 4
 _SERIES_TERMS = 64
 # a zero of D so close to the way makes real steps short; the detour passes it at the height 0.45
 _STRIP = 0.35
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @lru_cache(maxsize=64)
@@ -156,7 +154,7 @@ class Result:
         ):
             value[where] = column[:, 0]
             spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
-            floor = _EPS * (2 * np.abs(column[:, 0]) + 0.3 * together)
+            floor = EPS * (2 * np.abs(column[:, 0]) + 0.3 * together)
             error[where] = np.nan_to_num(5 * spread + 6 * tail + floor, nan=np.inf)
 
     def improve(self, where: Index, values: Array, errors: Array) -> None:
@@ -176,7 +174,7 @@ class Result:
         power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
         factor = c1 * c2 * np.sin(theta) ** power
         # θ itself is rounded: k moves by c1c2k′ sin θ, and the factor of k′ by its logarithmic derivative
-        rounded = 2 * _EPS * theta
+        rounded = 2 * EPS * theta
         k_error = self.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * self.slope / factor)
         kdot_error = self.slope_error + power * np.abs(self.slope) * rounded / np.abs(np.tan(theta))
         return self.k, self.slope / factor, k_error, kdot_error / factor

@@ -6,8 +6,6 @@ segment to a neighbour [SakodaTakayama2024, Sect 5].  The last terms of that ser
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from holokern.activation import Activation
@@ -15,7 +13,7 @@ from holokern.dual.methods.hgm import hgm
 from holokern.dual.methods.polar import Result, Start, crosses, polar_system
 from holokern.errors import BadInput
 from holokern.hgm import AnglePath, Numbers, SegmentPath, clusters, transport
-from holokern.numeric import Array, Index
+from holokern.numeric import EPS, Array, Index
 
 # the imaginary part of θ above zeros of D; 0.12 does as well, 0.5 makes errors of gelu 25 times as large
 _HEIGHT = 0.25
@@ -23,19 +21,6 @@ _HEIGHT = 0.25
 _CLEAR = 0.4
 # radii 0.2, 0.05 and 0.0125; points that need smaller ones go alone
 _ROUNDS = 3
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """Values by expansion, and the point that each was expanded from (-1: transported after all)."""
-
-    k: Array
-    kdot: Array
-    k_error: Array
-    kdot_error: Array
-    representative: Index
 
 
 def taylor(
@@ -49,8 +34,7 @@ def taylor(
     order: int = 24,
 ) -> tuple[Array, Array, Array, Array]:
     """k, k′ and their errors; see :func:`expand`."""
-    found = expand(activation, c1, c2, theta, tolerance, radius=radius, order=order)
-    return found.k, found.kdot, found.k_error, found.kdot_error
+    return expand(activation, c1, c2, theta, tolerance, radius=radius, order=order)[0]
 
 
 def expand(
@@ -62,8 +46,8 @@ def expand(
     *,
     radius: float = 0.2,
     order: int = 24,
-) -> Expansion:
-    """Expand from representatives.
+) -> tuple[tuple[Array, Array, Array, Array], Index]:
+    """Expand from representatives; the index of each point's, -1 where it was transported after all, comes last.
 
     Parameters
     ----------
@@ -76,8 +60,8 @@ def expand(
     Examples
     --------
     >>> from holokern.activation import activation
-    >>> found = expand(activation("relu"), np.ones(3), np.ones(3), np.array([1.0, 1.01, 2.5]), 1e-12)
-    >>> found.representative.tolist()
+    >>> _, origin = expand(activation("relu"), np.ones(3), np.ones(3), np.array([1.0, 1.01, 2.5]), 1e-12)
+    >>> origin.tolist()
     [0, 0, 2]
     """
     if not radius > 0:
@@ -124,7 +108,7 @@ def expand(
         k[todo], kdot[todo], k_error[todo], kdot_error[todo] = hgm(
             activation, c1[todo], c2[todo], theta[todo], tolerance
         )
-    return Expansion(k, kdot, k_error, kdot_error, representative)
+    return (k, kdot, k_error, kdot_error), representative
 
 
 def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Numbers, Numbers]:
@@ -140,5 +124,5 @@ def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: 
     arrival = transport(path, start, states, index, angle, detour=lifted, every_entry=True, perturbed=False)
     value = arrival.value
     signs = np.random.default_rng(5).choice([-1.0, 1.0], size=value[:, :, 1:].shape)
-    value[:, :, 1:] += signs * (8 * _EPS * np.max(np.abs(value[:, :, :1]), axis=1, keepdims=True))
+    value[:, :, 1:] += signs * (8 * EPS * np.max(np.abs(value[:, :, :1]), axis=1, keepdims=True))
     return value, angle

@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from holokern.activation import Activation, Call, walk
+from holokern.activation import Activation
 from holokern.dual.quadrature.smoothness import Function, Smoothness, smooth_panels
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.numeric import Array
+from holokern.numeric import EPS, Array
 
 HALF_RANGE = 9.0
 """Beyond nine standard deviations the normal density is below 1e-18 of its peak."""
@@ -24,8 +24,6 @@ _FAR_OUT = 6.0
 _FAR = 128.0
 # calls of functions in σ and σ′ up to which both are cheap, and those that take as long as four others
 _CHEAP, _DEAR = 4, frozenset({"airyai", "airyaiprime", "besselj"})
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # points of a grid, and ends of panels beside it, at which errors are estimated: a few percent is enough
 _SAMPLES = 160
 
@@ -155,7 +153,7 @@ class Profile:
                 factors[row + 2] = np.sqrt(np.nan_to_num(ratio, posinf=0.0)) / 8
                 if noise is not None:
                     off = noise(u)
-                    own = 2 * np.log(np.where(np.isfinite(off), off, 0.0) / _EPS) - x * x / 2
+                    own = 2 * np.log(np.where(np.isfinite(off), off, 0.0) / EPS) - x * x / 2
                     ratio = np.nansum(step * np.exp(own - peak), axis=1) / whole
                     # no error of a value was seen to be above half of its bound
                     factors[row + 2] += np.sqrt(np.nan_to_num(ratio, posinf=0.0)) / 2
@@ -227,7 +225,7 @@ def profile_of(activation: Activation) -> Profile:
 def _calls(activation: Activation) -> int:
     """Calls of functions that a value takes, as many as a cheap function has where they are not known."""
     try:
-        calls = [node.name for node in walk(activation.tree) if isinstance(node, Call)]
+        calls = activation.calls
     except Unsupported:
         return _CHEAP // 2
     return sum(4 if name in _DEAR else 1 for name in calls)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
-from holokern.numeric import Array, how_many_fit, patience
+from holokern.numeric import EPS, Array, how_many_fit, patience
 
 Function = Callable[[Array], Array]
 
@@ -28,10 +28,8 @@ _MERGED = 1 << 12
 _MOST_PANELS = 1 << 16
 # bytes of a panel while its smoothness is judged: its nodes, values, coefficients and errors of two functions
 _BYTES_OF_A_PANEL = 8 * 10 * (DEGREE + 1)
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # below this size values lose digits to underflow, which looks rough on every panel
-_UNDERFLOW = float(np.finfo(float).tiny) / _EPS
+_UNDERFLOW = float(np.finfo(float).tiny) / EPS
 # halvings of a panel: 2^-48 of its length is near rounding, so only singular points get there
 _DEEPEST = 48
 
@@ -212,7 +210,7 @@ def _noise_at(u: Array, rate: Function | None, own: Function | None) -> Array:
     """The median noise of a function on each panel: that of its formula, and what the rounding of u does."""
     level = np.zeros(len(u))
     with np.errstate(all="ignore"):
-        for noise in ((lambda x: _EPS * np.abs(x * rate(x))) if rate else None, own):
+        for noise in ((lambda x: EPS * np.abs(x * rate(x))) if rate else None, own):
             if noise is not None:
                 level += np.nan_to_num(np.median(noise(u), axis=1), posinf=0.0)
     return level

@@ -7,11 +7,12 @@ from 0 and π few of them count, whatever the breaks of the functions, and a mat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from holokern.dual.sampling.mesh import Mesh
-from holokern.numeric import Array
+from holokern.numeric import Array, Index
 
 _LOST = 36.7
 """Terms below exp(-36.7) = 1e-16 are left out."""
@@ -21,6 +22,9 @@ _PHASE = 6.0
 
 _AT_ONCE = 256
 """Hermite functions that are made at a time: a few megabytes."""
+
+_MACHINE_CODE = 1 << 20
+"""Values of Hermite functions from which on machine code is quicker, though it takes a moment to load."""
 
 
 def terms_needed(theta: float) -> int:
@@ -50,6 +54,31 @@ def hermite_sums(values: Array, x: Array, weights: Array, count: int) -> Array:
             some[n - start] = now
             before, now = now, x * (now / np.sqrt(n + 1)) - before * np.sqrt(n / (n + 1))
         result[:, start:stop] = heavy @ some[: stop - start].T
+    return result
+
+
+def hermite_sums_of_rows(values: Array, x: Array, weights: Array, ends: Index, count: int) -> Array:
+    """The same for rows that have nodes of their own: shape (functions, rows, count).
+
+    Row i of the result takes the nodes from ``ends[i]`` to ``ends[i + 1]``; ``values`` holds one row for each function.
+
+    Examples
+    --------
+    >>> from holokern.numeric import legendre_rule
+    >>> t, w = legendre_rule(24)
+    >>> x, ends = np.concatenate([9 * t, -9 * t]), np.array([0, 24, 48])
+    >>> hermite_sums_of_rows(np.ones((1, 48)), x, np.tile(9 * w, 2), ends, 2).round(10).tolist()
+    [[[0.5, 0.3989422804], [0.5, -0.3989422804]]]
+    """
+    if len(x) * count < _MACHINE_CODE:
+        parts = [slice(a, b) for a, b in pairwise(ends)]
+        return np.stack([hermite_sums(values[:, part], x[part], weights[part], count) for part in parts], axis=1)
+    from holokern.dual.sampling.hermite_loop import add_up
+
+    root = np.exp(-x * x / 4) / (2 * np.pi) ** 0.25
+    n, heavy = np.arange(float(count)), np.ascontiguousarray(values * (weights * root))
+    result = np.empty((len(values), len(ends) - 1, count))
+    add_up(heavy, x, root, ends, 1 / np.sqrt(n + 1), np.sqrt(n / (n + 1)), result)
     return result
 
 

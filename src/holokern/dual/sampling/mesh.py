@@ -68,11 +68,26 @@ class Mesh:
         >>> Mesh(np.array([0.0, 0.1, 1.0])).split(0.5).edges.round(3).tolist()
         [0.0, 0.1, 0.55, 1.0]
         """
-        parts = np.maximum(1, np.ceil(np.diff(self.edges) / width - 1e-9)).astype(int)
+        parts = self._parts(width).astype(int)
         pieces = [
             np.linspace(a, b, n, endpoint=False) for a, b, n in zip(self.edges, self.edges[1:], parts, strict=False)
         ]
         return Mesh(np.concatenate([*pieces, self.edges[-1:]]))
+
+    def nodes_after_split(self, width: float) -> float:
+        """How many nodes `split` makes, before any of them is made.
+
+        Examples
+        --------
+        >>> mesh = Mesh(np.array([0.0, 0.1, 1.0]))
+        >>> mesh.nodes_after_split(0.5) == len(mesh.split(0.5).nodes)
+        True
+        """
+        return 2.0 * NODES * float(np.sum(self._parts(width)))
+
+    def _parts(self, width: float) -> Array:
+        """How many parts each panel has when none is wider than this."""
+        return np.maximum(1.0, np.ceil(np.diff(self.edges) / width - 1e-9))
 
     def panel_of(self, x: Array) -> Index:
         """The panel of `all_edges` that holds each point; points beyond the ends belong to the last ones."""
@@ -92,7 +107,13 @@ class Mesh:
 
     @classmethod
     def resolving(
-        cls, functions: list[Callable[[Array], Array]], reach: float, tolerance: float, most: int, label: str
+        cls,
+        functions: list[Callable[[Array], Array]],
+        reach: float,
+        tolerance: float,
+        most: int,
+        label: str,
+        finest: float = 0.0,
     ) -> Mesh:
         """Panels on which functions of x, one row each, are resolved where the normal law has mass.
 
@@ -108,6 +129,8 @@ class Mesh:
             The largest number of nodes.
         label
             What error messages call the functions.
+        finest
+            Panels no wider than this are not divided, whatever the functions do there.
 
         Raises
         ------
@@ -122,6 +145,7 @@ class Mesh:
             for function in functions:
                 for sign in (1.0, -1.0):
                     rough |= _is_rough(function, todo, sign, tolerance)
+            rough &= np.diff(todo)[:, 0] > finest
             done.append(todo[~rough])
             todo = todo[rough]
             if not len(todo):

@@ -34,8 +34,8 @@ _MOST = 4000
 _ARRAYS = 5
 """Of all samples, in memory at a time: values, those divided by the norms, features, and what joins them."""
 
-Sampler = Callable[[Array, Range], tuple[Array, list[Array]]]
-"""From deviations in a part of the range: values of σ and σ′, and rows whose squares add up to those of the norms."""
+Sampler = Callable[[Array, Range], tuple[Array, Array, Array]]
+"""From deviations in a part of the range: values of σ and σ′, what counts of them, and the norms of both functions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,11 @@ class Compressed:
     norms: Array
     functions: Array
 
+    @property
+    def few_rows(self) -> Array:
+        """V: the rows in terms of which all samples, divided by their norms, are U V."""
+        return np.stack([self.functions.T @ group for group in self.normalised])
+
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
@@ -79,10 +84,10 @@ class _Sample:
         return bool(np.max(np.linalg.norm(last, axis=-1)) <= tail)
 
 
-def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float, oscillates: bool) -> Compressed:
+def compressed(sigma: Activation, span: Range, sampled: Sampler, oscillates: bool, more: int = 0) -> Compressed:
     """Samples on panels of a range, shorter where σ(cx) changes faster with log c, and the few columns U.
 
-    Values are damped by powers of ``damping`` when it is judged what counts.
+    ``more`` is how many nodes to begin with beyond the usual number.
 
     Raises
     ------
@@ -90,16 +95,16 @@ def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float,
         If more nodes are needed than a table is worth, or a norm is zero or overflows.
     """
     done: list[_Sample] = []
-    todo = _first(span, oscillates)
+    todo = _first(span, oscillates, more)
     while todo:
         part, count = todo.pop()
-        sample = _sample(sigma, part, count, sampled, damping)
-        more = int(_GROWTH * count)
+        sample = _sample(sigma, part, count, sampled)
+        next_count = int(_GROWTH * count)
         if sample.is_resolved(_OSCILLATING_TAIL if oscillates else _TAIL):
             done.append(sample)
             report(f"samples of {sigma}", len(done), len(done) + len(todo))
-        elif more <= _LONGEST and not oscillates:
-            todo.append((part, more))
+        elif next_count <= _LONGEST and not oscillates:
+            todo.append((part, next_count))
         else:
             middle = (part.low + part.high) / 2
             todo += [(Range(middle, part.high), _SHORT), (Range(part.low, middle), _SHORT)]
@@ -112,26 +117,23 @@ def compressed(sigma: Activation, span: Range, sampled: Sampler, damping: float,
     return _joined(sigma, span, done)
 
 
-def _first(span: Range, oscillates: bool) -> list[tuple[Range, int]]:
+def _first(span: Range, oscillates: bool, more: int) -> list[tuple[Range, int]]:
     width = span.high - span.low
     if span.is_point or not oscillates:
-        return [(span, 1 if span.is_point else _FIRST + int(_EACH * width))]
+        return [(span, 1 if span.is_point else min(_FIRST + int(_EACH * width) + more, _LONGEST))]
     ends = np.linspace(span.low, span.high, 1 + int(np.ceil(width / _WIDTH)))
     return [(Range(float(a), float(b)), _SHORT) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
 
 
-def _sample(sigma: Activation, part: Range, count: int, sampled: Sampler, damping: float) -> _Sample:
+def _sample(sigma: Activation, part: Range, count: int, sampled: Sampler) -> _Sample:
     c = np.exp(part.nodes(count))
     with np.errstate(all="ignore"):
-        values, roots = sampled(c, part)
-        norms = np.stack([np.linalg.norm(root, axis=1) for root in roots])
+        values, features, norms = sampled(c, part)
     if not np.all(np.isfinite(norms)) or not np.all(norms[0] > 0):
         raise PrecisionLost(
             f"{sigma} overflows or vanishes at deviations from {c.min():.4g} to {c.max():.4g}; rescale the data"
         )
-    safe = np.where(norms > 0, norms, 1.0)[:, :, None]
-    damped = values * damping ** np.arange(float(values.shape[2])) if damping < 1 else np.stack(roots)
-    return _Sample(part, values, norms, damped / safe)
+    return _Sample(part, values, norms, features / np.where(norms > 0, norms, 1.0)[:, :, None])
 
 
 def _joined(sigma: Activation, span: Range, done: list[_Sample]) -> Compressed:

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holokern.activation import Activation, has_quick_formulas
+from holokern.activation import Activation
+from holokern.dual.closed.method import has_quick_formulas
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.method import norms as line_norms
 from holokern.dual.quadrature.method import quadrature
 from holokern.dual.quadrature.pairing import Side, distance
 from holokern.dual.quadrature.profile import profile_of
-from holokern.dual.tables.rows import PointRow, hermite_rows_at
+from holokern.dual.tables.point_row import PointRow
+from holokern.dual.tables.samples import hermite_rows_at
 from holokern.numeric import Array, legendre_rule
 
 _FROM = 0.4

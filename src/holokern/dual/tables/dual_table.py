@@ -17,8 +17,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.activation import Activation
+from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
-from holokern.dual.tables.rows import Rows, checking_rows, hermite_rows, mesh_rows
+from holokern.dual.tables.rows import Rows, blurred_rows, by_quadrature, checking_rows, hermite_rows, mesh_rows
 from holokern.errors import BadInput, PrecisionLost
 from holokern.numeric import (
     Array,
@@ -38,6 +39,10 @@ from holokern.numeric import (
 
 SMALLEST = (0.4, 0.0)
 """Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met."""
+
+SMALLEST_AWAY = (0.4, 0.2, 0.1, 0.05, 0.025)
+"""The same for σ with a break other than zero. All but the first serve angles up to the one before; each takes about
+twice as many deviations and four times as long, so that the next one would take longer than most pairs are worth."""
 
 _SERIES_FROM = 0.1
 """From here on tables for all angles use Hermite coefficients: 7300 of them, and four times as many at half of it."""
@@ -168,7 +173,10 @@ def build_table(sigma: Activation, span: Range, homogeneity: float | None, small
         If the activation is too rough on this range.
     """
     span = Range(0.0, 0.0) if homogeneity is not None else span
-    rows = mesh_rows(sigma, span) if smallest == 0 else hermite_rows(sigma, span, smallest)
+    if smallest == 0:
+        rows = mesh_rows(sigma, span)
+    else:
+        rows = (hermite_rows if smallest == SMALLEST_AWAY[0] else blurred_rows)(sigma, span, smallest)
     return _Builder(sigma, rows, homogeneity, smallest).build()
 
 
@@ -208,9 +216,14 @@ class _Builder:
     def jumps(self) -> bool:
         return self.sigma.jump_order == 0
 
+    @property
+    def is_blurred(self) -> bool:
+        """Whether σ breaks away from zero and the table is for one panel of small angles."""
+        return 0 < self.smallest < SMALLEST[0]
+
     def edges(self, folded: bool) -> Array:
-        """Panels that double from the scale on which the mesh resolves σ(cx)."""
-        scale = max(self.smallest, self.rows.scale)
+        """Panels that double from the smallest angle, or from the scale on which the mesh resolves σ(cx)."""
+        scale = self.smallest or self.rows.scale
         halvings = max(0, int(np.ceil(np.log2(_WIDEST / scale) - 1e-9)))
         return graded_edges(_WIDEST * 0.5**halvings, folded)
 
@@ -222,7 +235,7 @@ class _Builder:
         functions = self.rows.nodes.series(self.rows.functions)
         start = np.zeros(())
         for t in half:
-            if edges[t] < self.smallest - 1e-12:
+            if edges[t] < self.smallest - 1e-12 or (self.is_blurred and edges[t] > 1.5 * self.smallest):
                 continue
             middle = not folded and t == half[-1]
             here, there = self.fitted(edges[t], edges[t + 1], middle)
@@ -275,15 +288,15 @@ class _Builder:
 
     def correlated(self, theta: float) -> tuple[Array, Array]:
         """Correlations at θ and π - θ; by the series where it is quicker."""
-        series = self.series
-        return series.at(theta) if series is not None and theta >= _SERIES_FROM else self.rows.correlation.at(theta)
+        series = self.series if theta >= _SERIES_FROM else None
+        return (self.rows.correlation if series is None else series).at(theta)
 
     @cached_property
     def series(self) -> HermiteRows | None:
-        """The Hermite coefficients of the rows."""
+        """The Hermite coefficients of rows on a mesh, None for other rows."""
         rows = self.rows.correlation
-        if isinstance(rows, HermiteRows):
-            return rows
+        if not isinstance(rows, Correlation):
+            return None
         groups, functions, _ = rows.values.shape
         flat = coefficients_on_mesh(rows.mesh, rows.values.reshape(groups * functions, -1), terms_needed(_SERIES_FROM))
         return HermiteRows(flat.reshape(groups, functions, -1))
@@ -291,9 +304,9 @@ class _Builder:
     def at_zero(self) -> Array:
         """What k is subtracted from: k at θ = 0, or n1 n2 if W is left out."""
         rows = self.rows.correlation
-        if isinstance(rows, HermiteRows):
-            return np.multiply.outer(self.rows.constant, self.rows.constant)
-        return np.asarray(rows.aligned()[0][0])
+        if isinstance(rows, Correlation):
+            return np.asarray(rows.aligned()[0][0])
+        return np.multiply.outer(self.rows.constant, self.rows.constant)
 
     def bend(self, slope: Array, low: float, high: float, start: Array) -> tuple[Array, Array]:
         """H from K on a panel: c1 c2 ∫ k′ sin over (0, θ), divided by n1 n2 θ²; and that integral to the panel's end.
@@ -324,7 +337,7 @@ class _Builder:
     def gap(self) -> tuple[Array, Array]:
         """W = ½E[((s1 - s2)/δ)²] for s = σ(cx)/n(c), by the derivative in ℓ where δ = 0."""
         rows, count = self.rows, len(self.rows.functions)
-        if count == 1 or isinstance(rows.correlation, HermiteRows):
+        if count == 1 or not isinstance(rows.correlation, Correlation):
             # Away from θ = 0 all of 1 - k/(n1 n2) is in H.
             return np.ones((1, 1)), np.zeros((1, 1, 1))
         logs = rows.nodes.logs
@@ -347,13 +360,13 @@ class _Builder:
         return basis, np.diag(sizes[kept])[:, :, None]
 
     def measured_error(self, made: DualTable) -> float:
-        """The largest difference to a finer mesh, by another way to correlate, at points that were not used."""
+        """The largest difference to a finer mesh or to quadrature, at points that were not used."""
         random = np.random.default_rng(20261)
         span = self.rows.nodes.range
         # The ends of the range are where errors are largest.
-        inside = [0.0] if span.is_point else [0.0, *random.random(3), 1.0]
+        inside = [0.0] if span.is_point else [0.0, *random.random(1 if self.is_blurred else 3), 1.0]
         c = np.exp(span.low + (span.high - span.low) * np.array(inside))
-        check = checking_rows(self.sigma, c, self.smallest)
+        check = by_quadrature(self.sigma, c) if self.is_blurred else checking_rows(self.sigma, c, self.smallest).at
         angles = []
         for t, tensors in enumerate(made.table.panels):
             if tensors is not None and made.table.edges[t] < np.pi / 2 - 1e-9:
@@ -363,7 +376,7 @@ class _Builder:
         scales = [made.norms(c), made.slope_norms(c)]
         worst = 0.0
         for theta in angles:
-            for angle, exact in zip((theta, np.pi - theta), check.at(theta), strict=True):
+            for angle, exact in zip((theta, np.pi - theta), check(theta), strict=True):
                 found = made(c[index[0]], c[index[1]], np.full(index.shape[1], angle))
                 for got, true, scale in zip(found, exact, scales, strict=False):
                     safe = np.where(scale > 0, scale, 1.0)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation import Activation
-from holokern.dual.tables.rows import hermite_coefficients
+from holokern.dual.tables.samples import hermite_coefficients
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.tables.rows import PointRow
+from holokern.dual.tables.point_row import PointRow
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, how_many_fit
 

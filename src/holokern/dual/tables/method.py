@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.closed.hinged import hinged
+from holokern.dual.closed.wedge import hinged
 from holokern.dual.dual_activation import dual_activation
-from holokern.numeric import Array
+from holokern.errors import PrecisionLost
+from holokern.numeric import Array, limited_work
+
+# units of work that a table may take, about five seconds, and of each point that it serves: a millisecond
+_WORK, _WORK_OF_A_POINT = 5e5, 100.0
 
 
 def cannot_compile(activation: Activation) -> str | None:
@@ -25,12 +29,22 @@ def cannot_compile(activation: Activation) -> str | None:
 def compiled(
     activation: Activation, c1: Array, c2: Array, theta: Array, tolerance: float
 ) -> tuple[Array, Array, Array, Array]:
-    """k, k′ and their errors."""
+    """k, k′ and their errors.
+
+    A table costs seconds where σ is narrow beside the deviations, so the limit of work grows with the number of points.
+    """
     owner = dual_activation(activation)
     if owner.breaks_away:
         return hinged(activation, c1, c2, theta)
     both = np.concatenate([c1, c2])
-    made = owner.table(float(np.min(both)), float(np.max(both)))
+    with limited_work(_WORK + _WORK_OF_A_POINT * len(theta)):
+        try:
+            made = owner.table(float(np.min(both)), float(np.max(both)))
+        except PrecisionLost as error:
+            raise PrecisionLost(
+                f"no table of {activation} for deviations from {np.min(both):g} to {np.max(both):g} and {len(theta)} "
+                f"points: {error}; or use method='quadrature'"
+            ) from None
     k, kdot = made(c1, c2, theta)
     k_error = made.error * made.norms(c1) * made.norms(c2)
     kdot_error = made.error * made.slope_norms(c1) * made.slope_norms(c2) if made.has_slope else np.full_like(k, np.nan)

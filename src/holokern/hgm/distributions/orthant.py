@@ -25,12 +25,10 @@ from holokern.errors import BadInput, PrecisionLost
 from holokern.hgm.steps.path import SeriesEquation
 from holokern.hgm.steps.series import Array, multiply_series, power_of_series
 from holokern.hgm.steps.stepper import transport
+from holokern.numeric import EPS
 
 MOST = 8
 """The largest dimension; the rank doubles with each one."""
-
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def orthant(covariance: ArrayLike | Sequence[object], *, balls: bool = False, di
     tracks = np.arange(len(path.correlation))
     start = np.array([0.5 ** (d - len(face)) for face in path.faces])
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(path.rank, 3))
-    state = np.concatenate([start[:, None], _EPS * start[:, None] * signs], axis=1)
+    state = np.concatenate([start[:, None], EPS * start[:, None] * signs], axis=1)
     states = np.repeat(state[None], len(tracks), axis=0)
     arrival = transport(path, np.zeros(len(tracks)), states, tracks, np.ones(len(tracks)), every_entry=True)
     value, tail = arrival.value[:, 0], arrival.tail[:, 0]
@@ -97,8 +95,8 @@ def orthant(covariance: ArrayLike | Sequence[object], *, balls: bool = False, di
     i, j = np.triu_indices(d, 1)
     sines = np.sqrt(1 - path.correlation[:, i, j] ** 2)
     # correlations are rounded, and a probability moves by dρ/(2π√(1-ρ²)) with each
-    moved = np.sum(_EPS / sines, axis=1) / (2 * np.pi)
-    error = 5 * spread + 6 * tail + moved + 2 * _EPS * value[:, 0]
+    moved = np.sum(EPS / sines, axis=1) / (2 * np.pi)
+    error = 5 * spread + 6 * tail + moved + 2 * EPS * value[:, 0]
     gradient = np.zeros_like(path.correlation)
     pairs = [place for place, face in enumerate(path.faces) if len(face) == 2]
     gradient[:, i, j] = gradient[:, j, i] = arrival.value[:, pairs, 0] / (2 * np.pi * sines)
@@ -159,7 +157,7 @@ class OrthantPath:
             parts = self.correlation[:, face][:, :, face]
             values = np.linalg.eigvalsh(parts - np.eye(len(face)))
             with np.errstate(divide="ignore"):
-                found.append(np.where(np.abs(values) > _EPS, -1 / values, np.inf))
+                found.append(np.where(np.abs(values) > EPS, -1 / values, np.inf))
         return np.concatenate(found, axis=1)
 
     def distance(self, tracks: Array, at: Array) -> Array:

@@ -29,14 +29,12 @@ from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.initial import Scalar, as_ball
 from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.series import Array
-from holokern.numeric import working_precision
+from holokern.numeric import EPS, working_precision
 from holokern.weyl import LeftIdeal, weyl_algebra
 
 Table: TypeAlias = Sequence[Sequence[Scalar]]
 """A matrix of numbers or balls, by rows."""
 
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # terms of the series; the eigenvalues of A spread over as many units about, and this takes seconds
 _MOST_TERMS = 200_000
 # terms between two looks whether they are small, and whether numbers grow too large
@@ -221,7 +219,7 @@ class _Sums:
             first += a
             second += m
             if n % _BLOCK == 0:
-                if np.all(c <= 1e-3 * _EPS * total):
+                if np.all(c <= 1e-3 * EPS * total):
                     break
                 large = np.where(total > _LARGE, 1 / total, 1.0)
                 if np.any(large < 1):
@@ -231,7 +229,7 @@ class _Sums:
                     total, log_scale = total * large, log_scale - np.log(large)
         self.log_value = np.log(total) + log_scale + shift + log_area(x.shape[1])
         # every step of the recurrence rounds a few times, and so does the shift
-        self.error = _EPS * (8 * n + 4 * np.abs(shift) + np.abs(self.log_value))
+        self.error = EPS * (8 * n + 4 * np.abs(shift) + np.abs(self.log_value))
         self.mean = y * first / (2 * total[:, None])
         self.second = y[:, :, None] * y[:, None, :] * second / (4 * total[:, None, None])
         i = np.arange(x.shape[1])

@@ -25,12 +25,11 @@ from numpy.typing import ArrayLike
 from holokern.errors import BadInput, TooLarge
 from holokern.hgm.lines.initial import Scalar, as_ball
 from holokern.hgm.steps.series import Array
+from holokern.numeric import EPS
 
 MOST = 6
 """The largest dimension; the rank doubles with each one."""
 
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # eigenvalues with relative gaps above this lose less than two digits for m = 5 (measured), so no circle is needed
 _APART = 0.1
 # an estimate of the relative error with which one is content
@@ -98,7 +97,7 @@ class LargestRoot:
         logs = m * n / 2 * np.log(x) + n / 2 * float(np.sum(np.log(self.beta)))
         front = _log_gamma(m, a) - _log_gamma(m, c) + logs - total
         log_f, slope, rounding = _best_series(self.beta * top, a, c).at(x / top)
-        relative = 5 * rounding + 4 * _EPS * (np.abs(front) + np.abs(log_f) + np.abs(logs))
+        relative = 5 * rounding + 4 * EPS * (np.abs(front) + np.abs(log_f) + np.abs(logs))
         value = np.exp(front + log_f)
         # d log P = (nm/2 - tr y + θ log f) d log x
         density = value * (n * m / 2 - total + slope) / x
@@ -220,7 +219,7 @@ def _series(y: Array, a: float, c: float) -> _RaySeries:
         right = second @ g
         # the residual of a solution is a rounding error of the products in it
         noise = np.abs(matrix) @ np.abs(g[:, :, :1]) + sizes @ np.abs(g[:, :, :1])
-        right[:, :, 1:] += noise * random.choice([-_EPS, _EPS], size=(size, _PERTURBED))
+        right[:, :, 1:] += noise * random.choice([-EPS, EPS], size=(size, _PERTURBED))
         g = np.linalg.solve(matrix, right)
         mean = np.mean(g[:, 0].real, axis=0)
         if not mean[0] > 0:
@@ -229,7 +228,7 @@ def _series(y: Array, a: float, c: float) -> _RaySeries:
         logs.append(float(np.log(mean[0])) + scale)
         perturbed.append(mean[1:] / mean[0])
         total += mean[0]
-        if n > 8 and n * mean[0] < 1e-2 * _EPS * total:
+        if n > 8 and n * mean[0] < 1e-2 * EPS * total:
             break
         if total > _LARGE:
             g, scale, total = g / total, scale + float(np.log(total)), 1.0

@@ -16,13 +16,12 @@ from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
+from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem
 
 SIDES = {"left": 1, "right": -1}
 """On which hand of the traveller a detour leads round a singular point."""
 
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # the smallest normal float: what underflows is lost
 _TINY = float(np.finfo(float).tiny)
 # columns that carry rounding errors along; three give the size of the error within a factor of two
@@ -60,7 +59,7 @@ def _floats_along(
     radii: Array | float,
 ) -> tuple[Array, Array]:
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
-    size = np.maximum(_EPS * np.abs(vectors), radii)
+    size = np.maximum(EPS * np.abs(vectors), radii)
     state = np.concatenate([vectors[..., None], size[..., None] * signs], axis=2)
     branched = np.zeros(vectors.shape)
     for a, b in pairwise(stops):
@@ -81,7 +80,7 @@ def _floats_along(
             branched[k] += gap
         state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
     spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
-    return state[..., 0], 5 * spread + branched + 2 * _EPS * np.abs(state[..., 0]) + _TINY
+    return state[..., 0], 5 * spread + branched + 2 * EPS * np.abs(state[..., 0]) + _TINY
 
 
 def _polygon(table: LineTable, corners: Sequence[Array], state: Array) -> Array:

@@ -107,14 +107,9 @@ class Landing:
             first = [entry.substitute(images) for entry in row]
             basis = frobenius(curve.scalar_ode(first), 0)
             self._expect_limits(basis)
-            derivatives = [first]
+            entry, derivatives = curve.entry(first), [first]
             for _ in range(len(basis) - 1):
-                last = derivatives[-1]
-                moved = [
-                    sum((c * curve.matrix[i][j] for i, c in enumerate(last) if c and curve.matrix[i][j]), c_j * 0)
-                    for j, c_j in enumerate(last)
-                ]
-                derivatives.append([c.derivative(curve.parameter) + m for c, m in zip(last, moved, strict=True)])
+                derivatives.append(entry.derivative(derivatives[-1], 0))
             found.append((basis, derivatives))
         return found
 

@@ -234,7 +234,12 @@ class LinePath:
             top[:, : part.shape[2], group.rows, group.columns] += np.moveaxis(part, 1, 2)
         whole = np.zeros((len(tracks), width), dtype=series.dtype)
         whole[:, : bottom.shape[1]] = bottom
-        return SeriesEquation(whole, top, None, self._noise(series[:, :, 0]) if table.determinant else None)
+        if not table.determinant:
+            return SeriesEquation(whole, top, None)
+        noise = self._noise(series[:, :, 0])
+        return SeriesEquation(
+            whole, top, None, (np.abs(whole) * noise[:, None], np.abs(top) * noise[:, None, None, None])
+        )
 
     def _noise(self, monomials: Array) -> Array:
         """How many units in the last place the denominator is off: the determinant itself is a difference."""

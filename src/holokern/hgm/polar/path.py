@@ -14,18 +14,10 @@ from holokern.hgm.steps.series import Array, multiply_series, power_table, trigo
 
 
 @dataclass(frozen=True)
-class AnglePath:
-    """Fixed deviations; the parameter is the angle θ.  In Σ this is a straight line.
-
-    Attributes
-    ----------
-    table : PolarTable
-    c1, c2 : arrays, (tracks,)
-    """
+class PolarPath:
+    """What paths in the deviations and the angle share."""
 
     table: PolarTable
-    c1: Array
-    c2: Array
 
     @property
     def rank(self) -> int:
@@ -37,6 +29,20 @@ class AnglePath:
         """The places of k and k′."""
         return self.table.outputs
 
+
+@dataclass(frozen=True)
+class AnglePath(PolarPath):
+    """Fixed deviations; the parameter is the angle θ.  In Σ this is a straight line.
+
+    Attributes
+    ----------
+    table : PolarTable
+    c1, c2 : arrays, (tracks,)
+    """
+
+    c1: Array
+    c2: Array
+
     @cached_property
     def _scaled(self) -> tuple[Array, Array]:
         return self.c1 * self.table.scale[0], self.c2 * self.table.scale[1]
@@ -45,6 +51,10 @@ class AnglePath:
     def _coefficients(self) -> tuple[Array, Array, Array]:
         table = self.table
         return tuple(p.at(*self._scaled) for p in (table.bottom, table.tops[0], table.slope[0]))  # type: ignore[return-value]
+
+    @cached_property
+    def _sizes(self) -> tuple[Array, Array]:
+        return self.table.bottom.squared.at(*self._scaled), self.table.tops[0].squared.at(*self._scaled)
 
     @cached_property
     def roots(self) -> Array:
@@ -70,14 +80,18 @@ class AnglePath:
         cosine, sine = trigonometric_series(at[:1] if np.all(at == at[:1]) else at, 1.0, order)
         polynomials = self.table.bottom, self.table.tops[0], self.table.slope[0]
         waves = _Waves(cosine, sine, polynomials, order)
+        series = [waves.of(p) for p in polynomials]
         bottom, top, slope = (
-            coefficients[tracks] @ waves.of(p) for p, coefficients in zip(polynomials, self._coefficients, strict=True)
+            coefficients[tracks] @ wave for wave, coefficients in zip(series, self._coefficients, strict=True)
         )
-        return _assemble(self.table, bottom, [(top, self.table.places[0])], slope)
+        # rounding errors of the terms are independent, so their squares add up
+        sizes = [np.sqrt(size[tracks] @ np.abs(wave) ** 2) for wave, size in zip(series[:2], self._sizes, strict=True)]
+        places = self.table.places[0]
+        return _assemble(self.table, bottom, [(top, places)], slope, (sizes[0], [(sizes[1], places)]))
 
 
 @dataclass(frozen=True)
-class SegmentPath:
+class SegmentPath(PolarPath):
     """Deviations and angle both move: log c1, log c2 and θ are linear in the parameter t, from 0 to 1.
 
     Attributes
@@ -87,19 +101,8 @@ class SegmentPath:
         c1, c2, θ at both ends; θ may be complex.
     """
 
-    table: PolarTable
     start: Array
     end: Array
-
-    @property
-    def rank(self) -> int:
-        """The number of entries of H."""
-        return self.table.rank
-
-    @property
-    def outputs(self) -> tuple[int, ...]:
-        """The places of k and k′."""
-        return self.table.outputs
 
     @cached_property
     def _speed(self) -> Array:
@@ -144,10 +147,18 @@ class SegmentPath:
         weights = speed[:, 2], speed[:, 0], speed[:, 1]
         moving = zip(series[1:4], table.places, weights, strict=True)
         tops = [(top * weight[:, None, None], places) for top, places, weight in moving if top.shape[1]]
-        return _assemble(table, series[0], tops, series[4])
+        sizes = [self._moving(p, tracks, at, waves, order, squares=True) for p in polynomials[:-1]]
+        moving = zip(sizes[1:], table.places, weights, strict=True)
+        above = [(np.abs(top * weight[:, None, None]), places) for top, places, weight in moving if top.shape[1]]
+        return _assemble(table, series[0], tops, series[4], (sizes[0], above))
 
-    def _moving(self, polynomial: Polynomial, tracks: Array, at: Array, waves: _Waves, order: int) -> Array:
-        """Σ coefficient · c1^a c2^b · cos^k sin^e, (points, polynomials, order + 1)."""
+    def _moving(
+        self, polynomial: Polynomial, tracks: Array, at: Array, waves: _Waves, order: int, *, squares: bool = False
+    ) -> Array:
+        """Σ coefficient · c1^a c2^b · cos^k sin^e, (points, polynomials, order + 1), or the root of the sum of squares.
+
+        Rounding errors of the terms are independent, so their squares add up.
+        """
         if not polynomial.table.shape[1]:
             return np.zeros((len(tracks), 0, order + 1))
         speed = self._speed[tracks]
@@ -157,15 +168,17 @@ class SegmentPath:
         scalars = c1[:, None] ** polynomial.deviations[:, 0] * c2[:, None] ** polynomial.deviations[:, 1]
         factorial = np.cumprod(np.concatenate([[1.0], np.arange(1.0, order + 1)]))
         deviations = (scalars * 1.0)[..., None] * rate[..., None] ** np.arange(order + 1) / factorial
-        count, rows, columns = polynomial.table.shape
-        mixed = np.matmul(np.moveaxis(deviations, 1, 2), polynomial.table.reshape(count, -1))
+        table, angle = polynomial.table, waves.of(polynomial)
+        if squares:
+            deviations, table, angle = np.abs(deviations) ** 2, table**2, np.abs(angle) ** 2
+        count, rows, columns = table.shape
+        mixed = np.matmul(np.moveaxis(deviations, 1, 2), table.reshape(count, -1))
         mixed = np.moveaxis(mixed.reshape(len(tracks), order + 1, rows, columns), 1, 3)
-        angle = waves.of(polynomial)
         total = np.zeros((len(tracks), rows, order + 1), dtype=np.result_type(mixed, angle))
         for column in range(columns):
             if np.any(polynomial.table[:, :, column]):
                 total += multiply_series(mixed[:, :, column], angle[:, None, column], order)
-        return total
+        return np.sqrt(total) if squares else total
 
 
 class _Waves:
@@ -191,19 +204,29 @@ class _Waves:
         return self.known[k, e]
 
 
+_Placed = list[tuple[Array, tuple[Array, Array]]]
+
+
 def _assemble(
-    table: PolarTable, bottom: Array, tops: list[tuple[Array, tuple[Array, Array]]], slope: Array
+    table: PolarTable, bottom: Array, tops: _Placed, slope: Array, sizes: tuple[Array, _Placed]
 ) -> SeriesEquation:
-    kind = np.result_type(bottom, *(top for top, _ in tops))
     points, _, width = bottom.shape
-    whole = np.zeros((points, width, table.rank, table.rank), dtype=kind)
+    both = sizes[0][:, 0], _matrix(table, sizes[1], (points, width))
+    whole = _matrix(table, tops, (points, width))
+    if table.outputs[1] >= 0:
+        return SeriesEquation(bottom[:, 0], whole, None, both)
+    row = np.zeros((points, width, table.rank), dtype=whole.dtype)
+    row[:, :, table.slope[1]] = np.moveaxis(slope, 1, 2)
+    return SeriesEquation(bottom[:, 0], whole, row, both)
+
+
+def _matrix(table: PolarTable, tops: _Placed, shape: tuple[int, int]) -> Array:
+    """The matrix series from their entries, (points, width, rank, rank)."""
+    kind = np.result_type(float, *(top for top, _ in tops))
+    whole = np.zeros((*shape, table.rank, table.rank), dtype=kind)
     for top, (rows, columns) in tops:
         whole[:, :, rows, columns] += np.moveaxis(top, 1, 2)
-    if table.outputs[1] >= 0:
-        return SeriesEquation(bottom[:, 0], whole, None)
-    row = np.zeros((points, width, table.rank), dtype=kind)
-    row[:, :, table.slope[1]] = np.moveaxis(slope, 1, 2)
-    return SeriesEquation(bottom[:, 0], whole, row)
+    return whole
 
 
 def _roots(coefficients: Array, factor: Polynomial) -> Array:

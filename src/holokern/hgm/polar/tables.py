@@ -13,8 +13,9 @@ cos θ and sin θ for one common denominator D.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from flint import fmpz_mpoly
@@ -59,6 +60,11 @@ class Polynomial:
             for key, value in row.items():
                 table[places[0][key[:2]], i, places[1][key[2:]]] = float(value)
         return cls(np.array(deviations, dtype=np.intp), np.array(angles, dtype=np.intp), table)
+
+    @cached_property
+    def squared(self) -> Polynomial:
+        """The sums of the squares of all terms."""
+        return replace(self, deviations=2 * self.deviations, angles=2 * self.angles, table=self.table**2)
 
     def at(self, c1: Array, c2: Array) -> Array:
         """The coefficients of the monomials in cos θ and sin θ, of shape (points, polynomials, m)."""

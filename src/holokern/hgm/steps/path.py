@@ -25,14 +25,15 @@ class SeriesEquation:
         N.
     slope : array, (tracks, order + 1, rank), optional
         S with S H = D c1c2k′, where k′ is not an entry of H.
-    noise : array, (tracks,), optional
-        How many units in the last place the series are off, where that is more than one.
+    sizes : pair of arrays, optional
+        The sizes of the terms that make D and N, where those cancel: rounding errors are units in the last place of
+        these.
     """
 
     bottom: Array
     top: Array
     slope: Array | None
-    noise: Array | None = None
+    sizes: tuple[Array, Array] | None = None
 
 
 class Path(Protocol):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from holokern.hgm.steps.path import Path, SeriesEquation
 from holokern.hgm.steps.series import Array
+from holokern.numeric import EPS
 
 TAYLOR_TERMS = 40
 """Terms of a series; more of them make longer steps, and rounding then decides."""
@@ -30,8 +31,6 @@ MOST_STEPS = 60
 _TAIL = 1e-17
 # last terms at a target: about two units in the last place; 1e-13 makes errors ten times as large, 1e-17 none smaller
 _GOOD = 5e-16
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 # numbers in the matrices of the tracks that move together: 32 MB
 _CHUNK = 1 << 22
 # directions of a step in the complex plane: straight on first, then 15° by 15° to both sides up to a right angle
@@ -97,7 +96,7 @@ def taylor_coefficients(
             used = min(n, given - 1)
             new = new + np.matmul(tail[:, :, :used], scaled[:, first : first + used])[:, 0]
         if sizes is not None:
-            new = new + sizes.noise(n)
+            new = new + sizes.noise(n, new)
         new = new * inverse
         scaled[:, width - 2 - n] = new
         start = (width - 2 - n) * rank
@@ -113,23 +112,30 @@ class _Rounding:
     """Rounding errors of the recurrence, put into the perturbations: a unit in the last place of every product."""
 
     def __init__(self, equation: SeriesEquation, wide: Array, tail: Array, back: Array, columns: int) -> None:
-        self.wide, self.tail = np.abs(wide), np.abs(tail)
-        if equation.noise is not None:
-            self.wide, self.tail = (part * equation.noise[:, None, None] for part in (self.wide, self.tail))
+        self.wide, self.tail, self.lead = np.abs(wide), np.abs(tail), None
+        if equation.sizes is not None:
+            bottom, top = equation.sizes
+            self.wide = np.moveaxis(top, 1, 2).reshape(wide.shape)
+            self.tail = bottom[:, None, 1:]
+            # how many units in the last place D itself is off
+            self.lead = bottom[:, :1, None] / np.maximum(np.abs(equation.bottom[:, :1, None]), 1e-300)
         self.back = np.abs(back[:, :, :1])
         tracks, self.rank, length = wide.shape
         self.given, self.width = length // self.rank, back.shape[1] // self.rank
         self.scaled = np.zeros((tracks, self.width, self.rank))
         shape = (self.width, self.rank, columns)
-        self.signs = np.random.default_rng(1).choice([-_EPS, _EPS], size=shape)
+        self.signs = np.random.default_rng(1).choice([-EPS, EPS], size=shape)
         self.signs[:, :, 0] = 0.0
 
-    def noise(self, n: int) -> Array:
+    def noise(self, n: int, right: Array) -> Array:
+        """The errors of the right-hand side number n, (tracks, rank · columns), whose values are given."""
         used, first, rank = min(n + 1, self.given), self.width - 1 - n, self.rank
         size = np.matmul(self.wide[:, :, : used * rank], self.back[:, first * rank : (first + used) * rank])
         if n:
             used = min(n, self.given - 1)
             size[:, :, 0] += np.matmul(self.tail[:, :, :used], self.scaled[:, first : first + used])[:, 0]
+        if self.lead is not None:
+            size += self.lead * np.abs(right.reshape(*size.shape[:2], -1)[:, :, :1])
         return np.asarray((size * self.signs[n]).reshape(len(size), -1))
 
     def add(self, n: int, found: Array) -> None:
@@ -296,7 +302,7 @@ class _Walk:
         """Add the rounding of a sum to the perturbations."""
         if self.perturbed:
             signs = self.random.choice([-1.0, 1.0], size=total[:, :, 1:].shape)
-            total[:, :, 1:] += signs * _EPS * size[:, :, None]
+            total[:, :, 1:] += signs * EPS * size[:, :, None]
 
     def _deliver(self, series: Array, gap: Array, where: Array, step: int) -> Array:
         """Give each target in reach a value if it is better than the one it has; say which are good enough."""

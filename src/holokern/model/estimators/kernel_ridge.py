@@ -58,6 +58,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "remainder": ["boolean"],
     }
 
     def __init__(
@@ -73,6 +74,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
+        remainder: bool = False,
     ) -> None:
         self.activation = activation
         self.depth = depth
@@ -84,6 +86,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.remainder = remainder
 
     def _solve(self, X: Array, targets: Array) -> None:
         """Fit a matrix of targets to checked data."""
@@ -100,6 +103,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
             tolerance=float(self.tol),
             max_steps=int(self.max_iter),
             random_state=check_random_state(self.random_state),
+            remainder=bool(self.remainder),
         )
         solution = solve(problem, self.solver)
         self.network_ = problem.kernel.network

@@ -142,6 +142,9 @@ class NTKRegressor(_NetworkRegressor):
         The largest number of steps of ``"cg"``.
     random_state : int, RandomState or None, default=None
         Chooses the landmarks.
+    remainder : bool, default=False
+        Whether ``"nystrom"`` and ``"harmonics"`` count what their features miss of the kernel's diagonal as noise. For
+        ``"harmonics"`` in many dimensions predictions are much closer to those of the exact kernel then.
 
     Attributes
     ----------
@@ -176,7 +179,8 @@ class NNGPRegressor(_NetworkRegressor):
 
     Parameters
     ----------
-    activation, depth, bias, weight_variance, alpha, solver, n_landmarks, tol, max_iter, random_state
+    activation, depth, bias, weight_variance, alpha, solver, n_landmarks, tol, max_iter, random_state,
+    remainder
         As in :class:`NTKRegressor`.
     fit_parameters : tuple of str, default=()
         Which of ``"alpha"``, ``"bias"`` and ``"weight_variance"`` to choose by the largest marginal likelihood,
@@ -222,6 +226,7 @@ class NNGPRegressor(_NetworkRegressor):
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = None,
+        remainder: bool = False,
         fit_parameters: tuple[str, ...] = (),
     ) -> None:
         super().__init__(
@@ -235,6 +240,7 @@ class NNGPRegressor(_NetworkRegressor):
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
+            remainder=remainder,
         )
         self.fit_parameters = fit_parameters
 

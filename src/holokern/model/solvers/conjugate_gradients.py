@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from zipfile import BadZipFile
@@ -18,29 +19,43 @@ import numpy as np
 
 from holokern.files import write_atomically
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.network import TILE, matvec
+from holokern.network import KernelProduct
 from holokern.progress import report
 
 # Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
 _LEAST_RIDGE = 1e-13
+# What rough products gain before the true residual is computed: those of single precision lose about this much of a
+# residual to rounding with 100 000 points, and steps that start anew lose what they knew of the matrix.
+_STAGE = 3e-5
+# The last of these stages goes a little further than it must, as its products are rough.
+_HALF = 0.5
+# A stage that leaves more than this share of the true residual gains too little.
+_GAIN = 0.1
 # Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
 _RECENT = 8
 
 
 @dataclass(frozen=True)
 class TiledKernel:
-    """The product of K(x, x) with vectors, tile by tile; each tile above the diagonal serves twice."""
+    """The product of K(x, x) with vectors; each entry beside the diagonal serves twice."""
 
     kernel: NetworkKernel
     points: Array
-    tile: int = TILE
 
     def __post_init__(self) -> None:
         # Refuses points whose kernel overflows: no entry is larger than the diagonal.
         self.kernel.diagonal(self.points)
 
+    @cached_property
+    def _product(self) -> KernelProduct:
+        return KernelProduct(self.kernel.network, self.points, self.kernel.kind)
+
     def __matmul__(self, vectors: Array) -> Array:
-        return matvec(self.kernel.network, self.points, vectors, self.kernel.kind, tile=self.tile)
+        return self._product.times(vectors)
+
+    def in_single_precision(self, vectors: Array) -> Array:
+        """The same with entries of single precision."""
+        return self._product.times(vectors, single=True)
 
 
 @dataclass(frozen=True)
@@ -130,14 +145,18 @@ def conjugate_gradients(
     right: Array,
     precondition: Callable[[Array], Array] = lambda vectors: vectors,
     *,
+    rough: Callable[[Array], Array] | None = None,
     tolerance: float = 1e-10,
     max_steps: int = 1000,
     checkpoint: Path | None = None,
 ) -> CgResult:
     """Solve A C = Y for symmetric positive definite A, all columns side by side with their own step lengths.
 
-    A column stops once its residual is below ``tolerance`` times its right-hand side. With a ``checkpoint`` every step
-    is written to this file, and a run that finds it there, for the same right-hand side, goes on where it stopped.
+    A column stops once its residual is below ``tolerance`` times its right-hand side. ``rough`` is the product with a
+    symmetric matrix near A. Steps take it, and after a few digits ``product`` gives the true residual, from which they
+    go on: iterative refinement [Higham2002, Ch. 12]. If that does not gain digits, steps take ``product``.
+    With a ``checkpoint`` every step is written to this file, and a run that finds it there, for the same right-hand
+    side, goes on where it stopped.
 
     Examples
     --------
@@ -149,28 +168,29 @@ def conjugate_gradients(
     norms = np.linalg.norm(right, axis=0)
     now = None if checkpoint is None else _State.read(checkpoint, right)
     if now is None:
-        step = precondition(right)
-        now = _State(np.zeros_like(right), right.copy(), step, np.einsum("ij,ij->j", right, step), ())
+        now = _State.begin(np.zeros_like(right), right, precondition, (), 1.0, rough is not None)
     begun, first = time.perf_counter(), len(now.residuals)
-    while len(now.residuals) < max_steps and _largest(now.residual, norms) > tolerance:
-        image = product(now.direction)
-        length = _ratio(now.inner, np.einsum("ij,ij->j", now.direction, image))
-        residual = now.residual - length * image
-        step = precondition(residual)
-        inner = np.einsum("ij,ij->j", residual, step)
-        now = _State(
-            now.solution + length * now.direction,
-            residual,
-            step + _ratio(inner, now.inner) * now.direction,
-            inner,
-            (*now.residuals, _largest(residual, norms)),
-        )
-        if checkpoint is not None:
-            now.write(checkpoint, right)
-        pace = (time.perf_counter() - begun) / (len(now.residuals) - first)
-        text = f"conjugate gradients, residual {now.residuals[-1]:.1e}{_outlook(now.residuals, tolerance, pace)}"
-        report(text, len(now.residuals), max_steps)
-    relative = _largest(right - product(now.solution), norms)
+    while True:
+        left = _largest(now.residual, norms)
+        goal = max(_HALF * tolerance, _STAGE * now.begun) if now.is_rough else tolerance
+        while left > goal and len(now.residuals) < max_steps:
+            image = (rough if rough is not None and now.is_rough else product)(now.direction)
+            curvature = np.einsum("ij,ij->j", now.direction, image)
+            if now.is_rough and np.any((curvature <= 0) & (now.inner > 0)):
+                break  # the matrix near A is not positive definite
+            now = now.after(image, curvature, precondition, norms)
+            left = now.residuals[-1]
+            if checkpoint is not None:
+                now.write(checkpoint, right)
+            pace = (time.perf_counter() - begun) / (len(now.residuals) - first)
+            text = f"conjugate gradients, residual {left:.1e}{_outlook(now.residuals, tolerance, pace)}"
+            report(text, len(now.residuals), max_steps)
+        true = right - product(now.solution)
+        relative = _largest(true, norms)
+        if not now.is_rough or relative <= tolerance or len(now.residuals) >= max_steps:
+            break
+        gains = relative <= _GAIN * now.begun
+        now = _State.begin(now.solution, true, precondition, now.residuals, relative, gains)
     # The recursive residual that stops the loop drifts from the true one by rounding, hence the factor.
     return CgResult(now.solution, len(now.residuals), relative, relative <= 10 * tolerance, now.residuals)
 
@@ -184,6 +204,37 @@ class _State:
     direction: Array
     inner: Array
     residuals: tuple[float, ...]
+    begun: float
+    is_rough: bool
+
+    @classmethod
+    def begin(
+        cls,
+        solution: Array,
+        residual: Array,
+        precondition: Callable[[Array], Array],
+        residuals: tuple[float, ...],
+        begun: float,
+        is_rough: bool,
+    ) -> _State:
+        """From a solution and its true residual, the largest of which is ``begun``, relative to the right-hand side."""
+        step = precondition(residual)
+        return cls(solution, residual, step, np.einsum("ij,ij->j", residual, step), residuals, begun, is_rough)
+
+    def after(self, image: Array, curvature: Array, precondition: Callable[[Array], Array], norms: Array) -> _State:
+        """One step along the direction, whose image and curvature are given."""
+        length = _ratio(self.inner, curvature)
+        residual = self.residual - length * image
+        step = precondition(residual)
+        inner = np.einsum("ij,ij->j", residual, step)
+        return replace(
+            self,
+            solution=self.solution + length * self.direction,
+            residual=residual,
+            direction=step + _ratio(inner, self.inner) * self.direction,
+            inner=inner,
+            residuals=(*self.residuals, _largest(residual, norms)),
+        )
 
     def write(self, path: Path, right: Array) -> None:
         """To a file, whole or not at all."""
@@ -202,7 +253,8 @@ class _State:
                 inner = kept["inner"]
                 if {solution.shape, residual.shape, direction.shape} != {right.shape} or inner.shape != right.shape[1:]:
                     return None
-                return cls(solution, residual, direction, inner, tuple(kept["residuals"].tolist()))
+                stage = float(kept["begun"]), bool(kept["is_rough"])
+                return cls(solution, residual, direction, inner, tuple(kept["residuals"].tolist()), *stage)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile):
             return None
 

@@ -47,6 +47,13 @@ class DistributedKernel:
 
     def __matmul__(self, vectors: Array) -> Array:
         """The product."""
+        return self._times(vectors, False)
+
+    def in_single_precision(self, vectors: Array) -> Array:
+        """The same with entries of single precision."""
+        return self._times(vectors, True)
+
+    def _times(self, vectors: Array, single: bool) -> Array:
         from distributed import as_completed
 
         kernel, data = self.kernel, self.kernel.network.data_range(self.points)
@@ -56,7 +63,7 @@ class DistributedKernel:
         for rows, columns in combinations_with_replacement(parts, 2):
             other = None if rows is columns else (self.points[columns], vectors[columns])
             task = self.client.submit(
-                _tile, kernel, data, self.points[rows], vectors[rows], other, pure=False, retries=_LIVES
+                _tile, kernel, data, self.points[rows], vectors[rows], other, single, pure=False, retries=_LIVES
             )
             pairs[task] = rows, columns
         result = np.zeros_like(vectors)
@@ -71,11 +78,14 @@ class DistributedKernel:
 
 
 def _tile(
-    kernel: NetworkKernel, data: Any, rows: Array, vectors: Array, other: tuple[Array, Array] | None
+    kernel: NetworkKernel, data: Any, rows: Array, vectors: Array, other: tuple[Array, Array] | None, single: bool
 ) -> tuple[Array, Array | None]:
     """K(x, y) w and K(y, x) v, or K(x, x) v for a tile on the diagonal; runs on a worker."""
-    wanted = kernel.kind == "nngp", kernel.kind == "ntk"
+    wanted, dtype = (kernel.kind == "nngp", kernel.kind == "ntk"), np.float32 if single else np.float64
+    others = rows if other is None else other[0]
     with one_thread():
-        found = kernel.network.part(rows, None if other is None else other[0], data, wanted)
-        matrix = found[0] if wanted[0] else found[1]
-        return (matrix @ vectors, None) if other is None else (matrix @ other[1], matrix.T @ vectors)
+        out = np.empty((len(rows), len(others)), dtype)
+        kernel.network.part(rows, None if other is None else others, data, wanted, out=(out, out), single=single)
+        own = out @ np.asarray(vectors if other is None else other[1], dtype)
+        mirrored = None if other is None else np.asarray(out.T @ np.asarray(vectors, dtype), dtype=float)
+        return np.asarray(own, dtype=float), mirrored

@@ -1,7 +1,9 @@
 """Ridge regression on features: (ΦᵀΦ + αI) w = ΦᵀY, in one pass over blocks of points.
 
 No more than a block of features is ever held, so the memory does not depend on the number of points. The predictions
-are those of kernel ridge regression with the kernel φ·φ that the features span.
+are those of kernel ridge regression with the kernel φ·φ that the features span. What the features miss of the diagonal
+of the kernel may count as noise besides, as in FITC [Cutajar2016]: in many dimensions the high degrees that are left
+out hardly correlate different points.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ class FeatureRidge:
         The ridge.
     evidence
         The log marginal likelihood of all targets together; -∞ without a ridge.
+    remainder
+        Whether what the features miss of the diagonal counts as noise; the equations are (ΦᵀSΦ + αI) w = ΦᵀSY then,
+        with α/s the noise of a point.
     """
 
     features: FeatureMap
@@ -39,19 +44,24 @@ class FeatureRidge:
     weights: Array
     alpha: float
     evidence: float
+    remainder: bool = False
 
     @classmethod
-    def of(cls, features: FeatureMap, x: Array, targets: Array, alpha: float) -> FeatureRidge:
+    def of(cls, features: FeatureMap, x: Array, targets: Array, alpha: float, remainder: bool = False) -> FeatureRidge:
         """Fit."""
         from scipy.linalg.blas import dsyrk
 
         gram = np.zeros((features.count, features.count), order="F")
-        right, squares = np.zeros((features.count, targets.shape[1])), 0.0
+        right, squares, logs = np.zeros((features.count, targets.shape[1])), 0.0, 0.0
         for rows in row_blocks(len(x), features.count):
             block = features.features(x[rows])
+            shares = _shares(features, x[rows], block, alpha) if remainder else np.ones(len(block))
+            block *= np.sqrt(shares)[:, None]
+            weighted = targets[rows] * np.sqrt(shares)[:, None]
             gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=True, lower=True)
-            right += block.T @ targets[rows]
-            squares += float(np.sum(targets[rows] ** 2))
+            right += block.T @ weighted
+            squares += float(np.sum(weighted**2))
+            logs -= float(np.sum(np.log(shares)))
             report("features", rows.stop, len(x))
         gram = np.tril(gram) + np.tril(gram, -1).T
         factor = _factor(gram, alpha)
@@ -60,9 +70,9 @@ class FeatureRidge:
         if alpha > 0:
             rest = len(x) - features.count
             quadratic = (squares - float(np.sum(right * weights))) / alpha
-            logs = factor.log_determinant() + rest * np.log(alpha) + len(x) * np.log(2 * np.pi)
+            logs += factor.log_determinant() + rest * np.log(alpha) + len(x) * np.log(2 * np.pi)
             evidence = -0.5 * (quadratic + targets.shape[1] * logs)
-        return cls(features, factor, weights, alpha, float(evidence))
+        return cls(features, factor, weights, alpha, float(evidence), remainder)
 
     def mean(self, x: Array) -> Array:
         """Predictions."""
@@ -94,11 +104,18 @@ class FeatureRidge:
         result = np.empty_like(targets)
         for rows in row_blocks(len(x), self.features.count):
             block = self.features.features(x[rows])
-            room = 1.0 - explained(self.gram, block)[:, None]
+            shares = _shares(self.features, x[rows], block, self.alpha) if self.remainder else np.ones(len(block))
+            room = 1.0 - (shares * explained(self.gram, block))[:, None]
             free = room > len(x) * np.finfo(float).eps
             rest = targets[rows] - block @ self.weights
             result[rows] = np.where(free, targets[rows] - rest / np.where(free, room, 1.0), 0.0)
         return result
+
+
+def _shares(features: FeatureMap, x: Array, block: Array, alpha: float) -> Array:
+    """α/(α + what the features miss) for each point."""
+    missed = np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block), 0.0)
+    return np.asarray(np.divide(alpha, alpha + missed, out=np.ones_like(missed), where=alpha + missed > 0))
 
 
 def _factor(gram: Array, alpha: float) -> CholeskyRidge | EighRidge:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
+from holokern.model.features.feature_map import FeatureMap
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
@@ -28,6 +29,9 @@ from holokern.model.solvers.ridge import (
     left_out_predictions,
 )
 
+# Points beyond which steps take products in single precision: their machine code takes seconds to compile.
+_MANY = 20_000
+
 SOLVERS = ("cholesky", "eigh", "nystrom", "harmonics", "cg")
 
 
@@ -43,6 +47,7 @@ class Problem:
     tolerance: float
     max_steps: int
     random_state: np.random.RandomState
+    remainder: bool = False
 
 
 class Solution(Protocol):
@@ -201,14 +206,18 @@ def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | Cg
     (alpha,) = problem.alphas
     if solver == "harmonics":
         harmonics = HarmonicFeatures.of(problem.kernel, problem.points, problem.landmarks, problem.random_state)
-        return FeatureSolution(problem, FeatureRidge.of(harmonics, problem.points, problem.targets, alpha), alpha)
+        return _on_features(problem, harmonics, alpha)
     landmarks = draw(problem.points, problem.landmarks, problem.random_state)
     if solver == "nystrom":
-        found = FeatureRidge.of(Landmarks.at(problem.kernel, landmarks), problem.points, problem.targets, alpha)
-        return FeatureSolution(problem, found, alpha)
+        return _on_features(problem, Landmarks.at(problem.kernel, landmarks), alpha)
     preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
     result = _run_cg(problem, preconditioner, alpha, problem.targets)
     return CgSolution(problem, preconditioner, result.solution, alpha, max(result.steps, 1), result.residual)
+
+
+def _on_features(problem: Problem, features: FeatureMap, alpha: float) -> FeatureSolution:
+    ridge = FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
+    return FeatureSolution(problem, ridge, alpha)
 
 
 def _dense(problem: Problem, solver: str) -> DenseSolution:
@@ -225,10 +234,15 @@ def _dense(problem: Problem, solver: str) -> DenseSolution:
 
 def _run_cg(problem: Problem, preconditioner: NystromPreconditioner, alpha: float, right: Array) -> CgResult:
     tiles = TiledKernel(problem.kernel, problem.points)
+
+    def rough(vectors: Array) -> Array:
+        return tiles.in_single_precision(vectors) + alpha * vectors
+
     found = conjugate_gradients(
         lambda vectors: tiles @ vectors + alpha * vectors,
         right,
         lambda vectors: preconditioner @ vectors,
+        rough=rough if len(problem.points) > _MANY else None,
         tolerance=problem.tolerance,
         max_steps=problem.max_steps,
     )

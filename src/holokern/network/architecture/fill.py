@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from holokern.errors import PrecisionLost
+from holokern.errors import PrecisionLost, TooLarge
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.walks import (
     OutOfSpan,
@@ -27,11 +27,14 @@ from holokern.network.architecture.walks import (
 from holokern.network.engine.fill import Diagonals, spread
 from holokern.network.layers.layer import Layer, Output, Shape
 from holokern.network.layers.state import State
-from holokern.numeric import Array
+from holokern.numeric import Array, how_many_fit
 from holokern.progress import report
 
 _SCOUTS = 32
 """Inputs that are followed first to find the ranges of deviations."""
+
+_ARRAYS = 4
+"""Covariances, Θ and what a layer makes of them, for one pair of inputs."""
 
 _TILE = 2**22
 """Bytes of one array of a tile: few enough for the third cache, and enough rows and columns that share numbers."""
@@ -142,6 +145,13 @@ class Architecture:
 
     def _block(self, inputs: Inputs, spans: Spans) -> int:
         """How many inputs are known at a time."""
+        how_many_fit(
+            8.0 * _ARRAYS * self._size,
+            1,
+            f"a pair of inputs with {self._size} pairs of positions",
+            hint="shrink the inputs, by a stride or by pooling before positions are mixed",
+            error=TooLarge,
+        )
         tape = self._own(inputs, 0, 1, spans, False).tape
         return int(np.clip(min(_TAPES // max(1, tape.size), _PAIRED // (8 * self._size)), 1, _MOST))
 

@@ -60,9 +60,8 @@ class Inputs:
         """The numbers of positions."""
         return tuple(self.values.shape[1:-1])
 
-    def pairs(self, other: Inputs, is_tied: bool, is_paired: bool, with_tangent: bool) -> State:
+    def pairs(self, other: Inputs, layout: Layout, with_tangent: bool) -> State:
         """The state before the first layer: half the mean squared difference, and Θ = 0."""
-        layout = Layout(len(self.positions), is_tied or not self.positions, is_paired)
         total: Any = 0.0
         for mine, theirs in zip(self.values, other.values, strict=True):
             total = total + (layout.rows(mine) - layout.columns(theirs)) ** 2

@@ -86,7 +86,7 @@ class LayerKernels:
     def _ends(self, shape: Output) -> None:
         if not isinstance(shape, Shape):
             raise BadInput(f"the network ends with {len(shape)} branches; join them with Sum, Concat or Product")
-        if shape.positions:
+        if shape.positions or shape.has_positions:
             raise BadInput(
                 f"the network ends with outputs of shape {shape}, one for every position; put Flatten(), "
                 "GlobalAvgPool() or Index(…) before its last Dense layer"

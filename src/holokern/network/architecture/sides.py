@@ -61,8 +61,7 @@ class ActivationTable:
         c = np.sqrt(variances)
         if self.form is not None:
             zero = c == 0
-            # The machine code divides by deviations; pairs with a zero vector are put right afterwards.
-            points = self.form.numbers(np.where(zero, 1.0, c))
+            points = np.moveaxis(self.form.numbers(c), 0, -1)
             nothing = np.empty((0, *shape)), np.empty((0, *shape), dtype=np.int64)
             return NumpySide(self.form.norms(c) ** 2, zero, self.form.means(c), points, *nothing)
         side = LayerSide.of(self.layer, c.reshape(-1), *self.functions)
@@ -237,8 +236,7 @@ def activated(
 
     def cut(array: Array) -> Array:
         front = np.moveaxis(array, -1, 0) if layout.is_paired else array
-        # The machine code of closed forms writes elsewhere, the others in place.
-        return np.array(front, order="C", copy=True if made.form is None else None).reshape(shape)
+        return np.array(front, order="C").reshape(shape)
 
     def joined(array: Array) -> Array:
         return (
@@ -247,7 +245,8 @@ def activated(
 
     after, moved = cut(gap), np.empty((0, 0, 0)) if tangent is None else cut(tangent)
     if made.form is not None:
-        after, moved = made.form.tiles(first.points, second.points, after, moved)
+        own, others = (np.swapaxes(side.points, 1, 2) for side in (first, second))
+        after, moved = made.form.tiles(own, others, after, moved)
     elif made.series is not None:
         from holokern.network.architecture.activate import activate_series
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from holokern.dual import DualActivation
 from holokern.network.architecture.inputs import Inputs
+from holokern.network.architecture.runs import run_of
 from holokern.network.architecture.sides import NumpySide, activated, table_for
+from holokern.network.layers.combine import Serial
 from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
-from holokern.network.layers.windows import Window
 from holokern.numeric import Array, Range
 
 Spans = dict[DualActivation, Range]
@@ -68,19 +69,20 @@ class _NumpyWalk:
         """The range of an activation; an arbitrary one if it meets nothing but zeros."""
         return self.spans.get(dual, Range(0.0, 0.0))
 
-    def sums_over(self, state: State, dimension: int, window: Window) -> State:
-        """Sums over a window."""
-        from holokern.network.architecture.windows import sums_over
+    def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
+        """Through machine code, as far as it goes."""
+        is_start, layout = state.gap is None, state.layout
+        channels = len(self.inputs[0].values) if is_start else 0
+        done, found = run_of(
+            layers, state.positions, shape.width, layout.is_tied, self.is_standard, channels, self.nodes() is None
+        )
+        if done:
+            return done, found(state, self.sides(lambda: found.sides(self.inputs[0], state.first)))
+        return 0, self.inputs[0].pairs(self.inputs[1], layout, state.tangent is not None) if is_start else state
 
-        return sums_over(state, dimension, window)
-
-    def weighted(
-        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
-    ) -> tuple[Any, Any]:
-        """G and Θ after a layer with weights."""
-        from holokern.network.architecture.windows import weighted
-
-        return weighted(state, sides, windows, scale, is_trained)
+    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """An array for both sides."""
+        raise NotImplementedError
 
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides."""
@@ -159,6 +161,10 @@ class _Scout(_OwnWalk):
         found = np.exp(2 * np.interp(np.log(np.where(c > 0, c, 1.0)), at, norms))
         return np.where(c > 0, found, dual.limits.norm**2)
 
+    def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
+        """Layer by layer."""
+        return 0, self.inputs[0].pairs(self.inputs[1], state.layout, False) if state.gap is None else state
+
     def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
         """Only the variances."""
         made = _Scouted(variances(), self.squares(dual, variances()))
@@ -202,13 +208,22 @@ def _context(layer: Layer, shape: Shape) -> tuple[Context, bool]:
     return Context(shape, False), layer.needs_pairs(False)
 
 
+def _begin(layer: Layer, inputs: tuple[Inputs, Inputs], pairs: bool, is_paired: bool, with_tangent: bool) -> State:
+    """The state before the first layer. `Serial` asks for G when it needs it."""
+    positions = inputs[0].positions
+    layout = Layout(len(positions), not pairs or not positions, is_paired)
+    if not isinstance(layer, Serial) or not positions:
+        return inputs[0].pairs(inputs[1], layout, with_tangent)
+    return State(layout, inputs[0].variances, inputs[1].variances, None, np.empty(0) if with_tangent else None)
+
+
 def own_pass(
     layer: Layer, shape: Shape, inputs: Inputs, spans: Spans, is_standard: bool, with_tangent: bool
 ) -> tuple[State, Tape]:
     """Inputs with themselves: their Σ and Θ, and the tape for pairs."""
     context, pairs = _context(layer, shape)
     walk = _OwnWalk(is_standard, spans, inputs)
-    state = layer.apply(walk, inputs.pairs(inputs, not pairs, True, with_tangent), context)
+    state = layer.apply(walk, _begin(layer, (inputs, inputs), pairs, True, with_tangent), context)
     assert isinstance(state, State)
     return state, walk.tape
 
@@ -225,7 +240,7 @@ def pair_pass(
     """All pairs of inputs of two sides."""
     context, pairs = _context(layer, shape)
     walk = _PairWalk(is_standard, spans, inputs, tapes)
-    state = layer.apply(walk, inputs[0].pairs(inputs[1], not pairs, False, with_tangent), context)
+    state = layer.apply(walk, _begin(layer, inputs, pairs, False, with_tangent), context)
     assert isinstance(state, State)
     return state
 
@@ -234,7 +249,7 @@ def find_spans(layer: Layer, shape: Shape, inputs: Inputs, is_standard: bool) ->
     """The ranges of deviations that some inputs meet, roughly."""
     context, pairs = _context(layer, shape)
     walk = _Scout(is_standard, {}, inputs)
-    layer.apply(walk, inputs.pairs(inputs, not pairs, True, False), context)
+    layer.apply(walk, _begin(layer, (inputs, inputs), pairs, True, False), context)
     return {dual: widened(span) for dual, span in walk.spans.items()}
 
 

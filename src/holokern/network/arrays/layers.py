@@ -19,9 +19,8 @@ from holokern.network.architecture.kernels import LayerKernels, SpanRange
 from holokern.network.arrays.layer import ArrayLayer, Pairs, angle_of_gap, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.network.layers.layer import Context, Shape
+from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
-from holokern.network.layers.windows import Window, averaged, summed
 
 _MARGIN = 0.05
 """What ranges of log c are widened by, so that points may move a little."""
@@ -175,15 +174,9 @@ class _ArrayWalk:
         after, moved = _by_tiles(xp, layer, ends[0], ends[1], *given)
         return joined(after), None if tangent is None else joined(moved)
 
-    def sums_over(self, state: State, dimension: int, window: Window) -> State:
-        """Sums over a window."""
-        return summed(self.xp, state, dimension, window)
-
-    def weighted(
-        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
-    ) -> tuple[Any, Any]:
-        """G and Θ after a layer with weights."""
-        return averaged(self.xp, state, sides, windows, scale, is_trained)
+    def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
+        """Layer by layer."""
+        return 0, state
 
     def patterns(self) -> tuple[Any, Any]:
         """Graphs are served by numpy only."""

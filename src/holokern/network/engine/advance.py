@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from holokern.numeric import machine
 
 
@@ -41,17 +39,16 @@ def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: An
     """
     width, bias = theta.shape[1], step.bias
     joined = step.residual or bias != 0.0
-    sign, part = np.empty(width), np.empty(width)
     for i in range(theta.shape[0]):
         norm, deviation = rows[1, i], rows[3, i] if step.residual else 0.0
         for j in range(width):
             far = step.fold != 0 and theta[i, j] > 0.5 * math.pi
-            sign[j] = float(step.fold) if far else 1.0
+            sign = float(step.fold) if far else 1.0
             rate = -step.weight if far and step.fold > 0 else step.weight
-            part[j] = norm * columns[1, j] * (1.0 - lost[i, j]) * sign[j] + bias * bias
-            moved = tangent[i, j] * slope[i, j] * rate + part[j]
+            part = norm * columns[1, j] * (1.0 - lost[i, j]) * sign + bias * bias
+            moved = tangent[i, j] * slope[i, j] * rate + part
             tangent[i, j] = tangent[i, j] + moved if step.residual else moved
-            sigma[i, j] = sigma[i, j] + part[j] if step.residual else part[j]
+            sigma[i, j] = sigma[i, j] + part if step.residual else part
         for j in range(width if joined else 0):
             other, there = columns[1, j], columns[3, j] if step.residual else 0.0
             left = norm * norm + bias * bias + deviation * deviation
@@ -60,10 +57,12 @@ def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: An
             inner = norm * other + bias * bias + deviation * there
             a, b, c = bias * (norm - other), bias * (deviation - there), norm * there - deviation * other
             half = math.sin(0.5 * theta[i, j]) if step.residual else 0.0
-            gap = norm * other * (2.0 - lost[i, j] if sign[j] < 0.0 else lost[i, j])
+            opposite = step.fold < 0 and theta[i, j] > 0.5 * math.pi
+            gap = norm * other * (2.0 - lost[i, j] if opposite else lost[i, j])
             gap += deviation * there * 2.0 * half * half + (a * a + b * b + c * c) / (root + inner)
             # Points whose parts are all zero count as orthogonal.
-            lost[i, j], sign[j] = gap / root if root > 0.0 else 1.0, 1.0
+            lost[i, j] = gap / root if root > 0.0 else 1.0
         for j in range(width):
+            opposite = not joined and step.fold < 0 and theta[i, j] > 0.5 * math.pi
             angle = machine.angle_from_gap(lost[i, j])
-            theta[i, j] = math.pi - angle if sign[j] < 0.0 else angle
+            theta[i, j] = math.pi - angle if opposite else angle

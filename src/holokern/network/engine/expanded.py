@@ -26,15 +26,17 @@ class ExpandedRows:
     bounds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Points, columns: Points, kernels: tuple[int, ...], expansion: Expansion) -> ExpandedRows:
+    def of(
+        cls, rows: Points, columns: Points, kernels: tuple[int, ...], expansion: Expansion, single: bool = False
+    ) -> ExpandedRows:
         """Place the points."""
-        cells = expansion.cells()
+        cells = expansion.single if single else expansion.cells()
         sides, scales = [], []
         for points in dict.fromkeys((rows, columns)):
             with np.errstate(divide="ignore"):
                 logs = np.log(points.length)
             sides.append(cells.side(np.where(points.length > 0, logs, cells.part.low)))
-            scales.append(expansion.scales(points.length))
+            scales.append(np.asarray(expansion.scales(points.length), dtype=cells.cores.cores.dtype))
         bounds = np.array([0, len(columns.length)], dtype=np.int64)
         if cells.count > 1:
             # Zero vectors come first, and are in no cell.
@@ -43,20 +45,22 @@ class ExpandedRows:
         return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]), bounds)
 
     def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array, only_missing: bool = False) -> int:
-        """The kernels of the rows of a strip, those of row i in the columns from ``starts[i]`` on.
+        """The kernels of a strip, those of row i in its columns from the one with the number ``starts[i]`` on.
 
         With ``only_missing`` those that are NaN. Returns how many entries have no expansion; they are NaN.
         """
         from holokern.numeric import machine
 
-        (own, other), (scale, scales), cores, some = self.sides, self.scales, self.cells.cores, strip.some
+        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.cores
+        some, others, dtype = strip.some, strip.others, cores.cores.dtype
         rows = machine.TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
-        columns = machine.TileSide(other.cells, other.vectors, scales)
-        task = machine.Task(np.array(self.kernels), np.full(2, float(self.expansion.fold)), only_missing)
-        angles, flat = machine.TileAngles(strip.theta, strip.first), np.empty((0, 0, 0))
-        return int(
-            machine.look_up_tile(cores, machine.room_for(cores), task, rows, columns, starts, angles, flat, panels)
+        columns = machine.TileSide(
+            other.cells[others], *(np.ascontiguousarray(one[:, others]) for one in (other.vectors, scales))
         )
+        task = machine.Task(np.array(self.kernels), np.full(2, self.expansion.fold, dtype), only_missing)
+        angles, flat = machine.TileAngles(strip.theta, strip.first - others.start), np.empty((0, 0, 0), dtype)
+        room = machine.room_for(cores, columns.cells)
+        return int(machine.look_up_tile(cores, room, task, rows, columns, starts, angles, flat, panels))
 
     def fill_diagonal(self, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
         """The kernels of each of these rows with itself, in the columns ``starts``."""

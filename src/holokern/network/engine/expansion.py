@@ -9,16 +9,28 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from holokern.dual import table_file
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import LayeredRows
+from holokern.network.engine.layered import layer_table
 from holokern.network.engine.node_samples import NodeSamples
+from holokern.network.engine.spans import LayerSpan, spans_of
 from holokern.network.hidden_layer import HiddenLayer, scale_free
-from holokern.numeric import Array, Range, Series, Table, Tensor, chebyshev_matrix, fit_angles, graded_edges, machine
+from holokern.numeric import (
+    Array,
+    Range,
+    Series,
+    Table,
+    Tensor,
+    chebyshev_matrix,
+    fit_angles,
+    graded_edges,
+    machine,
+    narrowed,
+)
 from holokern.progress import report
 
 FAR = 0.4
@@ -39,8 +51,14 @@ _DROPPED = 1e-16
 _WRONG = 1e-11
 """A table with a larger error is not used."""
 
+_LEAST, _LEAST_NEAR = 1 / 60, 1 / 6
+"""If k oscillates on a smaller scale in log c, tables have too many terms; small angles do not damp it."""
+
 _CELL = 0.14
 """Width in log c of the cells in which the machine code works."""
+
+_SINGLE, _SINGLE_CELL = 2e-8, 0.035
+"""The last coefficients of a table in single precision, and the width of its cells: many points share a cell there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +94,20 @@ class Expansion:
         return np.ascontiguousarray(np.where(length > 0, rows, 0.0))
 
     def cells(self) -> machine.Cells:
-        """The table cut into cells."""
-        return machine.cells_of(self.table, self.table.range, _CELL)
+        """The table cut into cells, for pairs whose first point has the smaller deviation."""
+        return machine.cells_of(self.table, self.table.range, _CELL, ordered=True)
+
+    @cached_property
+    def single(self) -> machine.Cells:
+        """The same in single precision; a table for angles away from 0 and π has one panel and narrow cells then."""
+        edges, made = self.table.edges, [panel is not None for panel in self.table.panels]
+        first, last = made.index(True), len(made) - made[::-1].index(True)
+        # Elsewhere panels are graded towards 0 or π, and there would be too many terms in narrow cells.
+        if edges[first] >= FAR and all(made[first:last]):
+            short = narrowed(self.table, float(edges[first]), float(edges[last]), _SINGLE)
+            if short is not None:
+                return machine.cells_of(short, self.table.range, _SINGLE_CELL, single=True)
+        return machine.cells_of(self.table, self.table.range, _CELL, single=True)
 
 
 def fold_of(layers: tuple[HiddenLayer, ...]) -> int:
@@ -139,6 +169,20 @@ def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansi
         return None
 
 
+def _first_edge(layer: HiddenLayer, span: LayerSpan) -> float:
+    """Where the first panel of a layer ends."""
+    form = layer.dual.smooth_form
+    if form is not None:
+        halvings = max(0, int(np.ceil(np.log2(FAR / form.scale(span.near.ends[1])))))
+        return float(FAR * 0.5**halvings)
+    if 0.0 not in layer.dual.smallest_angles:
+        return FAR
+    try:
+        return float(layer_table(layer, span, 0.0)[0].table.edges[1])
+    except PrecisionLost:
+        return FAR
+
+
 @dataclass(frozen=True, eq=False)
 class _Builder:
     layers: tuple[HiddenLayer, ...]
@@ -146,6 +190,8 @@ class _Builder:
     near: bool
 
     def build(self) -> Expansion | None:
+        if self.is_rough:
+            return None
         fold = fold_of(self.layers)
         edges = self.edges(bool(fold))
         wanted = [t for t in range(len(edges) - 1) if self.is_wanted(edges, t, bool(fold))]
@@ -171,18 +217,23 @@ class _Builder:
         made = self.made(edges, panels, fold)
         return made if self.error(made) <= _WRONG else None
 
-    def edges(self, folded: bool) -> Array:
-        first = FAR
-        if self.near:
-            ends = np.array(self.ends)
-            for step in LayeredRows.of(self.layers, ends, ends, self.scope, False, True).steps:
-                table = step.table_edges()
-                first = first if table is None else min(first, float(table[1]))
-        return graded_edges(first, folded)
+    @property
+    def is_rough(self) -> bool:
+        """Whether a closed form says that the kernels oscillate too fast."""
+        least = _LEAST_NEAR if self.near else _LEAST
+        return any(
+            form is not None and form.oscillates and form.scale(span.narrow.ends[1]) < least
+            for form, span in zip((layer.dual.smooth_form for layer in self.layers), self.spans, strict=True)
+        )
 
     @property
-    def ends(self) -> tuple[float, float]:
-        return float(np.exp(self.scope.low)), float(np.exp(self.scope.high))
+    def spans(self) -> tuple[LayerSpan, ...]:
+        return spans_of(self.layers, self.scope)
+
+    def edges(self, folded: bool) -> Array:
+        if not self.near:
+            return graded_edges(FAR, folded)
+        return graded_edges(min(map(_first_edge, self.layers, self.spans)), folded)
 
     def is_wanted(self, edges: Array, t: int, folded: bool) -> bool:
         """Whether a panel belongs to this part of the angles, and the kernels are smooth on it."""

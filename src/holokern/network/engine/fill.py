@@ -22,7 +22,7 @@ from holokern.network.engine.expansion import Expansion, expansion_of
 from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.plan import Engine, plan_for
-from holokern.network.points import DataRange, Points, Strip
+from holokern.network.points import MULTIPLE, DataRange, Points, Strip
 from holokern.numeric import Array, one_thread
 from holokern.progress import report
 
@@ -35,6 +35,9 @@ _STRIPS_A_REPORT = 8
 _FEW = 160_000
 """Entries that count as few: those of 400 points."""
 
+_RARE = 512
+"""Of so many entries one may be kept for the next product: 120 MB for 100 000 points."""
+
 _GROUP = 4
 """Octaves of deviations whose diagonals share tables."""
 
@@ -43,7 +46,12 @@ _MIRRORED = 512
 
 Outs = tuple[Array | None, Array | None]
 
+Kept = dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.int32], Array]]
+"""For the first row and column of a strip the places of some entries, and their values."""
+
 Item = TypeVar("Item")
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -62,26 +70,33 @@ def fill(
     threads: int | None,
     data: DataRange | None = None,
     engine: Engine = "auto",
+    single: bool = False,
 ) -> None:
-    """Write the matrices; ``columns`` None means that they are the rows, ``data`` what these are a part of."""
+    """Write the matrices; ``columns`` None means that they are the rows, ``data`` what these are a part of.
+
+    With ``single`` entries of single precision will do.
+    """
     data = data or DataRange.of(rows.length, *(() if columns is None else (columns.length,)))
     other = rows if columns is None else columns
-    way = _Way(layers, data, plan_for(layers, data, engine).engine, rows, other)
+    way = Way(layers, data, plan_for(layers, data, engine).engine, rows, other, single)
+    if way.single:
+        rows = rows.to_single()
+        other = rows if columns is None else other.to_single()
     if columns is None:
-        _fill_part(_Part(way, rows, other, _AFTER), outs, threads)
+        _fill_part(Part(way, rows, other, AFTER), outs, threads)
         _mirror(outs, rows, threads)
     elif scale_free(layers):
-        _fill_part(_Part(way, rows, other, _ALL), outs, threads)
+        _fill_part(Part(way, rows, other, _ALL), outs, threads)
     else:
         # Every pair is computed with the shorter point as its row, so that its bits do not depend on the side.
         # The first part may write anything where the second will.
-        _fill_part(_Part(way, rows, other, _NOT_SHORTER), outs, threads)
+        _fill_part(Part(way, rows, other, _NOT_SHORTER), outs, threads)
         turned = tuple(None if out is None else out.T for out in outs)
-        _fill_part(_Part(way, other, rows, _LONGER), (turned[0], turned[1]), threads)
+        _fill_part(Part(way, other, rows, _LONGER), (turned[0], turned[1]), threads)
 
 
 @dataclass(eq=False)
-class _Way:
+class Way:
     """How the entries of a matrix are computed."""
 
     layers: tuple[HiddenLayer, ...]
@@ -89,6 +104,12 @@ class _Way:
     engine: Engine
     rows: Points
     columns: Points
+    wants_single: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether to compute in single precision: if that will do, and if there is a table of the network."""
+        return self.wants_single and self.far is not None
 
     @cached_property
     def far(self) -> Expansion | None:
@@ -110,14 +131,14 @@ class _Way:
         return expansion_of(self.layers, scope_of(self.layers, self.data.low, self.data.high), near)
 
 
-_ALL, _AFTER, _NOT_SHORTER, _LONGER = range(4)
+_ALL, AFTER, _NOT_SHORTER, _LONGER = range(4)
 
 
 @dataclass(eq=False)
-class _Part:
+class Part:
     """A part of a matrix: for each row the columns that a rule names, which are the last ones of the sorted columns."""
 
-    way: _Way
+    way: Way
     rows: Points
     columns: Points
     rule: int
@@ -127,7 +148,7 @@ class _Part:
         count = len(self.rows.length)
         if self.rule == _ALL:
             return np.zeros(count, dtype=np.int64)
-        if self.rule == _AFTER:
+        if self.rule == AFTER:
             return np.arange(count)
         side: Literal["left", "right"] = "left" if self.rule == _NOT_SHORTER else "right"
         return np.searchsorted(self.columns.length, self.rows.length, side=side)
@@ -141,7 +162,9 @@ class _Part:
             known = self.__dict__.setdefault("_expanded", {})
             if near not in known:
                 expansion = self.way.near if near else self.way.far
-                known[near] = expansion and ExpandedRows.of(self.rows, self.columns, kernels, expansion)
+                known[near] = expansion and ExpandedRows.of(
+                    self.rows, self.columns, kernels, expansion, self.way.single
+                )
             return known[near]  # type: ignore[no-any-return]
 
     @property
@@ -158,58 +181,98 @@ class _Part:
             return self._layered
 
 
-def _fill_part(part: _Part, outs: Outs, threads: int | None) -> None:
+def _fill_part(part: Part, outs: Outs, threads: int | None) -> None:
     """Write rows in strips; threads take strips."""
     from holokern.network.engine.write_rows import write_rows
 
-    starts, count, width = part.starts(), len(part.rows.length), len(part.columns.length)
-    if starts.min() >= width:
-        return
+    rank = part.columns.rank if part.columns.is_sorted else part.columns.rank[:0]
+
+    def write(some: slice, others: slice, starts: NDArray[np.int64], panels: Array) -> None:
+        for panel, out in zip(panels, outs, strict=True):
+            if out is not None:
+                write_rows(panel, starts, part.rule == _LONGER, part.rows.order[some], rank, out)
+
     kernels = tuple(kernel for kernel, out in enumerate(outs) if out is not None)
+    for _ in each_strip(part, kernels, write, threads):
+        pass
+
+
+def each_strip(
+    part: Part,
+    kernels: tuple[int, ...],
+    use: Callable[[slice, slice, NDArray[np.int64], Array], Result],
+    threads: int | None,
+    width: int | None = None,
+    kept: Kept | None = None,
+) -> Iterator[list[Result]]:
+    """Compute rows in strips, in threads, and give each to ``use``: rows, columns, numbers of first columns, entries.
+
+    What it returns for the columns of some rows is a list, and the lists come in the order of the rows.
+    A strip has all columns, or ``width`` at a time, at least as many as a strip has rows. ``kept`` are entries that no
+    table of the network serves, from an earlier call for the same part.
+    """
+    starts, count, total = part.starts(), len(part.rows.length), len(part.columns.length)
+    if starts.min() >= total:
+        return
     matrix = Matrix(part.rows, part.columns, kernels)
     far = part.expanded(kernels, False)
     # Rows that go layer by layer: all of them, or the zero vectors, which come first.
     by_layers = count
     if far is not None:
         by_layers = 0 if scale_free(part.way.layers) else int(np.sum(part.rows.length == 0))
-    rank = part.columns.rank if part.columns.is_sorted else part.columns.rank[:0]
     room = threading.local()
 
-    def strip(start: int) -> None:
+    def strip(start: int) -> list[Result]:
+        found = []
         some = slice(start, min(start + _HEIGHT, by_layers if start < by_layers else count))
-        if starts[some].min() >= width:
-            return
-        if not hasattr(room, "panels"):
-            room.panels = np.empty(2 * _HEIGHT * width)
-        panels = room.panels[: 2 * (some.stop - start) * width].reshape(2, -1, width)
-        if start < by_layers or far is None:
-            part.layered.fill(matrix, some, int(starts[some].min()), panels)
-        else:
-            own = starts[some]
-            if part.rule == _AFTER:
-                far.fill_diagonal(some, own, panels)
-                own = own + 1
-            angles = Strip.of(part.rows, part.columns, some, int(own.min()))
-            if far.fill(angles, own, panels):
-                _complete(part, matrix, angles, own, panels)
-        for panel, out in zip(panels, outs, strict=True):
-            if out is not None:
-                write_rows(panel, starts[some], part.rule == _LONGER, part.rows.order[some], rank, out)
+        lowest = int(starts[some].min())
+        for at in (0,) if width is None else range(lowest // MULTIPLE * MULTIPLE, total, width):
+            others = slice(at, total if width is None else min(at + width, total))
+            if lowest >= others.stop:
+                continue
+            if not hasattr(room, "panels"):
+                room.panels = np.empty(2 * _HEIGHT * (width or total), part.rows.padded.dtype)
+            size = some.stop - start, others.stop - at
+            panels = room.panels[: 2 * size[0] * size[1]].reshape(2, *size)
+            own = np.maximum(starts[some] - at, 0)
+            if start < by_layers or far is None:
+                part.layered.fill(matrix, some, others, at + int(own.min()), panels)
+            else:
+                after = own
+                if part.rule == AFTER and at <= lowest:
+                    far.fill_diagonal(some, own, panels)
+                    after = own + 1
+                angles = Strip.of(part.rows, part.columns, some, others, at + int(after.min()))
+                if far.fill(angles, after, panels):
+                    _complete(part, matrix, angles, after, panels, kept)
+            found.append(use(some, others, own, panels))
+        return found
 
     todo = [*range(0, by_layers, _HEIGHT), *range(by_layers, count, _HEIGHT)]
-    for done, _ in enumerate(spread(strip, todo, threads), start=1):
+    for done, found in enumerate(spread(strip, todo, threads), start=1):
+        yield found
         if done % _STRIPS_A_REPORT == 0:
             report("kernel rows", done * _HEIGHT, count)
 
 
-def _complete(part: _Part, matrix: Matrix, strip: Strip, starts: NDArray[np.int64], panels: Array) -> None:
+def _complete(
+    part: Part, matrix: Matrix, strip: Strip, starts: NDArray[np.int64], panels: Array, kept: Kept | None
+) -> None:
     """The entries of a strip that the first table does not serve: from the table near 0 and π, then layer by layer."""
-    near = part.expanded(matrix.kernels, True)
-    if near is not None and not near.fill(strip, starts, panels, only_missing=True):
+    key, kernels = (strip.some.start, strip.others.start), np.array(matrix.kernels)[:, None]
+    if kept is not None and key in kept:
+        panels[kernels, kept[key][0], kept[key][1]] = kept[key][2]
         return
-    rows, columns = np.divmod(np.flatnonzero(np.isnan(panels[matrix.kernels[0]])), panels.shape[2])
+    first = panels[matrix.kernels[0]]
+    rows, columns = np.divmod(np.flatnonzero(np.isnan(first)), panels.shape[2])
     wanted = columns >= starts[rows]
-    part.layered.complete(matrix, strip, rows[wanted], columns[wanted], panels)
+    rows, columns = rows[wanted], columns[wanted]
+    near = part.expanded(matrix.kernels, True)
+    if near is None or near.fill(strip, starts, panels, only_missing=True):
+        left = np.isnan(first[rows, columns])
+        part.layered.complete(matrix, strip, rows[left], columns[left], panels)
+    if kept is not None and len(rows) * _RARE <= first.size:
+        kept[key] = rows.astype(np.int32), columns.astype(np.int32), panels[kernels, rows, columns]
 
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
@@ -270,8 +333,8 @@ def _symmetric(matrix: Array) -> Array:
     return np.asarray(upper + np.triu(matrix, 1).T)
 
 
-def spread(task: Callable[[Item], None], items: Sequence[Item], threads: int | None) -> Iterator[None]:
-    """Run the task on the items, in threads if there are several."""
+def spread(task: Callable[[Item], Result], items: Sequence[Item], threads: int | None) -> Iterator[Result]:
+    """Run the task on the items, in threads if there are several; the results come in the order of the items."""
     workers = min(threads or os.cpu_count() or 1, len(items))
     if workers <= 1:
         yield from map(task, items)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Til
 
 def _entering(c: Array, d: Array, cosines: Array, theta: Array) -> Tile:
     """The tile that enters the first layer, for rows and columns with the deviations c and d."""
-    sigma = cosines * np.multiply.outer(c, d)
+    theta, sigma = np.asarray(theta, dtype=float), cosines * np.multiply.outer(c, d)
     # A zero vector counts as orthogonal to all others and as parallel to zero vectors.
     theta[np.ix_(c == 0, d == 0)] = 0.0
     return theta, sigma, sigma.copy()
@@ -95,23 +95,30 @@ class LayerStep:
         theta, dual = tile[0], self.layer.dual
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
         if dual.hinges is not None:
-            return self._by_hinges(theta, some, others)
-        form = dual.pair_form
-        if form is not None and form.is_smooth and not self.by_pairs:
+            lost, slope = self._by_hinges(theta, some, others)
+            if not np.any(np.isnan(lost)):
+                return lost, slope
+        form = dual.smooth_form
+        if form is not None and not self.by_pairs:
             c, d = self.sides[0].safe[some], self.sides[1].safe[others]
             return form.losses(theta, c, d, dual.fold != 0, with_tangent)
+        nearest = np.minimum(theta, np.pi - theta)
         for smallest in () if self.by_pairs else dual.smallest_angles:
+            # A table that serves none of the missing angles is not made.
+            if smallest != dual.smallest_angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
+                continue
             made = self._table(smallest)
             if made is None:
                 continue
             # Only what is missing is written, so that a value does not depend on the other pairs of its tile.
-            found = (lost, slope) if smallest == dual.smallest_angles[0] else (np.empty_like(theta), slope.copy())
+            first = smallest == dual.smallest_angles[0] and dual.hinges is None
+            found = (lost, slope) if first else (np.empty_like(theta), slope.copy())
             left = self._by_table(made, theta, some, others, *found, with_tangent)
             if found[0] is not lost:
                 where = np.isnan(lost)
                 np.copyto(slope, found[1], where=where)
                 np.copyto(lost, found[0], where=where)
-            if not left:
+            if not left or not np.any(np.isnan(lost)):
                 return lost, slope
             if smallest:
                 # Points that coincide, as on the diagonal, need no table for small angles.
@@ -191,15 +198,6 @@ class LayerStep:
     @cached_property
     def _hinges(self) -> tuple[HingeSide, HingeSide]:
         return self.layer.dual.hinge_sides(*(side.safe for side in self.sides))
-
-    def table_edges(self) -> Array | None:
-        """The panels of angles of the table for all angles, or None if there is none."""
-        if 0.0 not in self.layer.dual.smallest_angles:
-            return None
-        try:
-            return layer_table(self.layer, self.span, 0.0)[0].table.edges
-        except PrecisionLost:
-            return None
 
     def apply(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> None:
         """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""
@@ -287,27 +285,28 @@ class LayeredRows:
         for step in self.steps:
             step.apply(tile, some, others, with_tangent)
 
-    def fill(self, matrix: Matrix, some: slice, first: int, panels: Array) -> None:
-        """The kernels of the rows ``some``, in the columns from ``first`` on."""
-        for start in range(first // _WIDTH * _WIDTH, len(matrix.columns.length), _WIDTH):
-            others = slice(start, min(start + _WIDTH, len(matrix.columns.length)))
-            tile = first_tile(matrix.rows, matrix.columns, some, others)
-            self.through(tile, some, others, 1 in matrix.kernels)
+    def fill(self, matrix: Matrix, some: slice, others: slice, start: int, panels: Array) -> None:
+        """The kernels of the rows ``some`` and the columns ``others``, at least those from ``start`` on."""
+        for first in range(start // _WIDTH * _WIDTH, others.stop, _WIDTH):
+            part = slice(max(first, others.start), min(first + _WIDTH, others.stop))
+            tile = first_tile(matrix.rows, matrix.columns, some, part)
+            self.through(tile, some, part, 1 in matrix.kernels)
             for kernel in matrix.kernels:
-                panels[kernel][:, others] = tile[1 + kernel]
+                panels[kernel][:, part.start - others.start : part.stop - others.start] = tile[1 + kernel]
 
     def complete(self, matrix: Matrix, strip: Strip, rows: Places, columns: Places, panels: Array) -> None:
         """The entries of a strip in these places: often few rows meet few columns."""
         found = np.unique(columns)
         for start in range(0, len(found), _WIDTH):
-            others = found[start : start + _WIDTH]
-            here = (columns >= others[0]) & (columns <= others[-1])
+            part = found[start : start + _WIDTH]
+            here = (columns >= part[0]) & (columns <= part[-1])
             own = np.unique(rows[here])
-            places, some = np.ix_(own, others - strip.first), strip.some.start + own
+            some, others = strip.some.start + own, strip.others.start + part
+            places = np.ix_(own, others - strip.first)
             lengths = matrix.rows.length[some], matrix.columns.length[others]
             tile = _entering(*lengths, strip.cosines[places], strip.theta[places])
             self.through(tile, some, others, 1 in matrix.kernels)
-            inside = np.searchsorted(own, rows[here]), np.searchsorted(others, columns[here])
+            inside = np.searchsorted(own, rows[here]), np.searchsorted(part, columns[here])
             for kernel in matrix.kernels:
                 panels[kernel, rows[here], columns[here]] = tile[1 + kernel][inside]
 
@@ -320,7 +319,7 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[D
     PrecisionLost
         If the activation is too rough.
     """
-    part = span.shared if smallest else span.near
+    part = span.shared if smallest == layer.dual.smallest_angles[0] else span.near
     table = layer.dual.table(*part.ends, smallest)
     if table.table.is_rough and part != span.narrow:
         # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
@@ -332,10 +331,10 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[D
 def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[Function, Function, Function]:
     """Norms, slopes and means of a layer: from its table, or by integrals."""
     dual = layer.dual
-    form = dual.pair_form
-    if form is not None and form.is_smooth and not by_pairs:
+    form = dual.smooth_form
+    if form is not None and not by_pairs:
         return form.norms, form.slope_norms, form.means
-    if not by_pairs and not dual.breaks_away:
+    if not by_pairs and dual.hinges is None:
         try:
             table, _ = layer_table(layer, span, dual.smallest_angles[0])
         except PrecisionLost:
@@ -352,8 +351,13 @@ def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[F
 def _in_range(dual: DualActivation) -> tuple[Function, Function, Function]:
     """Moments of many deviations at once, where there is no table."""
 
+    # All three are asked for the same deviations.
+    @lru_cache(maxsize=2)
+    def moments(deviations: bytes) -> tuple[Array, Array, Array]:
+        return dual.moments_in_range(np.frombuffer(deviations))
+
     def moment(c: Array, which: int) -> Array:
-        return dual.moments_in_range(c)[which]
+        return moments(c.tobytes())[which]
 
     return partial(moment, which=0), partial(moment, which=1), partial(moment, which=2)
 

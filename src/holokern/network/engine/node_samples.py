@@ -19,7 +19,7 @@ from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.numeric import Array, Range, machine
 
-_FEW = 200
+_FEW = 1000
 """Pairs of a layer that may be integrated by themselves where no table serves: some seconds."""
 
 
@@ -38,15 +38,22 @@ class _NodeLayer:
         dual = self.layer.dual
         if dual.hinges is not None:
             rows, columns = self._hinges
-            return dual.hinge_tile(theta, rows.part(slice(0, len(theta))), columns.part(np.full(theta.shape[1], node)))
-        form = dual.pair_form
-        if form is not None and form.is_smooth:
+            sides = rows.part(slice(0, len(theta))), columns.part(np.full(theta.shape[1], node))
+            lost, slope = dual.hinge_tile(theta, *sides)
+            if not np.any(np.isnan(lost)):
+                return lost, slope
+        else:
+            lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
+        form = dual.smooth_form
+        if form is not None:
             c = self.side.safe
             return form.losses(theta, c[: len(theta)], np.full(theta.shape[1], c[node]), dual.fold != 0, with_tangent)
-        lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
+        nearest = np.minimum(theta, np.pi - theta)
         for smallest in dual.smallest_angles:
+            if smallest != dual.smallest_angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
+                continue
             left = self._by_table(smallest, node, theta, lost, slope, with_tangent)
-            if not left:
+            if not left or not np.any(np.isnan(lost)):
                 return lost, slope
         missing = np.nonzero(np.isnan(lost))
         self._integrated.append(len(missing[0]))

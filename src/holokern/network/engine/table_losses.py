@@ -27,7 +27,7 @@ def table_losses(
     scales = [np.stack([np.ones(one.shape[1]), one[2]]) for one in numbers]
     left = machine.look_up_tile(
         cores,
-        machine.room_for(cores),
+        machine.room_for(cores, columns.cells),
         machine.Task(
             np.arange(2 if with_tangent and table.has_slope else 1), np.full(2, float(table.fold != 0)), False
         ),

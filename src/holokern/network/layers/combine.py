@@ -78,8 +78,13 @@ class Serial(_Several):
             later.append(layer.needs_pairs(later[-1]))
         later.reverse()
         state, shape = _without(walk, state, later[0]), context.shape
-        for layer, pairs in zip(self._layers, later[1:], strict=True):
-            state = _without(walk, layer.apply(walk, state, Context(shape, pairs)), pairs)
+        taken = 0
+        for number, (layer, pairs) in enumerate(zip(self._layers, later[1:], strict=True)):
+            if number >= taken and isinstance(state, State) and isinstance(shape, Shape):
+                done, state = walk.run(self._layers[number:], state, shape)
+                taken = number + done
+            if number >= taken:
+                state = _without(walk, layer.apply(walk, state, Context(shape, pairs)), pairs)
             shape = layer.shape(shape)
         return state
 
@@ -177,7 +182,7 @@ class _Join(Layer):
             shape = (shape,)
         branches = tuple(self.one(one) for one in shape)
         positions = {one.positions for one in branches} - {None}
-        if len(positions) > 1:
+        if len(positions) > 1 or (() in positions and any(one.has_positions for one in branches)):
             self.refuse(f"its branches have the shapes {', '.join(map(str, branches))}; they must be the same")
         return branches
 

@@ -10,7 +10,6 @@ from typing import Any, NoReturn, Protocol
 from holokern.dual import DualActivation
 from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
-from holokern.network.layers.windows import Window
 
 Branches = State | tuple["Branches", ...]
 """A state, or the states of several branches."""
@@ -30,12 +29,15 @@ class Shape:
         Whether the channels are independent Gaussian variables, which activations need.
     sources
         The last layers with weights on the way here, or the input: outputs without a common source are independent.
+    has_positions
+        Whether there are positions for sure, where their numbers are not known.
     """
 
     positions: tuple[int, ...] | None
     width: int | None = None
     is_gaussian: bool = False
     sources: frozenset[object] = frozenset({"input"})
+    has_positions: bool = False
 
     def __str__(self) -> str:
         if self.positions is None:
@@ -91,13 +93,8 @@ class Walk(Protocol):
     ) -> tuple[Any, Any]:
         """G and Θ after an activation."""
 
-    def sums_over(self, state: State, dimension: int, window: Window) -> State:
-        """Sums over a window that moves along one axis of positions."""
-
-    def weighted(
-        self, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
-    ) -> tuple[Any, Any]:
-        """G and Θ after a layer with weights, in the parametrisation "ntk"; ``sides`` are the variances after it."""
+    def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
+        """Take the first of some layers at once: how many, perhaps none, and the state after them."""
 
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides, of shape (inputs, positions, positions)."""

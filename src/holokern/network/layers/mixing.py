@@ -131,8 +131,7 @@ class LinearMap(Mixing):
 
     def shape(self, shape: Output) -> Output:
         """As many positions along the axis as the matrix has rows."""
-        require_positions(self, shape)
-        before = self.one(shape)
+        before = require_positions(self, shape)
         if before.positions is None:
             return before
         if self.axis >= len(before.positions) or before.positions[self.axis] != self.matrix.shape[1]:
@@ -173,10 +172,9 @@ class Index(Layer):
 
     def shape(self, shape: Output) -> Output:
         """The positions that are kept."""
-        require_positions(self, shape)
-        before = self.one(shape)
+        before = require_positions(self, shape)
         if before.positions is None:
-            return before
+            return replace(before, has_positions=False)
         if len(self.picks) > len(before.positions):
             self.refuse(f"it has {len(self.picks)} numbers, and its input of shape {before} has fewer axes")
         kept = []
@@ -234,8 +232,7 @@ class Aggregate(Mixing):
 
     def shape(self, shape: Output) -> Output:
         """The same nodes."""
-        require_positions(self, shape)
-        before = self.one(shape)
+        before = require_positions(self, shape)
         if before.positions is not None and len(before.positions) != 1:
             self.refuse(f"its input has shape {before}; graphs have one axis of positions, the nodes")
         return before

@@ -33,8 +33,7 @@ class _Pool(Mixing):
 
     def shape(self, shape: Output) -> Output:
         """One position for every window."""
-        require_positions(self, shape)
-        before = self.one(shape)
+        before = require_positions(self, shape)
         if before.positions is None:
             return before
         positions = tuple(window.count for window in self.windows(before.positions))
@@ -101,9 +100,8 @@ class GlobalSumPool(Mixing):
 
     def shape(self, shape: Output) -> Output:
         """No positions."""
-        require_positions(self, shape)
-        before = self.one(shape)
-        return replace(before, positions=())
+        before = require_positions(self, shape)
+        return replace(before, positions=(), has_positions=False)
 
     @property
     def _removes_positions(self) -> bool:

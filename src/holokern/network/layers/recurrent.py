@@ -51,10 +51,9 @@ class Recurrent(Layer):
 
     def shape(self, shape: Output) -> Output:
         """One hidden state for every step."""
-        require_positions(self, shape)
-        before = self.one(shape)
+        before = require_positions(self, shape)
         if before.positions is None:
-            return Shape(None, sources=frozenset({object()}))
+            return Shape(None, sources=frozenset({object()}), has_positions=True)
         if len(before.positions) != 1:
             self.refuse(f"its input has shape {before}; a sequence has one axis of positions, the steps")
         if self.steps is not None and self.steps > before.positions[0]:

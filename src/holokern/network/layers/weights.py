@@ -8,13 +8,12 @@ parametrisation where weights have variance W²/fan-in [Jacot2018], [Arora2019].
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
 from holokern.network.layers.state import State
-from holokern.network.layers.windows import Padding, Window, taken, window_sums
+from holokern.network.layers.windows import Padding, Weights, Window, side_sums, weighted
 
 _PADDINGS = ("same", "valid", "circular")
 
@@ -37,32 +36,35 @@ class Weighted(Layer):
     def _after(self, shape: Output, width: int | None) -> Shape:
         before = self.one(shape)
         if before.positions is None:
-            return Shape(None, width, True, frozenset({object()}))
+            return Shape(None, width, True, frozenset({object()}), before.has_positions)
         windows = self.windows(before.positions)
         positions = tuple(window.count for window in windows)
         if any(count < 1 for count in positions):
             self.refuse(f"no position is left of an input of shape {before}; use padding='same' or a smaller kernel")
         return Shape(positions, width, True, frozenset({object()}))
 
-    def _weighted(
-        self, walk: Walk, state: State, context: Context, W_std: float, b_std: float | None, trainable: bool
-    ) -> State:
-        windows = self.windows(state.positions)
-        taps = math.prod(window.size for window in windows)
-        xp, scale, bias = walk.xp, W_std**2 / taps, (b_std or 0.0) ** 2
-        sides = walk.sides(lambda: scale * _side_sums(xp, state.first, windows) + bias)
-        if not walk.is_standard:
-            return state.changed(sides, *walk.weighted(state, sides, windows, scale, trainable))
-        summed = state
-        for dimension, window in enumerate(windows):
-            if window.moves:
-                summed = walk.sums_over(summed, dimension, window)
-        tangent = None
-        if state.tangent is not None:
-            tangent = scale * summed.tangent
-            if trainable:
-                tangent = tangent + self.fan_in(context) * summed.covariance() + (0.0 if b_std is None else 1.0)
-        return state.changed(sides, scale * summed.gap, tangent)
+    def weights(self, shape: Shape, is_standard: bool) -> Weights:
+        """What the layer does to an input of this shape, in the standard parametrisation or in that of the NTK."""
+        W_std, b_std, trainable = self.scales
+        assert shape.positions is not None
+        windows = self.windows(shape.positions)
+        scale, bias = W_std**2 / math.prod(window.size for window in windows), (b_std or 0.0) ** 2
+        share, more = scale, bias
+        if is_standard and trainable:
+            share, more = self.fan_in(Context(shape, False)), 0.0 if b_std is None else 1.0
+        return Weights(windows, scale, bias, share if trainable else 0.0, more if trainable else 0.0)
+
+    @property
+    def scales(self) -> tuple[float, float | None, bool]:
+        """The deviations of weights and biases, and whether they are trained."""
+        raise NotImplementedError
+
+    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
+        """C ← W² mean(C) + b²."""
+        assert isinstance(state, State)
+        made, xp = self.weights(self.one(context.shape), walk.is_standard), walk.xp
+        sides = walk.sides(lambda: made.scale * side_sums(xp, state.first, made.windows) + made.bias)
+        return weighted(xp, state, sides, made)
 
     def fan_in(self, context: Context) -> float:
         """The number of channels before the layer.
@@ -79,12 +81,6 @@ class Weighted(Layer):
                 "parameterization='ntk'"
             )
         return float(width)
-
-
-def _side_sums(xp: Any, side: Any, windows: tuple[Window, ...]) -> Any:
-    for dimension, window in enumerate(windows):
-        side = window_sums(xp, taken(xp, side, dimension, window.places, 0.0), (dimension,), window)
-    return side
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,10 +113,10 @@ class Dense(Weighted):
         """Positions stay as they are."""
         return self._after(shape, self.width)
 
-    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
-        """C ← W² C + b²."""
-        assert isinstance(state, State)
-        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+    @property
+    def scales(self) -> tuple[float, float | None, bool]:
+        """As given."""
+        return self.W_std, self.b_std, self.trainable
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,13 +162,12 @@ class Conv(Weighted):
 
     def shape(self, shape: Output) -> Output:
         """One position for every window."""
-        require_positions(self, shape)
-        return self._after(shape, self.width)
+        return self._after(require_positions(self, shape), self.width)
 
-    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
-        """C ← W² mean(C) + b²."""
-        assert isinstance(state, State)
-        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+    @property
+    def scales(self) -> tuple[float, float | None, bool]:
+        """As given."""
+        return self.W_std, self.b_std, self.trainable
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,13 +199,12 @@ class ConvTranspose(Weighted):
 
     def shape(self, shape: Output) -> Output:
         """About ``stride`` positions for every one."""
-        require_positions(self, shape)
-        return self._after(shape, self.width)
+        return self._after(require_positions(self, shape), self.width)
 
-    def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
-        """C ← W² Σ C / kernel size + b²."""
-        assert isinstance(state, State)
-        return self._weighted(walk, state, context, self.W_std, self.b_std, self.trainable)
+    @property
+    def scales(self) -> tuple[float, float | None, bool]:
+        """As given."""
+        return self.W_std, self.b_std, self.trainable
 
 
 def check_windows(layer: Layer, names: tuple[str, ...], padding: str) -> None:
@@ -227,11 +221,12 @@ def check_windows(layer: Layer, names: tuple[str, ...], padding: str) -> None:
         raise BadInput(f"{type(layer).__name__}: padding = {padding!r}; choose one of {', '.join(_PADDINGS)}")
 
 
-def require_positions(layer: Layer, shape: Output) -> None:
-    """Refuse an input without positions."""
+def require_positions(layer: Layer, shape: Output) -> Shape:
+    """Refuse an input without positions; what is known of the input then."""
     before = layer.one(shape)
     if before.positions == ():
         layer.refuse(
             f"its input of shape {before} has no positions; give it images (inputs, height, width, channels) or "
             "sequences (inputs, length, channels), and put it before Flatten and global pooling"
         )
+    return replace(before, has_positions=before.positions is None)

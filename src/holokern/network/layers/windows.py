@@ -144,19 +144,46 @@ def summed(xp: Any, state: State, dimension: int, window: Window) -> State:
     return State(state.layout, sides[0], sides[1], pairs[0], pairs[1])
 
 
-def averaged(
-    xp: Any, state: State, sides: tuple[Any, Any], windows: tuple[Window, ...], scale: float, is_trained: bool
-) -> tuple[Any, Any]:
-    """G and Θ after a layer with weights, in the parametrisation "ntk"; ``sides`` are the variances after it."""
+@dataclass(frozen=True)
+class Weights:
+    """What a layer with weights does to variances, G and Θ.
+
+    Attributes
+    ----------
+    windows
+        The window along each axis of positions.
+    scale, bias
+        Covariances after the layer are sums over the windows times ``scale``, plus ``bias``.
+    share, more
+        Θ is its sum times ``scale``, plus the sum of covariances times ``share``, plus ``more``.
+    """
+
+    windows: tuple[Window, ...]
+    scale: float
+    bias: float
+    share: float
+    more: float
+
+
+def weighted(xp: Any, state: State, sides: tuple[Any, Any], weights: Weights) -> State:
+    """The state after a layer with weights; ``sides`` are the variances after it."""
     total = state
-    for dimension, window in enumerate(windows):
+    for dimension, window in enumerate(weights.windows):
         if window.moves:
             total = summed(xp, total, dimension, window)
-    after = state.changed(sides, scale * total.gap, None)
-    if state.tangent is None:
-        return after.gap, None
-    tangent = scale * total.tangent
-    return after.gap, tangent + after.covariance() if is_trained else tangent
+    tangent = None
+    if state.tangent is not None:
+        tangent = weights.scale * total.tangent
+        if weights.share:
+            tangent = tangent + weights.share * total.covariance() + weights.more
+    return state.changed(sides, weights.scale * total.gap, tangent)
+
+
+def side_sums(xp: Any, side: Any, windows: tuple[Window, ...]) -> Any:
+    """Sums of variances over windows."""
+    for dimension, window in enumerate(windows):
+        side = window_sums(xp, taken(xp, side, dimension, window.places, 0.0), (dimension,), window)
+    return side
 
 
 def taken(xp: Any, array: Any, axis: int, places: tuple[int, ...], outside: Any) -> Any:

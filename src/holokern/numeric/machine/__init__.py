@@ -1,8 +1,8 @@
 """Machine code that evaluates tables and angles; numba takes long to import, so only networks import it."""
 
-from holokern.numeric.machine.angles import angle_from_gap, angle_from_slope, angle_from_slopes, angles_between
+from holokern.numeric.machine.angles import angle_from_gap, angle_of_quotient, angles_between, slope_quotient
 from holokern.numeric.machine.cells import Cells, CellSide, Cores, cells_of, cores_at_points
-from holokern.numeric.machine.compiled import called, entry
+from holokern.numeric.machine.compiled import called, entry, inlined, on_stack
 from holokern.numeric.machine.look_up import CHUNK, Room, Task, TileAngles, TileSide, look_up, look_up_tile, room_for
 
 __all__ = [
@@ -15,14 +15,16 @@ __all__ = [
     "TileAngles",
     "TileSide",
     "angle_from_gap",
-    "angle_from_slope",
-    "angle_from_slopes",
+    "angle_of_quotient",
     "angles_between",
     "called",
     "cells_of",
     "cores_at_points",
     "entry",
+    "inlined",
     "look_up",
     "look_up_tile",
+    "on_stack",
     "room_for",
+    "slope_quotient",
 ]

@@ -6,16 +6,22 @@ import math
 from typing import Any
 
 import numba
+import numpy as np
 
-from holokern.numeric.arcs import ARCSINE, ARCTANGENT, TANGENT
+from holokern.numeric.arcs import ARCSINE, ARCTANGENT, SHORT_ARCSINE, TANGENT
 from holokern.numeric.machine.compiled import entry
 
 _ARCSINE, _ARCTANGENT, _TANGENT = ARCSINE, ARCTANGENT, TANGENT
+_SHORT = tuple(np.float32(a) for a in SHORT_ARCSINE)
+_HALF, _ONE, _TWO, _PI = (np.float32(a) for a in (0.5, 1.0, 2.0, math.pi))
 _SMALLEST = 1e-300
 """Added to divisors that may be zero."""
 
 _NEAR = 0.06
 """Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
+
+_BLOCK = 256
+"""Angles that are looked through one by one if one of them is so small: every row of a matrix has its diagonal."""
 
 
 @numba.njit(inline="always")
@@ -58,12 +64,18 @@ def angle_from_gap(gap: Any) -> Any:
 
 
 @numba.njit(inline="always")
-def angle_from_slope(up: Any, along: Any) -> Any:
-    """The angle between 0 and π/2 whose tangent is up/along, both ≥ 0; a polynomial arctangent. 0 if both are 0."""
+def slope_quotient(up: Any, along: Any) -> Any:
+    """A numerator and a denominator, whose quotient `angle_of_quotient` takes; up, along ≥ 0, and 0 if both are 0."""
     low, high = min(up, along), max(up, along) + _SMALLEST
     is_steep = low > _TANGENT * high
     # tan(φ - π/4) = (tan φ - 1)/(1 + tan φ)
-    slope = (low - high if is_steep else low) / (low + high if is_steep else high)
+    return (low - high if is_steep else low), (low + high if is_steep else high)
+
+
+@numba.njit(inline="always")
+def angle_of_quotient(slope: Any, up: Any, along: Any) -> Any:
+    """The angle between 0 and π/2 whose tangent is up/along, from the quotient; a polynomial arctangent."""
+    low, high = min(up, along), max(up, along) + _SMALLEST
     y = (2.0 / (_TANGENT * _TANGENT)) * slope * slope - 1.0
     z = y * y
     even = _ARCTANGENT[1]
@@ -79,36 +91,46 @@ def angle_from_slope(up: Any, along: Any) -> Any:
     even = even * z + _ARCTANGENT[11]
     odd = odd * z + _ARCTANGENT[10]
     small = slope * (even + y * odd)
-    small = 0.25 * math.pi + small if is_steep else small
+    small = 0.25 * math.pi + small if low > _TANGENT * high else small
     return small if up <= along else 0.5 * math.pi - small
 
 
 @numba.njit(inline="always")
-def angle_from_slopes(up: Any, along: Any) -> Any:
-    """The same between 0 and π, where ``along`` may be negative."""
-    angle = angle_from_slope(up, abs(along))
-    return angle if along >= 0.0 else math.pi - angle
+def _single_angle(cosine: Any) -> Any:
+    """The angle from its cosine in single precision, with an error of 1e-7/θ."""
+    square = _HALF * max(_ONE - abs(cosine), _ONE - _ONE)
+    y = _TWO * (square + square) - _ONE
+    z = y * y
+    even = (((_SHORT[0] * z + _SHORT[2]) * z + _SHORT[4]) * z + _SHORT[6]) * z + _SHORT[8]
+    odd = ((_SHORT[1] * z + _SHORT[3]) * z + _SHORT[5]) * z + _SHORT[7]
+    small = _TWO * np.sqrt(square) * (even + y * odd)
+    return small if cosine >= _ONE - _ONE else _PI - small
 
 
 @entry
 def angles_between(cosines: Any, rows: Any, columns: Any) -> None:
-    """Turn cosines of unit vectors into angles, in place.
+    """Turn cosines of unit vectors into angles, in place; all arrays may be of single precision.
 
     Nearly parallel vectors are subtracted from each other, or added if they are opposite.
     """
     for i in range(cosines.shape[0]):
-        for j in range(cosines.shape[1]):
-            cosines[i, j] = angle_from_gap(1.0 - cosines[i, j])
+        if cosines.itemsize == 4:
+            for j in range(cosines.shape[1]):
+                cosines[i, j] = _single_angle(np.float32(cosines[i, j]))
+        else:
+            for j in range(cosines.shape[1]):
+                cosines[i, j] = angle_from_gap(1.0 - cosines[i, j])
         # Counted in a loop of its own: it would keep the one above from becoming vector instructions.
-        near = 0
-        for j in range(cosines.shape[1]):
-            near += 1 if min(cosines[i, j], math.pi - cosines[i, j]) < _NEAR else 0
-        for j in range(cosines.shape[1] if near else 0):
-            angle = cosines[i, j]
-            if min(angle, math.pi - angle) < _NEAR:
-                sign, square = 1.0 if angle < 1.0 else -1.0, 0.0
-                for k in range(rows.shape[1]):
-                    part = rows[i, k] - sign * columns[j, k]
-                    square += part * part
-                small = 2.0 * math.asin(0.5 * math.sqrt(square))
-                cosines[i, j] = small if sign > 0.0 else math.pi - small
+        for first in range(0, cosines.shape[1], _BLOCK):
+            line, near = cosines[i, first : first + _BLOCK], 0
+            for j in range(line.shape[0]):
+                near += 1 if min(line[j], math.pi - line[j]) < _NEAR else 0
+            for j in range(line.shape[0] if near else 0):
+                angle = line[j]
+                if min(angle, math.pi - angle) < _NEAR:
+                    sign, square = 1.0 if angle < 1.0 else -1.0, 0.0
+                    for k in range(rows.shape[1]):
+                        part = rows[i, k] - sign * columns[first + j, k]
+                        square += part * part
+                    small = 2.0 * math.asin(0.5 * math.sqrt(square))
+                    line[j] = small if sign > 0.0 else math.pi - small

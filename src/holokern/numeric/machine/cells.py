@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,11 @@ _UNROLLED = 4
 _NODES = (8, 12, 18, 27, 40, 60)
 """Chebyshev nodes in a cell that are tried, until the last coefficients are negligible."""
 
-_MOST = 16
-"""The most cells: narrower cells have shorter sums but take time to make."""
+_MOST, _MOST_SINGLE = 16, 64
+"""The most cells: narrower cells have shorter sums but take time to make, less so in single precision."""
+
+_SINGLE = 2e-8
+"""Coefficients that are left out in single precision."""
 
 _KEPT = 1 << 29
 """Bytes of cells that stay in memory beside those of the last table: ten tables of most activations, one that
@@ -55,6 +59,11 @@ class Cores(NamedTuple):
     cores: Array
     lengths: Counts
     flats: Array
+
+    def to_single(self) -> Cores:
+        """The same with numbers of single precision."""
+        numbers: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in ("edges", "cores", "flats")}
+        return self._replace(**numbers)
 
     @property
     def polynomials(self) -> int:
@@ -105,23 +114,31 @@ class Cells:
     functions: Array | None = None
 
     @classmethod
-    def of(cls, table: Table, part: Range, count: int) -> Cells:
-        """Cut a table; a part that is a single deviation has one cell."""
+    def of(cls, table: Table, part: Range, count: int, ordered: bool = False, single: bool = False) -> Cells:
+        """Cut a table; a part that is a single deviation has one cell.
+
+        If it is ``ordered`` there are only pairs of cells whose first is not the higher one. ``single`` asks for arrays
+        of float32.
+        """
         count = 1 if part.is_point else count
-        edges = np.linspace(part.low, part.high, count + 1)
-        cells = [Range(float(a), float(b)) for a, b in pairwise(edges)]
+        firsts = [c if ordered else 0 for c in range(count)]
+        pairs = np.full((count, count), -1, dtype=np.int64)
+        inside = np.arange(count) >= np.array(firsts)[:, None]
+        pairs[inside] = np.arange(np.sum(inside))
         moved: dict[int, Array] = {}
+        made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
         index = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
-        bent: list[list[Array]] = []
-        flat: list[Array] = []
-        for t, tensors in enumerate(table.panels):
-            if tensors is None:
-                continue
-            cut = [_cut(tensor, table.range, cells, moved) for tensor in tensors]
-            index[:, :, t] = len(bent) * count**2 + np.arange(count**2).reshape(count, count)
-            bent.append(cut[table.flat :])
-            flat = [core[..., 0] for core in cut[: table.flat]]
-        return cls(part, count, _packed(table.edges, index, bent, flat, count))
+        for number, t in enumerate(made):
+            index[inside, t] = pairs[inside] + number * np.sum(inside)
+        cut = [
+            [_cut(tensor, _moved(tensor.functions, table.range, part, count, moved), firsts) for tensor in tensors]
+            for tensors in table.panels
+            if tensors is not None
+        ]
+        flat = [core.reshape(count, count, *core.shape[1:3]) for core in cut[-1][: table.flat]]
+        bent = [cores[table.flat :] for cores in cut]
+        cores = _packed(table.edges, index, bent, flat, _SINGLE if single else _DROPPED)
+        return cls(part, count, cores.to_single() if single else cores)
 
     @classmethod
     def undivided(cls, table: Table) -> Cells | None:
@@ -131,7 +148,7 @@ class Cells:
         """
         made = [tensors for tensors in table.panels if tensors is not None]
         functions = made[0][table.flat].functions
-        bent = [[one.core[None, :, None] for one in tensors[table.flat :]] for tensors in made]
+        bent = [[one.core[None] for one in tensors[table.flat :]] for tensors in made]
         shared = all(one.functions is functions for tensors in made for one in tensors[table.flat :])
         if not shared or any(np.any(one.core) for one in made[0][: table.flat]):
             return None
@@ -141,7 +158,7 @@ class Cells:
         # These functions may be larger than polynomials, which are at most one.
         places = np.cos(np.linspace(0, np.pi, 2 * len(functions)))
         largest = np.max(np.abs(chebyshev_basis(places, len(functions)) @ functions))
-        cores = _packed(table.edges, numbers, bent, flat, 1, _DROPPED / max(1.0, float(largest)) ** 2)
+        cores = _packed(table.edges, numbers, bent, flat, _DROPPED / max(1.0, float(largest)) ** 2)
         return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
 
     @property
@@ -157,17 +174,21 @@ class Cells:
             return CellSide(np.zeros(len(logs), dtype=np.int64), by_point, np.ascontiguousarray(by_point.T))
         cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
         local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
-        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.polynomials))
+        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.polynomials), dtype=self.cores.cores.dtype)
         return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
 
 
-_kept: OrderedDict[tuple[Table, Range, int], Cells] = OrderedDict()
+_kept: OrderedDict[tuple[Table, Range, int, bool, bool], Cells] = OrderedDict()
 _lock = threading.Lock()
 
 
-def cells_of(table: Table, part: Range, width: float) -> Cells:
-    """A table cut into cells of about this width over a part of its range; the last ones are kept."""
-    key = table, part, min(_MOST, max(1, int(np.ceil(part.width / width))))
+def cells_of(table: Table, part: Range, width: float, ordered: bool = False, single: bool = False) -> Cells:
+    """A table cut into cells of about this width over a part of its range; the last ones are kept.
+
+    With ``ordered`` it serves pairs whose first point has the smaller deviation; ``single`` asks for float32.
+    """
+    most = _MOST_SINGLE if single else _MOST
+    key = table, part, min(most, max(1, int(np.ceil(part.width / width)))), ordered, single
     with _lock:
         if key not in _kept:
             _kept[key] = Cells.of(*key)
@@ -177,71 +198,85 @@ def cells_of(table: Table, part: Range, width: float) -> Cells:
         return _kept[key]
 
 
-def _cut(tensor: Tensor, span: Range, cells: list[Range], known: dict[int, Array]) -> Array:
-    """Coefficients for all pairs of cells, of shape (cells, p, cells, q, m)."""
-    moved = known.get(id(tensor.functions))
-    if moved is None:
-        moved = known.setdefault(id(tensor.functions), _moved(tensor.functions, span, cells))
+def _cut(tensor: Tensor, moved: Array, firsts: list[int]) -> Array:
+    """Coefficients of shape (pairs, p, q, m), where a cell is the first of a pair with those from ``firsts`` on."""
     count, terms, functions = moved.shape
     half = (moved.reshape(-1, functions) @ tensor.core.reshape(functions, -1)).reshape(count, terms, functions, -1)
     # A cell is narrow, so few polynomials of its place count.
     sizes = np.max(np.abs(half), axis=(0, 2, 3))
     kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED * max(1.0, float(np.max(sizes))))[0], initial=0))
-    other = np.ascontiguousarray(moved[:, :kept]).reshape(-1, functions)
-    return np.asarray(np.matmul(other, half[:, :kept]).reshape(count, kept, count, kept, -1))
+    other = np.ascontiguousarray(moved[:, None, :kept])
+    result = np.empty((count * count - sum(firsts), kept, kept, half.shape[3]))
+    stop = 0
+    for one, first in zip(half[:, :kept], firsts, strict=True):
+        start, stop = stop, stop + count - first
+        np.matmul(other[first:], one, out=result[start:stop])
+    return result
 
 
-def _moved(functions: Array, span: Range, cells: list[Range]) -> Array:
+def _moved(functions: Array, span: Range, part: Range, cells: int, known: dict[int, Array]) -> Array:
     """Chebyshev coefficients of the functions in each cell, of shape (cells, terms, functions)."""
-    size = np.max(np.abs(functions))
-    for count in (1,) if cells[0].is_point else _NODES:
-        at = np.stack([cell.nodes(count) for cell in cells])
-        values = chebyshev_basis(span.place(at), len(functions)) @ functions
-        moved = chebyshev_matrix(count) @ values
-        if count == 1 or np.max(np.abs(moved[:, -2:])) <= _DROPPED * size:
-            break
-    return np.asarray(moved)
+    if id(functions) not in known:
+        size = np.max(np.abs(functions))
+        for count in (1,) if part.is_point else _NODES:
+            moved = _to_cells(span, part, cells, count, len(functions)) @ functions
+            if count == 1 or np.max(np.abs(moved[:, -2:])) <= _DROPPED * size:
+                break
+        known[id(functions)] = moved
+    return known[id(functions)]
+
+
+@lru_cache(maxsize=16)
+def _to_cells(span: Range, part: Range, cells: int, count: int, terms: int) -> Array:
+    """From Chebyshev coefficients on a range to those in the cells of a part, of shape (cells, count, terms)."""
+    edges = np.linspace(part.low, part.high, cells + 1)
+    at = np.stack([Range(float(a), float(b)).nodes(count) for a, b in pairwise(edges)])
+    return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(span.place(at), terms))
 
 
 def _packed(
-    edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], count: int, dropped: float = _DROPPED
+    edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], dropped: float = _DROPPED
 ) -> Cores:
-    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours.
-
-    Functions of two deviations are symmetric, so what counts of q counts of p.
-    """
+    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours."""
     rank = degree = flat_rank = 1
     counts = [[_that_count(core, dropped) for core in cores] for cores in bent]
-    for used in [used for cores in counts for used in cores]:
-        _, _, q, m = np.nonzero(used)
-        rank, degree = max(rank, 1 + int(np.max(q, initial=0))), max(degree, 1 + int(np.max(m, initial=0)))
+    for used, places in [one for cores in counts for one in cores]:
+        rank, degree = max(rank, places), max(degree, _last(np.any(used, axis=(0, 1))))
     for core in flat:
-        flat_rank = max(flat_rank, 1 + int(np.max(np.nonzero(_that_count(core[..., None], dropped))[2], initial=0)))
+        flat_rank = max(flat_rank, _that_count(core.reshape(-1, *core.shape[2:], 1), dropped)[1])
     degree = -(-degree // _UNROLLED) * _UNROLLED
-    functions = max((len(cores) for cores in bent), default=0)
-    cores = np.zeros((functions, len(bent), count, count, rank, rank, degree))
-    lengths = np.zeros((functions, len(bent), count, count, rank), dtype=np.int64)
+    functions, pairs = len(bent[0]), len(bent[0][0])
+    cores = np.zeros((functions, len(bent), pairs, rank, rank, degree))
+    lengths = np.zeros((functions, len(bent), pairs, rank), dtype=np.int64)
     for number, panel in enumerate(bent):
         for f, core in enumerate(panel):
-            some = core[:, :rank, :, :rank, :degree]
-            _, p, _, q, m = some.shape
-            cores[f, number, :, :, :p, :q, :m] = some.swapaxes(1, 2)
-            used = counts[number][f][:, :, :q, :m]
+            some = core[:, :rank, :rank, :degree]
+            _, p, q, m = some.shape
+            cores[f, number, :, :p, :q, :m] = some
+            used = counts[number][f][0][:, :q, :m]
             # The last term that counts, found from the end.
-            needed = np.where(np.any(used, axis=3), m - np.argmax(used[..., ::-1], axis=3), 0)
-            lengths[f, number, :, :, :q] = -(-needed // _UNROLLED) * _UNROLLED
-    flats = np.zeros((len(flat), count, count, flat_rank, flat_rank))
+            needed = np.where(np.any(used, axis=2), m - np.argmax(used[..., ::-1], axis=2), 0)
+            lengths[f, number, :, :q] = -(-needed // _UNROLLED) * _UNROLLED
+    flats = np.zeros((len(flat), *index.shape[:2], flat_rank, flat_rank))
     for f, core in enumerate(flat):
-        some = core[:, :flat_rank, :, :flat_rank]
-        flats[f, :, :, : some.shape[1], : some.shape[3]] = some.swapaxes(1, 2)
-    shape = (functions, len(bent) * count**2, rank, rank, degree)
+        some = core[:, :, :flat_rank, :flat_rank]
+        flats[f, :, :, : some.shape[2], : some.shape[3]] = some
+    shape = (functions, len(bent) * pairs, rank, rank, degree)
     return Cores(np.ascontiguousarray(edges), index, cores.reshape(shape), lengths.reshape(shape[:3]), flats)
 
 
-def _that_count(core: Array, dropped: float) -> NDArray[np.bool_]:
-    """For each pair of cells and each q and m, whether a coefficient counts."""
-    sizes = np.max(np.abs(core), axis=1)
-    return np.asarray(sizes >= dropped * max(1.0, float(np.max(sizes))))
+def _that_count(core: Array, dropped: float) -> tuple[NDArray[np.bool_], int]:
+    """For each pair of cells and each q and m, whether a coefficient counts; and how many p or q do."""
+    sizes = np.abs(core)
+    threshold = dropped * max(1.0, float(np.max(sizes)))
+    used = np.max(sizes, axis=1) >= threshold
+    rows = np.max(sizes, axis=(0, 2, 3)) >= threshold
+    return used, max(_last(rows), _last(np.any(used, axis=(0, 2))))
+
+
+def _last(counts: NDArray[np.bool_]) -> int:
+    """The number of entries up to the last that is true."""
+    return 1 + int(np.max(np.nonzero(counts)[0], initial=-1))
 
 
 def cores_at_points(table: Table, logs: Array) -> Cores:
@@ -257,7 +292,7 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
     flat: list[Array] = []
     for index, t in enumerate(made):
         lines = [_lines(tensor, place) for tensor in table.panels[t] or ()]
-        numbers[:, 0, t] = np.arange(count) * len(made) + index
+        numbers[:, 0, t] = index * count + np.arange(count)
         bent.append(lines[table.flat :])
         flat = [line[..., 0] for line in lines[: table.flat]]
     degree = -(-max(line.shape[2] for lines in bent for line in lines) // _UNROLLED) * _UNROLLED
@@ -265,8 +300,9 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
     lengths = np.zeros((count, len(bent[0]), count * len(made), 1), dtype=np.int64)
     for index, lines in enumerate(bent):
         for f, line in enumerate(lines):
-            cores[:, f, index :: len(made), 0, 0, : line.shape[2]] = line
-            lengths[:, f, index :: len(made)] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
+            here = slice(index * count, (index + 1) * count)
+            cores[:, f, here, 0, 0, : line.shape[2]] = line
+            lengths[:, f, here] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
     flats = np.stack(flat, axis=1)[..., None, None, None] if flat else np.zeros((count, 0, count, 1, 1, 1))
     return Cores(np.ascontiguousarray(table.edges), numbers, cores, lengths, np.ascontiguousarray(flats))
 

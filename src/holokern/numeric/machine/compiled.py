@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,3 +30,24 @@ def entry(function: Function) -> Function:
 def called(function: Function) -> Function:
     """Compile a function that only machine code calls."""
     return numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)  # type: ignore[call-overload, no-any-return]
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function that becomes part of its callers: calls count references to arrays, which takes time."""
+    return numba.njit(no_cpython_wrapper=True, forceinline=True, **_OPTIONS)(function)  # type: ignore[call-overload, no-any-return]
+
+
+@intrinsic
+def _floats_on_stack(_: Any, count: Any) -> Any:
+    def code(_context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
+        return cgutils.alloca_once(builder, ir.DoubleType(), size=signature.args[0].literal_value)  # type: ignore[no-untyped-call]
+
+    if isinstance(count, types.IntegerLiteral):
+        return types.CPointer(types.float64)(count), code  # type: ignore[no-untyped-call]
+    return None
+
+
+@numba.njit(inline="always")
+def on_stack(count: Any) -> Any:
+    """An array of floats on the stack, of a constant size: nothing else overlaps it, and the compiler knows."""
+    return numba.carray(_floats_on_stack(count), count)  # type: ignore[attr-defined, call-arg]

@@ -81,27 +81,36 @@ class Room(NamedTuple):
         Polynomials of angles, then room for sums, values, angles and the polynomials of gathered columns.
     places
         The panel of each angle, the places of those that are not in the fullest panel, and of those in one panel.
+    chunk
+        The angles of a chunk of columns, and the values of both functions.
+    ends
+        For each column where those in its cell end.
     """
 
     lines: Array
     known: NDArray[np.int64]
     work: Array
     places: NDArray[np.int64]
+    chunk: Array
+    ends: NDArray[np.int64]
 
 
 # Rows of `Room.work` after the polynomials, the sums being the first of them.
 _VALUE, _ANGLE, _GATHERED = 1, 2, 3
 
 
-def room_for(cores: Cores) -> Room:
-    """Room for evaluating these cores."""
+def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
+    """Room for evaluating these cores at columns in these cells."""
     functions, _, _, rank, degree = cores.cores.shape
-    panels = len(cores.edges) - 1
+    panels, count, dtype = len(cores.edges) - 1, len(columns), cores.cores.dtype
+    stops = np.append(np.flatnonzero(columns[1:] != columns[:-1]) + 1, count)
     return Room(
-        np.empty((functions, panels, rank, degree)),
+        np.empty((functions, panels, rank, degree), dtype),
         np.zeros((2, panels), dtype=np.int64),
-        np.empty((max(2, degree) + _GATHERED + rank, _SHORT)),
+        np.empty((max(2, degree) + _GATHERED + rank, _SHORT), dtype),
         np.empty((3, CHUNK), dtype=np.int64),
+        np.empty((3, CHUNK), dtype),
+        np.repeat(stops, np.diff(stops, prepend=0)),
     )
 
 
@@ -115,28 +124,31 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
     NaN. Set ``room.known`` to 0 before another row or another cell.
     """
     lines, work = room.lines, room.work
-    rank = cores.cores.shape[2]
+    edges, numbers, coefficients, lengths = cores.edges, cores.numbers, cores.cores, cores.lengths
+    rank = coefficients.shape[2]
     base = work.shape[0] - _GATHERED - rank
     part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
     which, elsewhere, places = room.places[0], room.places[1], room.places[2]
     known, counts = room.known[0], room.known[1]
-    size, left_out = theta.shape[0], 0
-    # The panel of every angle, how many there are in each, and the fullest.
-    for j in range(size):
-        which[j] = 0
+    size, left_out, number_type = theta.shape[0], 0, theta.dtype.type
+    # How many angles there are in each panel, the fullest, and the panel of every angle if there are others.
     counts[0], fullest = size, 0
     for t in range(1, counts.shape[0]):
-        edge, above = cores.edges[t], 0
+        edge, above = edges[t], 0
         for j in range(size):
-            here = 1 if theta[j] >= edge else 0
-            which[j] += here
-            above += here
+            above += 1 if theta[j] >= edge else 0
         counts[t] = above
         counts[t - 1] -= above
     for t in range(1, counts.shape[0]):
         fullest = t if counts[t] > counts[fullest] else fullest
     others = 0
     if counts[fullest] < size:
+        for j in range(size):
+            which[j] = 0
+        for t in range(1, counts.shape[0]):
+            edge = cores.edges[t]
+            for j in range(size):
+                which[j] += 1 if theta[j] >= edge else 0
         for j in range(size):
             if which[j] != fullest:
                 elsewhere[others] = j
@@ -146,25 +158,25 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
         t = (step - 1 if step <= fullest else step) if step > 0 else fullest
         if counts[t] == 0:
             continue
-        number = cores.numbers[cell, other, t]
+        number = numbers[cell, other, t]
         if number < 0:
             left_out += counts[t]
             for f in wanted:
                 for j in range(size):
-                    out[f, j] = np.nan if which[j] == t else out[f, j]
+                    out[f, j] = np.nan if others == 0 or which[j] == t else out[f, j]
             continue
         if known[t] == 0:
             # lines[q, m] = Σ core[p, q, m] row[p]
             known[t] = 1
             for f in wanted:
                 for q in range(rank):
-                    length = cores.lengths[f, number, q]
+                    length = lengths[f, number, q]
                     known[t] = max(known[t], length)
                     for m in range(length):
                         lines[f, t, q, m] = 0.0
                     for p in range(rank):
                         for m in range(length):
-                            lines[f, t, q, m] += row[p] * cores.cores[f, number, p, q, m]
+                            lines[f, t, q, m] += row[p] * coefficients[f, number, p, q, m]
         total = size
         if step > 0:
             total = 0
@@ -172,8 +184,8 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
                 places[total] = elsewhere[j]
                 total += 1 if which[elsewhere[j]] == t else 0
         # T_m of the angles mapped from the panel to [-1, 1]
-        low, high = cores.edges[t], cores.edges[t + 1]
-        scale, shift = 2.0 / (high - low), (high + low) / (high - low)
+        low, high = edges[t], edges[t + 1]
+        scale, shift = number_type(2.0 / (high - low)), number_type((high + low) / (high - low))
         for first in range(0, total, _SHORT):
             some, at, source = min(_SHORT, total - first), start + first, columns
             if step > 0:
@@ -192,17 +204,17 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
                 work[1, j] = scale * angles[j] - shift
             for m in range(2, known[t]):
                 for j in range(some):
-                    work[m, j] = 2.0 * work[1, j] * work[m - 1, j] - work[m - 2, j]
+                    work[m, j] = (work[1, j] + work[1, j]) * work[m - 1, j] - work[m - 2, j]
             for f in wanted:
                 # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
                 for j in range(some):
                     value[j] = 0.0
                 for q in range(rank):
-                    if cores.lengths[f, number, q] > 0:
+                    if lengths[f, number, q] > 0:
                         a, b, c, d = lines[f, t, q, 0], lines[f, t, q, 1], lines[f, t, q, 2], lines[f, t, q, 3]
                         for j in range(some):
                             part[j] = a + b * work[1, j] + c * work[2, j] + d * work[3, j]
-                        for m in range(4, cores.lengths[f, number, q], 4):
+                        for m in range(4, lengths[f, number, q], 4):
                             a, b, c, d = (
                                 lines[f, t, q, m],
                                 lines[f, t, q, m + 1],
@@ -235,29 +247,29 @@ def look_up_tile(
     """
     left_out, width = 0, out.shape[2]
     wanted, signs, theta, before = task.functions, task.signs, tile.theta, tile.before
-    angles, found = np.empty(CHUNK), np.empty((2, CHUNK))
-    # Where the columns in the cell of each column end.
-    ends = np.full(width, width)
-    for j in range(width - 2, -1, -1):
-        ends[j] = ends[j + 1] if columns.cells[j] == columns.cells[j + 1] else j + 1
+    own, others, own_scales, other_scales = rows.polynomials, columns.polynomials, rows.scales, columns.scales
+    own_cells, cells, flats, known, only_missing = rows.cells, columns.cells, cores.flats, room.known, task.only_missing
+    angles, found, ends = room.chunk[0], room.chunk[1:], room.ends
+    number_type = theta.dtype.type
+    half_turn, quarter, one, nothing = number_type(math.pi), number_type(0.5 * math.pi), number_type(1), number_type(0)
     for i in range(out.shape[1]):
-        cell, row = rows.cells[i], rows.polynomials[i]
+        cell, row = own_cells[i], own[i]
         stop = starts[i]
         while stop < width:
-            start, other, stop = stop, columns.cells[stop], ends[stop]
-            room.known[:] = 0
+            start, other, stop = stop, cells[stop], ends[stop]
+            known[:] = 0
             for f in range(flat.shape[0]):
                 for j in range(start, stop):
                     flat[f, i, j] = 0.0
-                for q in range(cores.flats.shape[3]):
+                for q in range(flats.shape[3]):
                     factor = 0.0
-                    for p in range(cores.flats.shape[3]):
-                        factor += cores.flats[f, cell, other, p, q] * row[p]
+                    for p in range(flats.shape[3]):
+                        factor += flats[f, cell, other, p, q] * row[p]
                     for j in range(start, stop):
-                        flat[f, i, j] += factor * columns.polynomials[q, j]
+                        flat[f, i, j] += factor * others[q, j]
             for first in range(start, stop, CHUNK):
                 size = min(CHUNK, stop - first)
-                if task.only_missing:
+                if only_missing:
                     missing, line = 0, out[wanted[0], i, first : first + size]
                     for j in range(size):
                         missing += 1 if np.isnan(line[j]) else 0
@@ -265,15 +277,15 @@ def look_up_tile(
                         continue
                 here = theta[i, first - before : first - before + size]
                 for j in range(size):
-                    angles[j] = math.pi - here[j] if signs[0] != 0.0 and here[j] > 0.5 * math.pi else here[j]
+                    angles[j] = half_turn - here[j] if signs[0] != nothing and here[j] > quarter else here[j]
                 chunk = angles[:size]
-                left = look_up(cores, cell, row, other, columns.polynomials, first, chunk, wanted, room, found)
+                left = look_up(cores, cell, row, other, others, first, chunk, wanted, room, found)
                 for f in wanted:
-                    own, scales = rows.scales[f, i], columns.scales[f, first : first + size]
-                    beyond = signs[f] if signs[f] != 0.0 else 1.0
+                    mine, scales = own_scales[f, i], other_scales[f, first : first + size]
+                    beyond = signs[f] if signs[f] != nothing else one
                     for j in range(size):
-                        found[f, j] *= own * scales[j] * (beyond if here[j] > 0.5 * math.pi else 1.0)
-                if task.only_missing:
+                        found[f, j] *= mine * scales[j] * (beyond if here[j] > quarter else one)
+                if only_missing:
                     left = 0
                     for j in range(size):
                         if np.isnan(out[wanted[0], i, first + j]):

@@ -6,10 +6,9 @@ import time
 from dataclasses import dataclass
 
 from holokern.activation import activation
-from holokern.paper.findings import Findings, finished
 from holokern.paper.numbers import DERIVATIONS, Derivation
 from holokern.paper.problem import Problem
-from holokern.paper.table import Cell, Table
+from holokern.paper.results import Cell, Findings, Table, finished
 from holokern.pfaffian import PfaffianSystem, pfaffian
 from holokern.progress import report
 from holokern.weyl import function_field

@@ -14,10 +14,8 @@ import numpy as np
 
 from holokern.hgm import Basis, ChebyshevBasis, Constraint, MonomialBasis, fit_operator, fit_system, gauss_nodes
 from holokern.numeric import Array
-from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import Problem
-from holokern.paper.table import Cell, Table
+from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 from holokern.weyl import weyl_algebra
 

@@ -7,12 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
-from holokern.paper.chart import Chart, Series
 from holokern.paper.experiments.learning import METHODS, TRUTH, Learned, learn
-from holokern.paper.findings import Findings, finished
 from holokern.paper.numbers import KERNEL_ERRORS, LEARNING
 from holokern.paper.problem import ACTIVATIONS, RIDGE, Problem, kernel_error
-from holokern.paper.table import Cell, Table
+from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 
 # methods whose curves are drawn; those of the others cover that of hgm
 _SHOWN = ("gauss_hermite", "hgm")

@@ -11,11 +11,9 @@ from holokern.activation import activation
 from holokern.dual import dual, run_through
 from holokern.hgm import clusters, length_of, order_of, resampled
 from holokern.numeric import Array
-from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings, finished
 from holokern.paper.numbers import PATH, PATH_SCIPY
 from holokern.paper.problem import Problem
-from holokern.paper.table import Cell, Table
+from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
 # of the section

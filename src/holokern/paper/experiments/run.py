@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from holokern.errors import UnknownName
-from holokern.paper.findings import Findings
 from holokern.paper.problem import Problem
+from holokern.paper.results import Findings
 
 Experiment = Callable[[Problem], Findings]
 

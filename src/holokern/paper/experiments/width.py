@@ -10,10 +10,8 @@ import numpy as np
 from holokern.activation import Activation, activation
 from holokern.network import Network
 from holokern.numeric import Array
-from holokern.paper.chart import Chart, Series
-from holokern.paper.findings import Findings, finished
 from holokern.paper.problem import ACTIVATIONS, Problem
-from holokern.paper.table import Cell, Table
+from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
 # powers of two over two decades, to see the rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import nmod, nmod_mat
 
@@ -14,6 +14,7 @@ from holokern.pfaffian.derivation.quotient import PRIMES
 
 if TYPE_CHECKING:
     from holokern.pfaffian.unexpanded import UnexpandedSystem
+    from holokern.weyl import Operator
 
 Exponents = tuple[int, ...]
 
@@ -87,7 +88,7 @@ class PointCheck:
                         return False
         return True
 
-    def _is_killed(self, generator: Any) -> bool:
+    def _is_killed(self, generator: Operator) -> bool:
         total = nmod_mat(1, self.rank, self.prime)
         for key, c in generator.primitive():
             number = int(c.p)

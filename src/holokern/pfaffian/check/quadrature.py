@@ -16,7 +16,7 @@ from numpy.polynomial.hermite_e import hermevander
 from numpy.polynomial.legendre import leggauss, legvander
 
 from holokern.errors import BadInput, PrecisionLost
-from holokern.numeric import Array
+from holokern.numeric import EPS, Array
 
 #: Where a function is not smooth: anything that ``float`` takes.
 Break = SupportsFloat
@@ -40,8 +40,6 @@ _ROUNDS = 3
 _BLOCK = 200_000
 # exp(709) is the largest float
 _MAX_LOG = 700.0
-# the distance from 1 to the next float
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +138,7 @@ def _converged(
         if np.all(change <= tolerance * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
             break
         width /= 2
-    errors = 4 * change + 8 * _EPS * sizes
+    errors = 4 * change + 8 * EPS * sizes
     if not np.all(np.isfinite(values)):
         raise PrecisionLost("the expectation is not finite: a function has a value that is not a number in the range")
     return values, errors
@@ -192,8 +190,11 @@ def _scan(
     # low moments must be as accurate as the highest, which live further out
     for power in (0, degree):
         common = power * polynomial - gaussian
-        weights = np.max(common + logs[1][None, :], axis=1), np.max(common + logs[0][:, None], axis=0)
-        totals = [log + weight for log, weight in zip(logs, weights, strict=True)]
+        # ∞ - ∞: where a function overflows and the other has no mass there is none
+        with np.errstate(invalid="ignore"):
+            weights = np.max(common + logs[1][None, :], axis=1), np.max(common + logs[0][:, None], axis=0)
+            totals = [log + weight for log, weight in zip(logs, weights, strict=True)]
+        totals = [np.where(np.isnan(total), -np.inf, total) for total in totals]
         top = np.max(totals[0])
         if top == -np.inf:
             return None
@@ -226,7 +227,7 @@ def _panels(function: Function, cut: Array, profile: _Profile, width: float) -> 
         length = right - left
         bad = _gap(function, left, right) * profile.weight(left, right) > _RESOLVED
         # below a few units in the last place the nodes would fall on the ends
-        bad &= length > 1e3 * _EPS * np.maximum(np.abs(left), np.abs(right))
+        bad &= length > 1e3 * EPS * np.maximum(np.abs(left), np.abs(right))
         if count + len(left) > _MAX_PANELS:
             bad[:] = False
         done.append((left[~bad], right[~bad]))

@@ -18,11 +18,19 @@ from itertools import combinations_with_replacement
 from flint import fmpz_mpoly, nmod_mat
 
 from holokern.errors import TooLarge
+from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
 from holokern.pfaffian.derivation.quotient import PRIMES
-from holokern.pfaffian.gauge import Matrix, multiply
-from holokern.weyl import FunctionField, LeftIdeal, Operator, RationalFunction, function_field
+from holokern.weyl import (
+    FunctionField,
+    LeftIdeal,
+    Matrix,
+    Operator,
+    RationalFunction,
+    function_field,
+    multiply_matrices,
+)
 
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
@@ -237,7 +245,7 @@ class _Prolonged:
             if key not in known:
                 i = next(k for k, e in enumerate(key) if e)
                 lower = row((*key[:i], key[i] - 1, *key[i + 1 :]))
-                (moved,) = multiply((lower,), found.matrices[i])
+                (moved,) = multiply_matrices((lower,), found.matrices[i])
                 name = self.field.variables[i]
                 known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
             return known[key]
@@ -297,18 +305,13 @@ def eliminated(
 
 def _subtract(row: Solved, factor: RationalFunction, other: Solved) -> None:
     """Add -factor times one relation to another."""
-    for key, c in other.items():
-        if _length(factor) * _length(c) > _MOST_TERMS:
-            raise TooLarge(
-                "the Pfaffian matrices of this ideal need very large rational functions; choose simpler coordinates "
-                "(diagonal matrices, fewer parameters), or take them at points and on curves only: "
-                "hk.pfaffian(ideal, expand=False)"
-            )
-        total = row[key] - factor * c if key in row else -(factor * c)
-        if total:
-            row[key] = total
-        else:
-            row.pop(key, None)
+    if any(_length(factor) * _length(c) > _MOST_TERMS for c in other.values()):
+        raise TooLarge(
+            "the Pfaffian matrices of this ideal need very large rational functions; choose simpler coordinates "
+            "(diagonal matrices, fewer parameters), or take them at points and on curves only: "
+            "hk.pfaffian(ideal, expand=False)"
+        )
+    subtract(row, factor, other)
 
 
 def _length(function: RationalFunction) -> int:

@@ -11,10 +11,9 @@ from holokern.pfaffian.derivation.locus import expected_locus
 from holokern.pfaffian.derivation.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.derivation.reconstruct import reconstruct
 from holokern.pfaffian.derivation.relations import Pair, Presentation, integer_terms
-from holokern.pfaffian.gauge import Matrix
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
-from holokern.weyl import Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
+from holokern.weyl import Matrix, Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
 
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))

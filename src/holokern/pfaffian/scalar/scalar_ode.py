@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from holokern.errors import BadInput, SingularPath, UnknownName
+from holokern.errors import BadInput, UnknownName
+from holokern.pfaffian.ideal import matrices_along
 from holokern.syntax import names_in, parse
-from holokern.weyl import FunctionField, Operator, RationalFunction, function_field, weyl_algebra
+from holokern.weyl import Entry, FunctionField, Operator, RationalFunction, function_field, rational_weyl_algebra
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
@@ -48,6 +49,11 @@ class CurveSystem:
         """The field Q(t)."""
         return function_field(self.parameter)
 
+    def entry(self, row: Sequence[RationalFunction]) -> Entry:
+        """The function r·F of a row r over Q(t)."""
+        algebra = rational_weyl_algebra(self.parameter, "d" + self.parameter)
+        return Entry(algebra, (tuple(map(list, self.matrix)),), list(row))
+
     def scalar_ode(self, component: int | Sequence[object] = 0) -> Operator:
         """The ODE of least order of one component; see :func:`scalar_ode`."""
         return scalar_ode(self, component)
@@ -76,19 +82,10 @@ def restrict(
     name = _parameter(curve, parameter)
     field = function_field(name)
     images = _images(tuple(system.variables), curve, field)
-    rank = len(system.matrices[0])
-    matrix = [[field.zero] * rank for _ in range(rank)]
-    for variable, table in zip(system.variables, system.matrices, strict=True):
-        speed = images[variable].derivative(name)
-        if speed.is_zero:
-            continue
-        for i, row in enumerate(table):
-            for j, entry in enumerate(row):
-                matrix[i][j] = matrix[i][j] + _pull_back(entry, images, system.variables) * speed
     return CurveSystem(
         name,
         tuple(images[variable] for variable in system.variables),
-        tuple(tuple(row) for row in matrix),
+        matrices_along(system.matrices, images)[0],
         tuple(system.variables),
         tuple(system.basis),
     )
@@ -119,35 +116,9 @@ def scalar_ode(system: CurveSystem, component: int | Sequence[object] = 0) -> Op
     >>> scalar_ode(CurveSystem("t", (), rotation, (), ()))
     dt^2 + 1
     """
-    field, rank = system.field, system.rank
-    row = _start(field, rank, component)
-    echelon: list[tuple[int, Row, Row]] = []
-    while True:
-        order = len(echelon)
-        rest, history = list(row), [field.zero] * order + [field.one]
-        for pivot, reduced, combination in echelon:
-            factor = rest[pivot]
-            if factor.is_zero:
-                continue
-            rest = [a - factor * b for a, b in zip(rest, reduced, strict=True)]
-            for k, c in enumerate(combination):
-                history[k] = history[k] - factor * c
-        pivot = next((k for k, entry in enumerate(rest) if entry), -1)
-        if pivot < 0:
-            return _operator(system.parameter, history)
-        inverse = field.one / rest[pivot]
-        echelon.append((pivot, [inverse * entry for entry in rest], [inverse * entry for entry in history]))
-        row = [entry.derivative(system.parameter) + _dot(row, system.matrix, j, field) for j, entry in enumerate(row)]
-
-
-def _dot(
-    row: Row, matrix: tuple[tuple[RationalFunction, ...], ...], column: int, field: FunctionField
-) -> RationalFunction:
-    total = field.zero
-    for entry, line in zip(row, matrix, strict=True):
-        if entry and line[column]:
-            total = total + entry * line[column]
-    return total
+    row = _start(system.field, system.rank, component)
+    (monic,) = system.entry(row).annihilator().generators
+    return monic.clear_denominators().primitive()
 
 
 def _start(field: FunctionField, rank: int, component: int | Sequence[object]) -> Row:
@@ -159,21 +130,6 @@ def _start(field: FunctionField, rank: int, component: int | Sequence[object]) -
     if len(row) != rank:
         raise BadInput(f"expected a row of {rank} coefficients, got {len(row)}")
     return row
-
-
-def _operator(parameter: str, coefficients: Row) -> Operator:
-    """Σ c_k d^k without denominators and content."""
-    common = function_field(parameter).ctx.constant(1)
-    for c in coefficients:
-        common = common * (c.denominator // common.gcd(c.denominator))
-    cleared = [(c.numerator * (common // c.denominator)) for c in coefficients]
-    content = cleared[-1]
-    for c in cleared:
-        content = content.gcd(c)
-    terms: dict[tuple[int, ...], int] = {
-        (int(e), order): int(value) for order, c in enumerate(cleared) for (e,), value in (c // content).terms()
-    }
-    return weyl_algebra(parameter, "d" + parameter).from_terms(terms).primitive()
 
 
 def _parameter(curve: Mapping[str, object] | Sequence[object], parameter: str | None) -> str:
@@ -200,15 +156,3 @@ def _images(
     if unknown or missing:
         raise UnknownName(f"expected a curve in {', '.join(variables)}, got {', '.join(map(str, curve)) or 'nothing'}")
     return {name: field(curve[name]) for name in variables}
-
-
-def _pull_back(
-    entry: RationalFunction, images: Mapping[str, RationalFunction], variables: tuple[str, ...]
-) -> RationalFunction:
-    try:
-        return entry.substitute(images)
-    except ZeroDivisionError:
-        where = ", ".join(f"{name} = {images[name]}" for name in variables)
-        raise SingularPath(
-            f"the curve {where} lies in the singular locus ({entry.denominator} = 0); choose another curve"
-        ) from None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holokern.errors import BadInput, Unsupported
+from holokern.numeric import Dependence
 from holokern.weyl.algebra.weyl_algebra import split_names
 from holokern.weyl.constructions.extension import Element, Extension
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -53,7 +54,7 @@ class Entry:
         smaller ones leads an element of the Gröbner basis.
         """
         n, field = self.algebra.dimension, self.algebra.field
-        echelon: list[tuple[int, Row, dict[Exponents, RationalFunction]]] = []
+        search: Dependence[Exponents, int, RationalFunction] = Dependence(field.one)
         rows: dict[Exponents, Row] = {}
         basis: list[RationalOperator] = []
         leads: list[Exponents] = []
@@ -64,20 +65,11 @@ class Entry:
             if any(all(a <= b for a, b in zip(lead, key, strict=True)) for lead in leads):
                 continue
             rows[key] = row = self._row(key, rows)
-            made = {key: field.one}
-            for place, pivot, combination in echelon:
-                c = row[place]
-                if c:
-                    row = [a - c * b if b else a for a, b in zip(row, pivot, strict=True)]
-                    for k, value in combination.items():
-                        made[k] = made.get(k, field.zero) - c * value
-            filled = [i for i, c in enumerate(row) if c]
-            if not filled:
-                basis.append(self.algebra.from_terms(made))
+            relation = search.add(key, dict(enumerate(row)))
+            if relation is not None:
+                basis.append(self.algebra.from_terms(relation))
                 leads.append(key)
                 continue
-            inverse = field.one / row[filled[0]]
-            echelon.append((filled[0], [inverse * c for c in row], {k: inverse * c for k, c in made.items()}))
             front |= {(*key[:i], key[i] + 1, *key[i + 1 :]) for i in range(n)}
         return RationalIdeal(self.algebra, basis)
 
@@ -90,8 +82,7 @@ class Entry:
 
 
 def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]:
-    if first.algebra != second.algebra:
-        raise BadInput(f"the ideals {first!r} and {second!r} belong to different algebras; read both in one of them")
+    first.expect_same_algebra(second)
     return Entry.of(first), Entry.of(second)
 
 

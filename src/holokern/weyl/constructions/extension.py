@@ -106,15 +106,17 @@ class Element:
 
     def inverse(self) -> Element:
         """1/self, by linear algebra; ZeroDivisionError for zero divisors."""
-        from holokern.weyl.rational.connection import inverse_matrix
+        from holokern.weyl.rational.matrices import inverse_matrix
 
         columns = [self]
         while len(columns) < self.ring.degree:
             columns.append(columns[-1]._raised())
-        inverse = inverse_matrix([list(element.coordinates) for element in columns], self.ring.field)
-        if inverse is None:
-            raise ZeroDivisionError(f"division by zero in Q({', '.join(self.ring.field.variables)})[{self.ring.name}]")
-        return Element(self.ring, tuple(inverse[0]))
+        try:
+            inverse = inverse_matrix(tuple(element.coordinates for element in columns))
+        except BadInput:
+            field = f"Q({', '.join(self.ring.field.variables)})[{self.ring.name}]"
+            raise ZeroDivisionError(f"division by zero in {field}") from None
+        return Element(self.ring, inverse[0])
 
     def derivative(self, variable: str) -> Element:
         """The derivative in a variable; α' follows from its equation."""

@@ -12,7 +12,7 @@ from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
 from holokern.weyl.constructions.closure import tensor_product
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.submodule import first_components
+from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.ideal import RationalIdeal
 
 
@@ -37,9 +37,8 @@ def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
 
 
 def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
+    first.expect_same_algebra(second)
     small = first.algebra
-    if second.algebra != small:
-        raise BadInput(f"the ideals {first!r} and {second!r} belong to different Weyl algebras")
     n, certified = small.dimension, first.certified or second.certified
     tag = fresh_name(small, "u")
     large = WeylAlgebra((*small.variables, tag), (*small.derivations, fresh_name(small, "d" + tag)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from typing import TypeVar
 
 from holokern.errors import BadInput
@@ -33,11 +35,7 @@ def gcrd(*operators: AnyOperator) -> AnyOperator:
     >>> gcrd(D("dx^2 - 1"), D("x*dx^2 - (x + 1)*dx + 1"))
     dx - 1
     """
-    algebra, ideals = _ideals(operators)
-    total = ideals[0]
-    for ideal in ideals[1:]:
-        total = total + ideal
-    return _result(operators[0], algebra, total)
+    return _combined(operators, RationalIdeal.__add__)
 
 
 def lclm(*operators: AnyOperator) -> AnyOperator:
@@ -50,11 +48,7 @@ def lclm(*operators: AnyOperator) -> AnyOperator:
     >>> lclm(D("dx - 1"), D("x*dx - 1"))
     x*dx^2 - dx^2 - x*dx + 1
     """
-    algebra, ideals = _ideals(operators)
-    total = ideals[0]
-    for ideal in ideals[1:]:
-        total = direct_sum(total, ideal)
-    return _result(operators[0], algebra, total)
+    return _combined(operators, direct_sum)
 
 
 def symmetric_product(*operators: AnyOperator) -> AnyOperator:
@@ -67,23 +61,18 @@ def symmetric_product(*operators: AnyOperator) -> AnyOperator:
     >>> symmetric_product(D("dx^2 - x"), D("dx^2 - x"))
     dx^3 - 4*x*dx - 2
     """
-    algebra, ideals = _ideals(operators)
-    total = ideals[0]
-    for ideal in ideals[1:]:
-        total = tensor_product(total, ideal)
-    return _result(operators[0], algebra, total)
+    return _combined(operators, tensor_product)
 
 
-def _ideals(operators: tuple[AnyOperator, ...]) -> tuple[RationalWeylAlgebra, list[RationalIdeal]]:
+def _combined(
+    operators: tuple[AnyOperator, ...], combine: Callable[[RationalIdeal, RationalIdeal], RationalIdeal]
+) -> AnyOperator:
+    """The generator of the ideal that the ideals of the operators are combined to, one after another."""
     if not operators or not all(isinstance(P, (Operator, RationalOperator)) for P in operators):
         raise BadInput(f"expected operators in one variable, got {operators!r}")
     own = operators[0].algebra
     if own.dimension != 1 or any(P.algebra != own for P in operators) or not all(operators):
         raise BadInput("expected operators other than 0, all in one algebra with one variable")
     algebra = own if isinstance(own, RationalWeylAlgebra) else rational_weyl_algebra(own)
-    return algebra, [algebra.ideal(P) for P in operators]
-
-
-def _result(given: AnyOperator, algebra: RationalWeylAlgebra, ideal: RationalIdeal) -> AnyOperator:
-    (monic,) = ideal.groebner()
-    return monic.clear_denominators() if isinstance(given, Operator) else monic
+    (monic,) = reduce(combine, (algebra.ideal(P) for P in operators)).groebner()
+    return monic.clear_denominators() if isinstance(operators[0], Operator) else monic

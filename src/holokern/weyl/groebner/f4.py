@@ -10,7 +10,7 @@ from flint import fmpq
 from holokern.errors import TooLarge
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.groebner.divisors import Divisors, Multiple
-from holokern.weyl.groebner.macaulay import Plan, ResiduePolynomials, build_plan
+from holokern.weyl.groebner.macaulay import Plan, ResiduePolynomials, build_plan, check_room
 from holokern.weyl.groebner.modular import Places, Residues, echelon
 from holokern.weyl.groebner.pairs import PairQueue
 
@@ -63,6 +63,7 @@ class F4Run:
         self.generators = generators
         self.supports = [Support(packing, list(terms)) for terms in generators]
         self.steps: list[Step] = []
+        self._entries = 0
         self.residues = self._start(p)
         self._queue = PairQueue(packing, self.supports)
         self._known: dict[int, Multiple] = {}
@@ -154,6 +155,9 @@ class F4Run:
             self.residues.append(row[places])
             columns.append(places)
         self.steps.append(Step(plan, leads, columns))
+        # all matrices are kept for other primes
+        self._entries += sum(len(row.places) for row in plan.targets) + sum(len(row.places) for _, row in plan.pivots)
+        check_room(self._entries)
         for new in range(len(supports) - len(leads), len(supports)):
             self._queue.add(new)
 

@@ -8,12 +8,18 @@ from itertools import islice
 
 import numpy as np
 
+from holokern.errors import TooLarge
+from holokern.numeric import how_many_fit
 from holokern.weyl.algebra.packing import Support
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.modular import Level, Places, Residues, add_multiple, eliminate
 
 _BLOCK = 128  # targets that are reduced at once, to bound the memory
+_ENTRY = 200  # bytes of an entry in lists, arrays and products; a million of them were seen to take 150 to 300 MB
+_MOST_ENTRIES = 1 << 40  # more than any machine has room for
+# what a refusal proposes
+_HINT = "choose another order of the variables, or fewer generators"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,13 @@ class Plan:
         return list(start), np.repeat(begins - bounds + sizes, sizes) + np.arange(sizes.sum())
 
 
+def check_room(entries: int) -> None:
+    """Refuse matrices of so many entries where memory ends."""
+    how_many_fit(
+        float(_ENTRY * entries), 1, f"a matrix of {entries:.3g} entries for a Gröbner basis", hint=_HINT, error=TooLarge
+    )
+
+
 def build_plan(
     supports: list[Support],
     targets: list[Multiple],
@@ -94,7 +107,11 @@ def build_plan(
     ends: list[int] = []
     rows: list[Multiple] = []
 
+    most = how_many_fit(_ENTRY, _MOST_ENTRIES, "an entry")
+
     def register(multiple: Multiple, skip: int) -> None:
+        if len(entries) > most:
+            check_room(2 * len(entries))
         shift = multiple.shift
         codes = supports[multiple.source].expansion(multiple.b).codes
         entries.extend([column.setdefault(code + shift, len(column)) for code in (codes[skip:] if skip else codes)])
@@ -145,6 +162,7 @@ class ResiduePolynomials:
 
     def reduce_targets(self, plan: Plan) -> Residues:
         """Reduce the targets by the pivots; the result has a row for each target and a column for each free column."""
+        check_room(len(plan.targets) * len(plan.free) * 8 // _ENTRY)
         parts = [np.zeros((0, len(plan.free)), dtype=np.uint64)]
         for start in range(0, len(plan.targets), _BLOCK):
             block = plan.targets[start : start + _BLOCK]

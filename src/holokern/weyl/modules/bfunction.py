@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, CheckFailed, NotHolonomic
-from holokern.numeric import to_fmpq, to_fraction
+from holokern.numeric import Dependence, to_fmpq, to_fraction
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
@@ -182,15 +183,15 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
 
 def minimal_polynomial(s: Operator, normal_form: Callable[[Operator], Operator]) -> Iterator[BFunction | None]:
     """The monic b of least degree with b(s) = 0 modulo a left ideal; a None before the search goes to high degrees."""
-    search = _Dependence()
+    search: Dependence[int, Monomial, fmpq] = Dependence(fmpq(1))
     power = s.algebra.one
-    while True:
+    for k in count():
         power = normal_form(power)
-        relation = search.add(power)
+        relation = search.add(k, power.terms)
         if relation is not None:
-            yield BFunction(relation)
+            yield BFunction(tuple(to_fraction(relation.get(i, fmpq(0))) for i in range(k + 1)))
             return
-        if search.count == _MAX_DEGREE_UNSURE:
+        if k + 1 == _MAX_DEGREE_UNSURE:
             yield None
         power = s * power
 
@@ -204,38 +205,3 @@ def _checked(ideal: LeftIdeal, weights: Sequence[int]) -> tuple[int, ...]:
             f"expected {n} non-negative integer weights, not all zero, for the variables {names}; got {found}"
         )
     return found
-
-
-class _Dependence:
-    """Rows in echelon form, each with its combination of the vectors added so far."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.rows: dict[Monomial, tuple[dict[Monomial, fmpq], list[fmpq]]] = {}
-
-    def add(self, vector: Operator) -> tuple[Fraction, ...] | None:
-        """Add a vector; return the monic relation when it depends on those before."""
-        rest = dict(vector.terms)
-        combination = [fmpq(0)] * self.count + [fmpq(1)]
-        self.count += 1
-        for pivot, (row, made_of) in self.rows.items():
-            factor = rest.get(pivot)
-            if factor is None:
-                continue
-            _subtract(rest, factor, row)
-            combination = [c - factor * made_of[i] if i < len(made_of) else c for i, c in enumerate(combination)]
-        if not rest:
-            return tuple(to_fraction(c) for c in combination)
-        pivot = next(iter(rest))
-        lead = rest[pivot]
-        self.rows[pivot] = ({k: c / lead for k, c in rest.items()}, [c / lead for c in combination])
-        return None
-
-
-def _subtract(rest: dict[Monomial, fmpq], factor: fmpq, row: dict[Monomial, fmpq]) -> None:
-    for key, c in row.items():
-        value = rest.get(key, 0) - factor * c
-        if value == 0:
-            rest.pop(key, None)
-        else:
-            rest[key] = value

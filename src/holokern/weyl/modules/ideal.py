@@ -26,26 +26,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holokern.errors import BadInput
+from holokern.weyl.algebra.generated import GeneratedIdeal
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order, derivations_first, elimination, grevlex
-from holokern.weyl.algebra.printing import ideal_latex
 from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, projected_locus
-from holokern.weyl.algebra.terms import listed
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
 
 if TYPE_CHECKING:
     from holokern.weyl.constructions.localization import Localization
+    from holokern.weyl.modules.bfunction import BFunction
     from holokern.weyl.rational.fractions import RationalFunction
 
 OrderLike = Order | str | Sequence[int] | None
 
 
-class LeftIdeal:
+class LeftIdeal(GeneratedIdeal[WeylAlgebra, Operator]):
     """A left ideal of a Weyl algebra, immutable; see the module's text for the list of methods.
 
     Parameters
@@ -69,26 +68,19 @@ class LeftIdeal:
     (False, True, 2)
     """
 
-    __slots__ = ("_bases", "_dividers", "_proved", "algebra", "certified", "generators")
+    __slots__ = ("_bases", "_dividers", "_proved", "certified")
 
-    algebra: WeylAlgebra
-    generators: tuple[Operator, ...]
     certified: bool
     _proved: set[Order]
     _bases: dict[Order, tuple[Operator, ...]]
     _dividers: dict[Order, Divider]
 
     def __init__(self, algebra: WeylAlgebra, generators: Iterable[object], *, certified: bool = False) -> None:
-        operators = dict.fromkeys(algebra(g) for g in listed(generators))
-        object.__setattr__(self, "algebra", algebra)
-        object.__setattr__(self, "generators", tuple(g for g in operators if g))
+        super().__init__(algebra, generators)
         object.__setattr__(self, "certified", bool(certified))
         object.__setattr__(self, "_bases", {})
         object.__setattr__(self, "_proved", set())
         object.__setattr__(self, "_dividers", {})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("ideals are immutable")
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(LeftIdeal, certified=self.certified), (self.algebra, self.generators)
@@ -105,13 +97,6 @@ class LeftIdeal:
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.generators)) or "0"
         return f"<left ideal in {' '.join(self.algebra.variables)}: {inside}>"
-
-    def latex(self) -> str:
-        """LaTeX source: the generators between angle brackets."""
-        return ideal_latex(self.generators)
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
     # -- Gröbner bases and membership --------------------------------------------------------------------------------
 
@@ -150,16 +135,6 @@ class LeftIdeal:
         well = (order for order in self._bases if order.is_well_order)
         return not self.normal_form(operator, next(well, None))
 
-    def __contains__(self, operator: object) -> bool:
-        return self.contains(operator)
-
-    def __le__(self, other: LeftIdeal) -> bool:
-        self._same_algebra(other)
-        return all(other.contains(g) for g in self.generators)
-
-    def __ge__(self, other: LeftIdeal) -> bool:
-        return other <= self
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LeftIdeal):
             return NotImplemented
@@ -169,23 +144,9 @@ class LeftIdeal:
         return hash((self.algebra, frozenset(self.groebner())))
 
     def __add__(self, other: LeftIdeal) -> LeftIdeal:
-        self._same_algebra(other)
+        self.expect_same_algebra(other)
         certified = self.certified or other.certified
         return LeftIdeal(self.algebra, (*self.generators, *other.generators), certified=certified)
-
-    def _same_algebra(self, other: LeftIdeal) -> None:
-        if self.algebra != other.algebra:
-            raise BadInput(f"the ideals {self!r} and {other!r} belong to different Weyl algebras")
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether this is the ideal (0)."""
-        return not self.generators
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether this is the whole algebra, the ideal (1)."""
-        return self.contains(self.algebra.one)
 
     # -- subalgebras -------------------------------------------------------------------------------------------------
 
@@ -353,7 +314,7 @@ class LeftIdeal:
 
         return integration_ideal(self, names)
 
-    def b_function(self, weights: Sequence[int]) -> Any:
+    def b_function(self, weights: Sequence[int]) -> BFunction:
         """The b-function with respect to the weights w."""
         from holokern.weyl.modules.bfunction import b_function
 
@@ -361,7 +322,7 @@ class LeftIdeal:
 
     def fourier(self, names: str | Iterable[str] | None = None) -> LeftIdeal:
         """The Fourier transform in the given variables."""
-        from holokern.weyl.modules.fourier import fourier_transform
+        from holokern.weyl.modules.automorphisms import fourier_transform
 
         return fourier_transform(self, names)
 

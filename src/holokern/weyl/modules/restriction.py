@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
-from typing import TYPE_CHECKING
 
 from flint import fmpq, fmpq_mat
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.modules.automorphisms import chosen_variables, translate
 from holokern.weyl.modules.bfunction import BFunction, b_function
-from holokern.weyl.modules.fourier import chosen_variables
-from holokern.weyl.modules.submodule import first_components
-from holokern.weyl.modules.translation import translate
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.module import LeftModule, first_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +65,16 @@ class RestrictionModule:
         """
         if not self.algebra.dimension or not self.basis:
             return self.dimension if not self.algebra.dimension else 0
-        from holokern.weyl.modules.module import LeftModule
-
         nothing = (self.algebra.zero,) * len(self.basis)
         return LeftModule(self.algebra, (*self.relations, nothing), self.certified).rank()
 
     def ideal(self, place: int = 0) -> LeftIdeal:
         """The annihilator of the generator at a place of ``basis``; of the class of 1, the restriction ideal, first."""
         if not self.algebra.dimension:
-            raise BadInput("all variables were restricted, so there is no ideal; ask for the module's dimension")
-        from holokern.weyl.modules.ideal import LeftIdeal
-
+            raise BadInput(
+                "expected to keep at least one variable; for all of them restriction_module(ideal, names).dimension or "
+                "that of integration_module is the dimension of a vector space"
+            )
         if not self.basis:
             return LeftIdeal(self.algebra, [self.algebra.one], certified=self.certified)
         order = [place, *(i for i in range(len(self.basis)) if i != place)]
@@ -170,13 +165,7 @@ def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str
     >>> restriction_ideal(weyl_algebra("x y").ideal("dx - y", "dy - x"), {"x": 1}).generators
     (dy - 1,)
     """
-    module = restriction_module(ideal, names)
-    if not module.algebra.dimension:
-        raise BadInput(
-            f"expected to keep at least one of the variables {' '.join(ideal.algebra.variables)}; for all of them "
-            "restriction_module(ideal, names).dimension is the dimension of a vector space"
-        )
-    return module.ideal()
+    return restriction_module(ideal, names).ideal()
 
 
 def _exponents(count: int, degree: int) -> list[Monomial]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from math import comb, lcm, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra.operator import Operator
@@ -127,12 +129,12 @@ class RationalWeylAlgebra:
         known = operator.algebra in (self.polynomial_algebra, self.wide_algebra)
         if not known or any(any(key[wide + n :]) for key, _ in operator):
             raise BadOperator(f"expected an operator in {' '.join(self.variables)}, got {operator} of another algebra")
-        rows: dict[Exponents, dict[Exponents, Any]] = {}
+        rows: dict[Exponents, dict[Exponents, fmpq]] = {}
         for key, c in operator:
             rows.setdefault(key[wide : wide + n], {})[(*key[:wide], *padding)] = c
         return RationalOperator(self, {beta: self._coefficient(row) for beta, row in rows.items()})
 
-    def _coefficient(self, row: dict[Exponents, Any]) -> RationalFunction:
+    def _coefficient(self, row: dict[Exponents, fmpq]) -> RationalFunction:
         common = lcm(*(int(c.q) for c in row.values()))
         top = self.field.ctx.from_dict({key: int((c * common).p) for key, c in row.items()})
         return self.field.fraction(top, common)

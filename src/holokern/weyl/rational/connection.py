@@ -1,17 +1,15 @@
-"""Connection matrices of ideals of the rational Weyl algebra, and their change of basis."""
+"""Connection matrices of ideals of the rational Weyl algebra."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holokern.weyl.rational.algebra import Exponents
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.rational.matrices import Matrix
 
 if TYPE_CHECKING:
     from holokern.weyl.rational.ideal import RationalIdeal
-
-Matrix = tuple[tuple[RationalFunction, ...], ...]
 
 
 def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]:
@@ -20,23 +18,6 @@ def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]
     return tuple(
         tuple(border.row(_raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
     )
-
-
-def gauge_transformed(
-    matrices: tuple[Matrix, ...], transition: list[list[RationalFunction]], field: FunctionField
-) -> tuple[Matrix, ...] | None:
-    """The matrices (∂_i T + T P_i) T⁻¹ for the vector T F, or None when T is singular."""
-    inverse = inverse_matrix(transition, field)
-    if inverse is None:
-        return None
-    result = []
-    for name, matrix in zip(field.variables, matrices, strict=False):  # parameters come last and have no matrix
-        changed = [
-            [m + t.derivative(name) for m, t in zip(left, right, strict=True)]
-            for left, right in zip(_product(transition, matrix), transition, strict=True)
-        ]
-        result.append(tuple(map(tuple, _product(changed, inverse))))
-    return tuple(result)
 
 
 def _raised(key: Exponents, i: int) -> Exponents:
@@ -86,38 +67,3 @@ class _Border:
             for column, value in enumerate(self.row(_raised(monomial, i))):
                 if value:
                     row[column] = row[column] + c * value
-
-
-def _product(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    columns = list(zip(*right, strict=True))
-    result = []
-    for row in left:
-        entries = []
-        for column in columns:
-            total = row[0] * column[0]
-            for a, b in zip(row[1:], column[1:], strict=True):
-                if a and b:
-                    total = total + a * b
-            entries.append(total)
-        result.append(entries)
-    return result
-
-
-def inverse_matrix(matrix: list[list[Any]], field: Any) -> list[list[Any]] | None:
-    """The inverse by Gauss–Jordan elimination, or None."""
-    size = len(matrix)
-    rows = [[*row, *(field.one if i == j else field.zero for j in range(size))] for i, row in enumerate(matrix)]
-    for column in range(size):
-        # short pivots keep the rational functions small
-        candidates = [i for i in range(column, size) if rows[i][column]]
-        if not candidates:
-            return None
-        best = min(candidates, key=lambda i: len(rows[i][column].numerator) + len(rows[i][column].denominator))
-        rows[column], rows[best] = rows[best], rows[column]
-        pivot = field.one / rows[column][column]
-        rows[column] = [pivot * entry if entry else entry for entry in rows[column]]
-        for i in range(size):
-            factor = rows[i][column]
-            if i != column and factor:
-                rows[i] = [a - factor * b if b else a for a, b in zip(rows[i], rows[column], strict=True)]
-    return [row[size:] for row in rows]

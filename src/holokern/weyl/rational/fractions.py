@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
@@ -15,6 +15,11 @@ from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import exact_rational
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
+if TYPE_CHECKING:
+    from sympy import Expr
+
+#: The terms of a polynomial as plain data.
+Terms = tuple[tuple[tuple[int, ...], int], ...]
 _MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
 
@@ -35,7 +40,7 @@ class FunctionField:
     variables: tuple[str, ...]
 
     @property
-    def ctx(self) -> Any:
+    def ctx(self) -> fmpz_mpoly_ctx:
         """The flint context (``fmpz_mpoly_ctx``, degrevlex) of numerators and denominators."""
         return fmpz_mpoly_ctx.get(self.variables, Ordering.degrevlex)
 
@@ -55,7 +60,7 @@ class FunctionField:
         """The function 1."""
         return self(1)
 
-    def fraction(self, numerator: Any, denominator: Any = 1) -> RationalFunction:
+    def fraction(self, numerator: fmpz_mpoly | int, denominator: fmpz_mpoly | int = 1) -> RationalFunction:
         """The reduced quotient of two polynomials (``fmpz_mpoly`` of this context, or integers)."""
         ctx = self.ctx
         top = numerator if isinstance(numerator, fmpz_mpoly) else ctx.constant(int(numerator))
@@ -160,7 +165,7 @@ class RationalFunction:
         """Whether this is the function 0."""
         return bool(self.numerator.is_zero())
 
-    def constant_value(self) -> Any | None:
+    def constant_value(self) -> fmpq | None:
         """The rational number (``fmpq``) that this function is, or None."""
         if not (self.numerator.is_constant() and self.denominator.is_constant()):
             return None
@@ -278,7 +283,7 @@ class RationalFunction:
             )
         return self.evaluate({**given, **values})
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self) -> Expr:
         """The same function as a SymPy expression; ``field(expression)`` reads it back.
 
         Examples
@@ -383,10 +388,10 @@ def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
     raise BadInput(f"{node.head or node.kind!r} has no place in a rational function; use + - * / ^ and the variables")
 
 
-def _plain(polynomial: fmpz_mpoly) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _plain(polynomial: fmpz_mpoly) -> Terms:
     return tuple(sorted((tuple(map(int, key)), int(c)) for key, c in polynomial.terms()))
 
 
-def _rebuild(variables: tuple[str, ...], top: Any, bottom: Any) -> RationalFunction:
+def _rebuild(variables: tuple[str, ...], top: Terms, bottom: Terms) -> RationalFunction:
     field = function_field(variables)
     return RationalFunction(field, field.ctx.from_dict(dict(top)), field.ctx.from_dict(dict(bottom)))

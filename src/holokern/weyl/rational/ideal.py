@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
+from holokern.weyl.algebra.generated import GeneratedIdeal
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
-from holokern.weyl.algebra.printing import ideal_latex
-from holokern.weyl.algebra.terms import listed
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.basis import groebner_rows, primitive_row
-from holokern.weyl.rational.connection import Matrix, connection_of_standard_monomials, gauge_transformed
-from holokern.weyl.rational.exponents import divides, grevlex_key, key_of
+from holokern.weyl.rational.basis import divides, grevlex_key, groebner_rows, key_of, primitive_row
+from holokern.weyl.rational.connection import connection_of_standard_monomials
 from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.rational.matrices import Matrix, gauge_transform
 
 if TYPE_CHECKING:
     from holokern.weyl.modules.ideal import LeftIdeal
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 OrderLike = Order | str | Sequence[int] | None
 
 
-class RationalIdeal:
+class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
     """A left ideal of Q(x)⟨∂⟩; immutable, its Gröbner bases are computed once each, when needed.
 
     It has the methods of :class:`~holokern.weyl.LeftIdeal` that make sense over Q(x), and connection matrices.
@@ -56,20 +55,13 @@ class RationalIdeal:
     (((0, 1), (x, 0)),)
     """
 
-    algebra: RationalWeylAlgebra
-    generators: tuple[RationalOperator, ...]
     _bases: dict[Order, tuple[RationalOperator, ...]]
     _divided: dict[Order, list[fmpz_mpoly]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
-        operators = dict.fromkeys(algebra(g) for g in listed(generators))
-        object.__setattr__(self, "algebra", algebra)
-        object.__setattr__(self, "generators", tuple(g for g in operators if g))
+        super().__init__(algebra, generators)
         object.__setattr__(self, "_bases", {})
         object.__setattr__(self, "_divided", {})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("ideals are immutable")
 
     def __reduce__(self) -> tuple[object, ...]:
         return RationalIdeal, (self.algebra, self.generators)
@@ -82,15 +74,8 @@ class RationalIdeal:
     def __hash__(self) -> int:
         return hash((self.algebra, self.groebner()))
 
-    def __le__(self, other: RationalIdeal) -> bool:
-        self._same_algebra(other)
-        return all(other.contains(g) for g in self.generators)
-
-    def __ge__(self, other: RationalIdeal) -> bool:
-        return other <= self
-
     def __add__(self, other: RationalIdeal) -> RationalIdeal:
-        self._same_algebra(other)
+        self.expect_same_algebra(other)
         return RationalIdeal(self.algebra, (*self.generators, *other.generators))
 
     def __and__(self, other: RationalIdeal) -> RationalIdeal:
@@ -99,35 +84,14 @@ class RationalIdeal:
 
         return direct_sum(self, other)
 
-    def _same_algebra(self, other: RationalIdeal) -> None:
-        if self.algebra != other.algebra:
-            raise BadInput(f"the ideals {self!r} and {other!r} belong to different algebras; read both in one of them")
-
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.generators)) or "0"
         return f"<left ideal over Q({', '.join(self.algebra.field.variables)}): {inside}>"
-
-    def latex(self) -> str:
-        """LaTeX source: the generators between angle brackets."""
-        return ideal_latex(self.generators)
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
     @property
     def certified(self) -> bool:
         """True: the arithmetic is exact, so every Gröbner basis is proved."""
         return True
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether this is the ideal (0)."""
-        return not self.generators
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether this is the whole algebra, the ideal (1)."""
-        return self.contains(self.algebra.one)
 
     # -- Gröbner basis and normal forms ------------------------------------------------------------------------------
 
@@ -256,9 +220,6 @@ class RationalIdeal:
         """Whether ``operator`` lies in the ideal."""
         return not self.normal_form(operator)
 
-    def __contains__(self, operator: object) -> bool:
-        return self.contains(operator)
-
     # -- rank and standard monomials ---------------------------------------------------------------------------------
 
     @cached_property
@@ -337,16 +298,16 @@ class RationalIdeal:
         standard = self._standard_connection
         if basis is None:
             return standard
-        transition = [list(self.coordinates(b)) for b in basis]
+        transition = tuple(self.coordinates(b) for b in basis)
         if len(transition) != self.rank():
             raise BadInput(f"expected a basis of {self.rank()} operators, got {len(transition)}; the rank decides")
-        changed = gauge_transformed(standard, transition, self.algebra.field)
-        if changed is None:
+        try:
+            return gauge_transform(standard, transition, self.algebra.variables)
+        except BadInput:
             raise BadInput(
                 f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; "
                 f"independent are {', '.join(map(str, self.standard_monomials()))}"
-            )
-        return changed
+            ) from None
 
     def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[Operator, ...]:
         """One squarefree polynomial in x whose zeros are the poles of the connection matrices; 1 without poles.

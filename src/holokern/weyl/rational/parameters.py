@@ -37,17 +37,15 @@ class Substitution:
     text: str
 
     def function(self, function: RationalFunction) -> RationalFunction:
-        """The image of a coefficient."""
-        return function.substitute(self.images)
+        """The image of a coefficient; BadInput where its denominator vanishes."""
+        try:
+            return function.substitute(self.images)
+        except ZeroDivisionError:
+            raise BadInput(f"the values {self.text} make the denominator {function.denominator} zero") from None
 
     def __call__(self, operator: RationalOperator) -> RationalOperator:
         """The image of an operator."""
-        terms = {}
-        for key, c in operator:
-            if self.function(self.source.field(c.denominator)).is_zero:
-                raise BadInput(f"the values {self.text} make the denominator {c.denominator} of {operator} zero")
-            terms[key] = self.function(c)
-        return self.target.from_terms(terms)
+        return self.target.from_terms({key: self.function(c) for key, c in operator})
 
 
 def substitution(algebra: RationalWeylAlgebra, values: Mapping[str, object] | None) -> Substitution:

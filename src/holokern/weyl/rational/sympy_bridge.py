@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flint import fmpq
+from flint import fmpq, fmpz_mpoly
 
 from holokern.errors import BadInput, BadOperator
 
 if TYPE_CHECKING:
+    from sympy import Basic, Expr
+
     from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 
@@ -19,7 +21,7 @@ def is_sympy(value: object) -> bool:
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
-def to_sympy(function: RationalFunction) -> Any:
+def to_sympy(function: RationalFunction) -> Expr:
     """The quotient of the expanded numerator and denominator, in symbols without assumptions.
 
     Examples
@@ -32,7 +34,7 @@ def to_sympy(function: RationalFunction) -> Any:
 
     symbols = [sympy.Symbol(name) for name in function.field.variables]
 
-    def polynomial(poly: Any) -> Any:
+    def polynomial(poly: fmpz_mpoly) -> Expr:
         terms = []
         for key, c in poly.terms():
             powers = [sympy.Pow(s, int(e)) for s, e in zip(symbols, key, strict=True) if e]
@@ -42,7 +44,7 @@ def to_sympy(function: RationalFunction) -> Any:
     return polynomial(function.numerator) / polynomial(function.denominator)
 
 
-def from_sympy(field: FunctionField, expression: Any) -> RationalFunction:
+def from_sympy(field: FunctionField, expression: Basic) -> RationalFunction:
     """The element of the field that a SymPy expression stands for; symbols are matched by name.
 
     Raises

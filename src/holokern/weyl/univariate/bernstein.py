@@ -14,6 +14,7 @@ from typing import Any
 
 from flint import fmpz, fmpz_poly, nmod
 
+from holokern.numeric import subtract
 from holokern.weyl.algebra.operator import Operator, multiply_terms
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.univariate.operators import UnivariateIdeal
@@ -124,7 +125,8 @@ def _is_closed(corners: list[Row]) -> bool:
         unit = nmod(1, prime)
         left = multiply_terms({(0, two[1] - one[1]): unit}, f, 1)
         right = multiply_terms({(one[0] - two[0], 0): unit}, g, 1)
-        if _remains(_difference(left, unit, right), elements):
+        subtract(left, unit, right)
+        if _remains(left, elements):
             return False
     return True
 
@@ -137,17 +139,6 @@ def _random_prime() -> int:
     return candidate
 
 
-def _difference(left: dict[Monomial, Any], factor: Any, right: dict[Monomial, Any]) -> dict[Monomial, Any]:
-    result = dict(left)
-    for key, c in right.items():
-        total = result.get(key, 0) - factor * c
-        if total == 0:
-            result.pop(key, None)
-        else:
-            result[key] = total
-    return result
-
-
 def _remains(terms: dict[Monomial, Any], elements: list[tuple[Monomial, dict[Monomial, Any]]]) -> bool:
     """Whether the normal form is not zero."""
     while terms:
@@ -157,7 +148,7 @@ def _remains(terms: dict[Monomial, Any], elements: list[tuple[Monomial, dict[Mon
             return True
         lead, f = divisors[-1]
         shifted = multiply_terms({(key[0] - lead[0], key[1] - lead[1]): f[lead]}, f, 1)
-        terms = _difference(terms, terms[key], shifted)
+        subtract(terms, terms[key], shifted)
     return False
 
 

@@ -1,11 +1,11 @@
-"""Gauge transformations F -> TF of a Pfaffian system."""
+"""Matrices of rational functions: product, inverse, and gauge transformations F -> TF of a system dF = PF."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from holokern.errors import BadInput
-from holokern.weyl import FunctionField, RationalFunction
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
@@ -22,7 +22,7 @@ def read_matrix(given: object, rank: int, field: FunctionField) -> Matrix:
     return tuple(rows)
 
 
-def multiply(left: Matrix, right: Matrix) -> Matrix:
+def multiply_matrices(left: Matrix, right: Matrix) -> Matrix:
     """The product of two matrices."""
     columns = list(zip(*right, strict=True))
     return tuple(tuple(_dot(row, column) for column in columns) for row in left)
@@ -36,14 +36,14 @@ def _dot(row: Sequence[RationalFunction], column: Sequence[RationalFunction]) ->
     return total
 
 
-def inverse(matrix: Matrix) -> Matrix:
-    """The inverse, by elimination with the shortest pivot.
+def inverse_matrix(matrix: Matrix) -> Matrix:
+    """The inverse, by elimination with the shortest pivot; BadInput if there is none.
 
     Examples
     --------
     >>> from holokern.weyl import function_field
     >>> K = function_field("x")
-    >>> inverse(((K("x"), K(1)), (K(0), K("x"))))
+    >>> inverse_matrix(((K("x"), K(1)), (K(0), K("x"))))
     ((1/x, (-1)/x^2), (0, 1/x))
     """
     n = len(matrix)
@@ -52,7 +52,7 @@ def inverse(matrix: Matrix) -> Matrix:
     for column in range(n):
         choices = [i for i in range(column, n) if rows[i][column]]
         if not choices:
-            raise BadInput("the matrix of the gauge transformation is singular; give an invertible one")
+            raise BadInput("the matrix is singular; give an invertible one")
         best = min(choices, key=lambda i: len(rows[i][column].numerator) + len(rows[i][column].denominator))
         rows[column], rows[best] = rows[best], rows[column]
         pivot = rows[column][column]
@@ -66,13 +66,13 @@ def inverse(matrix: Matrix) -> Matrix:
 
 def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Sequence[str]) -> tuple[Matrix, ...]:
     """The matrices (∂T + T P) T⁻¹ of the vector TF."""
-    back = inverse(transform)
+    back = inverse_matrix(transform)
     result = []
     for matrix, variable in zip(matrices, variables, strict=True):
-        product = multiply(transform, matrix)
+        product = multiply_matrices(transform, matrix)
         moved = tuple(
             tuple(t.derivative(variable) + p for t, p in zip(row, other, strict=True))
             for row, other in zip(transform, product, strict=True)
         )
-        result.append(multiply(moved, back))
+        result.append(multiply_matrices(moved, back))
     return tuple(result)

@@ -1,18 +1,18 @@
-"""The Fourier transform of operators and ideals in chosen variables."""
+"""Automorphisms of the Weyl algebra: the Fourier transform in chosen variables, and translation of variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, overload
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product as cartesian
+from math import comb, prod
+from typing import overload
 
 from flint import fmpq
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator, multiply_terms
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, exact_rational
+from holokern.weyl.modules.ideal import LeftIdeal
 
 
 def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
@@ -87,14 +87,15 @@ def inverse_fourier_transform(
 
 
 def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, sign: int) -> Operator | LeftIdeal:
-    algebra = what.algebra
-    places = chosen_variables(algebra, algebra.variables if names is None else names)
-    if isinstance(what, Operator):
-        return _exchange(what, places, sign)
-    from holokern.weyl.modules.ideal import LeftIdeal
+    places = chosen_variables(what.algebra, what.algebra.variables if names is None else names)
+    return _image(what, lambda operator: _exchange(operator, places, sign))
 
-    images = [_exchange(operator, places, sign) for operator in what.generators]
-    return LeftIdeal(algebra, images, certified=what.certified)
+
+def _image(what: Operator | LeftIdeal, change: Callable[[Operator], Operator]) -> Operator | LeftIdeal:
+    """The image of an operator, or the ideal of the images."""
+    if isinstance(what, Operator):
+        return change(what)
+    return LeftIdeal(what.algebra, map(change, what.generators), certified=what.certified)
 
 
 def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operator:
@@ -111,3 +112,49 @@ def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operato
         for image, value in multiply_terms({tuple(left): -c if odd % 2 else c}, {tuple(right): fmpq(1)}, n).items():
             result[image] = result.get(image, 0) + value
     return algebra.from_terms(result)
+
+
+@overload
+def translate(what: Operator, shifts: Mapping[str, object]) -> Operator: ...
+@overload
+def translate(what: LeftIdeal, shifts: Mapping[str, object]) -> LeftIdeal: ...
+
+
+def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Operator | LeftIdeal:
+    """The automorphism x_i → x_i + a_i, ∂_i → ∂_i: what annihilates f(x) becomes what annihilates f(x + a).
+
+    Parameters
+    ----------
+    what : Operator or LeftIdeal
+        What to translate.
+    shifts : mapping from str to rational number
+        The numbers a_i, exact: an int, a Fraction or a text such as ``"1/3"``; variables that are not named stay.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> translate(weyl_algebra("x")("x^2*dx - 1"), {"x": 1})
+    x^2*dx + 2*x*dx + dx - 1
+    """
+    if not isinstance(shifts, Mapping):
+        raise BadInput(f"expected a mapping from names to numbers, such as {{'x': 1}}, got {shifts!r}")
+    algebra = what.algebra
+    places = chosen_variables(algebra, list(shifts))
+    numbers = [exact_rational(shifts[algebra.variables[i]]) for i in places]
+    return _image(what, lambda operator: _translated(operator, places, numbers))
+
+
+def _translated(operator: Operator, places: tuple[int, ...], numbers: list[fmpq]) -> Operator:
+    """Expand (x + a)^α by the binomial theorem; the variables stand to the left, so nothing has to commute."""
+    result: dict[Monomial, fmpq] = {}
+    for key, c in operator:
+        for kept in cartesian(*(range(key[i] + 1) for i in places)):
+            image = list(key)
+            for i, e in zip(places, kept, strict=True):
+                image[i] = e
+            factor = prod(
+                (comb(key[i], e) * a ** (key[i] - e) for i, e, a in zip(places, kept, numbers, strict=True)),
+                start=exact_rational(1),
+            )
+            result[tuple(image)] = result.get(tuple(image), 0) + c * factor
+    return operator.algebra.from_terms(result)

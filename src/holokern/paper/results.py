@@ -1,8 +1,11 @@
-"""A table of results: columns, rows and the notes that belong under it; printed as text or kept as data."""
+"""What experiments give: tables, charts, and findings made of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
 from textwrap import fill, wrap
 from typing import Any, TypeAlias
 
@@ -138,3 +141,118 @@ def _broken(text: str, width: int) -> list[str]:
 
 def _wrapped(note: str, width: int) -> str:
     return fill(note, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
+
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve.
+
+    Attributes
+    ----------
+    label : str
+        Its entry in the legend; empty for none.
+    x, y : tuple of float
+    style : {"line", "points", "both", "reference", "marks"}
+        A line, points, points joined by a line, a dashed line in the colour of the text, or large marks in that colour.
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    style: str = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One pair of axes with curves.
+
+    Attributes
+    ----------
+    name : str
+        The file name without its ending.
+    title, x_label, y_label : str
+    series : tuple of Series
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
+    names : tuple of str
+        Words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined.
+    caption : str
+        What is to be seen, for a reader who does not know the paper.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    log: str = ""
+    names: tuple[str, ...] = ()
+    caption: str = ""
+
+    def data(self) -> dict[str, Json]:
+        """The chart as plain JSON data."""
+        return asdict(self)
+
+
+_watcher: ContextVar[Callable[[Table], None] | None] = ContextVar("holokern_finished_tables", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The result of one experiment.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    tables : tuple of Table
+    charts : tuple of Chart
+    headline : str
+        The result in one sentence, for somebody who reads nothing else.
+    """
+
+    title: str
+    tables: tuple[Table, ...]
+    charts: tuple[Chart, ...] = ()
+    headline: str = ""
+
+    def data(self) -> dict[str, Json]:
+        """Everything as plain JSON data."""
+        return {
+            "title": self.title,
+            "headline": self.headline,
+            "tables": [table.data() for table in self.tables],
+            "charts": [chart.data() for chart in self.charts],
+        }
+
+    def text(self, width: int = WIDTH) -> str:
+        """The tables as plain text."""
+        return "\n\n".join(table.text(width) for table in self.tables)
+
+
+@contextmanager
+def watching(watcher: Callable[[Table], None]) -> Iterator[None]:
+    """Hand every table of the enclosed experiments to ``watcher`` as soon as it is finished."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def finished(table: Table) -> Table:
+    """The table itself; whoever watches sees it now.
+
+    Examples
+    --------
+    >>> with watching(lambda table: print(table.title)):
+    ...     _ = finished(Table("Ranks", ("case", "rank"), ()))
+    Ranks
+    """
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(table)
+    return table

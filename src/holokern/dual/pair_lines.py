@@ -1,0 +1,186 @@
+"""The machine code of closed forms on half squared distances: k and k′ of many pairs, without tables.
+
+For centred normal u and v with deviations c₁, c₂ the distance is G = E[(u - v)²]/2. All formulas take and give
+distances, in differences that do not cancel, so that nearly equal u and v keep their digits.
+
+Every form works on up to `WIDTH` pairs. Number k of the first variables begins at ``rows[r + k·rs]`` and that of the
+second at ``columns[c + k·cs]``, one pair after the other. G and Θ are changed in place from ``at`` on. Results first go
+to the stack: the compiler then knows that they overlap nothing and uses vector instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from holokern.dual.closed.pair_form import ERF, KINK
+from holokern.numeric import machine
+
+WIDTH = 256
+"""Pairs at a time: results of one line of most images, in 4 kB."""
+
+NUMBERS = 6
+"""The most numbers that a form needs of a variable."""
+
+_U = np.uint64
+"""Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
+
+
+@machine.inlined
+def _kinks(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = a u + b |u| [ChoSaul2009]; the numbers are c and 1/c.
+
+    k is the mean square times cos θ - f (θ cos θ - sin θ), and k′ times 1 - fθ, where f = 2b²/π(a² + b²).
+    """
+    _, a, b, _ = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    square = a * a + b * b
+    factor, r1, c1 = 2.0 * b * b / (math.pi * square), r + rs, c + cs
+    for j in range(size):
+        one, two = rows[r + j], columns[c + j]
+        apart = 0.5 * (one - two) * (one - two)
+        here = min(max((gap[at + j] - apart) * (rows[r1 + j] * columns[c1 + j]), 0.0), 2.0)
+        theta = machine.angle_from_gap(here)
+        lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
+        after[j] = square * (apart + one * two * lost)
+        rate[j] = square * (1.0 - factor * theta)
+    _store(after, rate, gap, tangent, at, size)
+
+
+@machine.inlined
+def _erfs(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = a + b erf(γu) [RasmussenWilliams2006]; the numbers are c, 1/s and √(1 - S⁴).
+
+    Here T = √2 γc, s² = 1 + T² and S = T/s. k is a² + 2b²/π asin(Y/s₁s₂) with Y = 2γ² Cov(u, v). The change from equal
+    to given variables is an arctangent, and so is the distance for cos θ = 1.
+    """
+    _, _, b, gamma = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    root2, value, slope = math.sqrt(2.0) * gamma, 2.0 / math.pi * b * b, 4.0 / math.pi * b * b * gamma * gamma
+    r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
+    for j in range(size):
+        one, two, i1, i2 = rows[r + j], columns[c + j], rows[r1 + j], columns[c1 + j]
+        t, t2, both = root2 * one, root2 * two, i1 * i2
+        most, apart = t * t2, t - t2
+        less = min(max(2.0 * gamma * gamma * gap[at + j] - 0.5 * apart * apart, 0.0), 2.0 * most)
+        square = 1.0 + t * t + t2 * t2
+        root = math.sqrt(square)
+        other = math.sqrt(square + less * (2.0 * most - less))
+        # The angle of a product of complex numbers is the sum of their angles.
+        up, along = _spread(t, t * i1, rows[r2 + j], t2, t2 * i2, columns[c2 + j], both, root * both)
+        x, y = (root + other) * (root + other) - less * less, 2.0 * (root + other) * less
+        high, flat = up * x + along * y, along * x - up * y
+        above, below = machine.slope_quotient(high, abs(flat))
+        # One division for two quotients.
+        inverse = 1.0 / (below * other)
+        angle = machine.angle_of_quotient(above * other * inverse, high, abs(flat))
+        after[j] = value * (angle if flat >= 0.0 else math.pi - angle)
+        rate[j] = slope * (below * inverse)
+    _store(after, rate, gap, tangent, at, size)
+
+
+@machine.inlined
+def _linear_erfs(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = a u + b u erf(γu), such as GELU; the numbers are those of `_erfs` and M = √(1 + 2T²), 1/M, asin S².
+
+    With N² = s₁²s₂² - Y² the second part of k is b²/πγ² times Y asin(Y/s₁s₂) + (T₁²T₂²N² + Y²)/(s₁²s₂²N): Stein's
+    identity takes the powers of u and v away. Distances are differences of this, term by term. Quotients share
+    divisions, two by two.
+    """
+    _, a, b, gamma = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    root2, value, slope = math.sqrt(2.0) * gamma, b * b / (math.pi * gamma * gamma), 2.0 / math.pi * b * b
+    r1, r2, r3, r4, r5 = r + rs, r + _U(2) * rs, r + _U(3) * rs, r + _U(4) * rs, r + _U(5) * rs
+    c1, c2, c3, c4, c5 = c + cs, c + _U(2) * cs, c + _U(3) * cs, c + _U(4) * cs, c + _U(5) * cs
+    for j in range(size):
+        i1, i2 = rows[r1 + j], columns[c1 + j]
+        m, m2, inverses = rows[r3 + j], columns[c3 + j], rows[r4 + j] * columns[c4 + j]
+        angle, angle2 = rows[r5 + j], columns[c5 + j]
+        t, t2, both = root2 * rows[r + j], root2 * columns[c + j], i1 * i2
+        s, s2, given, most = t * i1, t2 * i2, gap[at + j], t * t2
+        apart, rise, middle = t - t2, m - m2, 0.5 * (m + m2)
+        less = min(max(2.0 * gamma * gamma * given - 0.5 * apart * apart, 0.0), 2.0 * most)
+        square = 1.0 + t * t + t2 * t2
+        root = math.sqrt(square)
+        other = math.sqrt(square + less * (2.0 * most - less))
+        total, product = root + other, root * other
+        up, along = _spread(t, s, rows[r2 + j], t2, s2, columns[c2 + j], both, root * both)
+        above, below = machine.slope_quotient(up, along)
+        above2, below2 = machine.slope_quotient(less, total)
+        inverse = 1.0 / (below * below2)
+        spread = machine.angle_of_quotient(above * below2 * inverse, up, along)
+        turned = 2.0 * machine.angle_of_quotient(above2 * below * inverse, less, total)
+        full = 0.5 * (angle + angle2) - spread
+        # Equal correlation one: the second differences of Y asin, of N, of 1/N and of N (1/s₁² + 1/s₂²).
+        first = 0.5 * apart * (apart * full + t * (angle - full) - t2 * (angle2 - full)) + most * spread
+        near, far = (middle + root) * root, (m + root) * (m2 + root)
+        inverse = 1.0 / (near * far)
+        first += 0.25 * rise * rise * ((2.0 * middle + root) * inverses - root) * (far * inverse)
+        first += 0.5 * apart * (t + t2) * rise * both * both * (1.0 + (square + 1.0) * (near * inverse))
+        # From there to the given correlation.
+        rest, inverse = most - less, 1.0 / (total * product)
+        changed = ((both * both - s * s * s2 * s2) * product + 1.0) * (most + rest) * inverse
+        second = less * (full + changed) + rest * turned
+        after[j] = a * a * given + value * (first + second)
+        last = root * total * inverse
+        flat = rest * last * ((square + 1.0) * both * both + last * last)
+        rate[j] = a * a + slope * (full - turned + flat)
+    _store(after, rate, gap, tangent, at, size)
+
+
+@machine.inlined
+def _store(after: Any, rate: Any, gap: Any, tangent: Any, at: Any, size: Any) -> None:
+    for j in range(size):
+        gap[at + j] = after[j]
+    if tangent.shape[0] > 0:
+        for j in range(size):
+            tangent[at + j] *= rate[j]
+
+
+@numba.njit(inline="always")
+def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: Any) -> Any:
+    """A slope up/along with the angle (asin S₁² + asin S₂²)/2 - asin S₁S₂; root = √(1 - S₁²S₂²) and both = 1/s₁s₂."""
+    apart, total, product, mixed = (t - t2) * (t + t2) * both * both, s + s2, s * s2, s * w2 + s2 * w
+    up = apart * apart * (total * (1.0 + product * product) + root * mixed)
+    return up, mixed * (total * total * (w + root) * (w2 + root) + product * apart * apart)
+
+
+@machine.inlined
+def pair_line(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """G and Θ of at most `WIDTH` pairs after an activation with the constants ``form``, in place."""
+    if form[0] == KINK:
+        _kinks(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
+    elif form[0] == ERF:
+        _erfs(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
+    else:
+        _linear_erfs(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
+
+
+@machine.entry
+def pair_tiles(form: Any, rows: Any, columns: Any, gap: Any, tangent: Any) -> None:
+    """G and Θ after an activation, in place, of shape (tiles, rows, columns).
+
+    ``rows`` and ``columns`` have the shape (tiles, numbers, points). Without Θ ``tangent`` has no elements.
+    """
+    _, height, width = gap.shape
+    numbers, other, pairs, slopes = rows.reshape(-1), columns.reshape(-1), gap.reshape(-1), tangent.reshape(-1)
+    count, own = rows.shape[1], np.empty(NUMBERS * WIDTH)
+    for tile in range(gap.shape[0]):
+        for i in range(height):
+            for k in range(count):
+                own[k * WIDTH : k * WIDTH + min(width, WIDTH)] = numbers[(tile * count + k) * height + i]
+            for start in range(0, width, WIDTH):
+                size, at = min(WIDTH, width - start), (tile * height + i) * width + start
+                begin = _U(tile * count * width + start)
+                pair_line(form, own, _U(0), _U(WIDTH), other, begin, _U(width), pairs, slopes, _U(at), _U(size))

@@ -1,0 +1,135 @@
+"""`PointRow`: an activation on a mesh for a single deviation, and pairs of such rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from holokern.activation import Activation
+from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
+from holokern.dual.sampling.mehler import coefficients_on_mesh, terms_needed
+from holokern.dual.sampling.mesh import Mesh
+from holokern.dual.tables.samples import functions_of, mesh_for, scaled_norms
+from holokern.numeric import Array, Range, hermite_rule
+
+_MOST_OF_A_ROW = 1 << 18
+"""Nodes of the mesh of a single deviation, which takes a tenth of a second."""
+
+_BY_SERIES = 0.4
+"""From this angle to its supplement pairs of single deviations are sums over Hermite coefficients."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointRow:
+    """σ(cx) and, unless σ jumps, σ′(cx) on a mesh for one deviation, of an activation whose only break may be zero.
+
+    Whatever is computed from two of these depends on the two deviations alone, to the last bit.
+
+    Attributes
+    ----------
+    sigma, c
+        The activation and the deviation.
+    mesh
+        A mesh that resolves it.
+    values
+        Of shape (functions, nodes).
+    """
+
+    sigma: Activation
+    c: float
+    mesh: Mesh
+    values: Array
+
+    @classmethod
+    def of(cls, sigma: Activation, c: float) -> PointRow:
+        """Sample at a deviation.
+
+        Raises
+        ------
+        PrecisionLost
+            If σ(cx) is too rough for a mesh of bearable size, or its mass overflows.
+        """
+        mesh = mesh_for(sigma, Range(*np.log([c, c])), most=_MOST_OF_A_ROW)
+        return cls(sigma, c, mesh, np.stack([f(c * mesh.nodes) for f in functions_of(sigma)]))
+
+    def norm(self, function: int = 0) -> float:
+        """E[f(cz)²]^(1/2) of σ or σ′."""
+        return float(scaled_norms(self.values[function : function + 1], self.mesh)[0])
+
+    @property
+    def mean(self) -> float:
+        """E[σ(cz)]."""
+        return float(np.sum(self.values[0] * self.mesh.masses))
+
+    @cached_property
+    def _terms(self) -> Array:
+        return coefficients_on_mesh(self.mesh, self.values, terms_needed(_BY_SERIES))
+
+    def paired(self, other: PointRow, theta: float) -> Array:
+        """E[f(u) f(v)] for f = σ and σ′, with the other deviation and 0 < θ < π."""
+        small = min(theta, float(np.pi) - theta)
+        if small >= _BY_SERIES:
+            powers = np.cos(theta) ** np.arange(self._terms.shape[1])
+            return np.asarray(np.sum(self._terms * other._terms * powers, axis=1))
+        close = self.close_to(other, small)
+        if close is not None:
+            return close.correlations(-1.0 if theta > np.pi / 2 else 1.0)
+        mesh = self._joint_mesh(other)
+        first, second = (one.mesh.values_at(one.values, mesh.nodes) for one in (self, other))
+        beyond = mesh.nodes[:, None] ** 2 > np.array([self.mesh.edges[-1], other.mesh.edges[-1]]) ** 2
+        first[:, beyond[:, 0]], second[:, beyond[:, 1]] = 0.0, 0.0
+        found = Correlation(mesh, np.stack([first, second], axis=1), bool(self.sigma.breaks)).at(small)
+        return np.asarray(found[int(theta > np.pi / 2)][:, 0, 1])
+
+    def close_to(self, other: PointRow, theta: float) -> ClosePair | None:
+        """The pair with another deviation at the angle θ ≤ π/2, if it is a close one."""
+        mesh = self._joint_mesh(other)
+        if self.sigma.breaks or not is_close(mesh, theta):
+            return None
+        return ClosePair(self, other, mesh, theta)
+
+    def _joint_mesh(self, other: PointRow) -> Mesh:
+        return Mesh(np.unique(np.concatenate([self.mesh.edges, other.mesh.edges])))
+
+
+@dataclass(frozen=True, eq=False)
+class ClosePair:
+    """Two deviations at an angle so small that, given u, a Gauss–Hermite rule resolves σ(v), which must have no break.
+
+    Attributes
+    ----------
+    first, second
+        The rows.
+    mesh
+        A mesh that resolves both.
+    theta
+        The angle.
+    """
+
+    first: PointRow
+    second: PointRow
+    mesh: Mesh
+    theta: float
+
+    @cached_property
+    def _points(self) -> tuple[Array, Array, Array]:
+        """The values of u and v, and the weights of the rule."""
+        z, weights = hermite_rule(CLOSE_NODES)
+        x = self.mesh.nodes
+        y = np.cos(self.theta) * x[:, None] + np.sin(self.theta) * z
+        return self.first.c * x, self.second.c * y, weights
+
+    def correlations(self, sign: float) -> Array:
+        """E[f(u) f(sign v)] for f = σ and σ′."""
+        u, v, weights = self._points
+        given = [f(sign * v) @ weights * f(u) for f in functions_of(self.first.sigma)]
+        return np.array([np.sum(one * self.mesh.masses) for one in given])
+
+    def loss(self, norms: tuple[float, float]) -> float:
+        """1 - E[σ(u)σ(v)]/(n1 n2) for the norms n1 and n2, as half the mean square of a difference."""
+        u, v, weights = self._points
+        sigma = self.first.sigma
+        difference = (sigma(u) / norms[0])[:, None] - sigma(v) / norms[1]
+        return float(np.sum(difference**2 @ weights * self.mesh.masses)) / 2
