@@ -28,6 +28,7 @@ from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
+from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
 from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
@@ -49,6 +50,9 @@ _GRID = 4
 
 _STRAIN = 2e4
 """How many times larger than n1 n2 the terms of hinges may be: k/(n1 n2) was off by 1e-11 then."""
+
+_DEGREES = 12
+"""Degrees of homogeneous activations that are looked for are multiples of 1/12, such as 1, 1/2 and 2/3."""
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
@@ -100,9 +104,23 @@ class DualActivation:
 
     @cached_property
     def jumps(self) -> bool:
-        """Whether σ has a jump; then k′ is infinite on the diagonal and there is no tangent kernel."""
-        # Kept: it takes exact expansions at every break, and each tile of a kernel matrix asks.
-        return bool(self.activation.jump_order == 0)
+        """Whether σ jumps or is as steep as a root; then k′ is infinite on the diagonal: there is no tangent kernel."""
+        return has_infinite_slope(self.activation)
+
+    def require_tangent(self) -> None:
+        """Refuse σ without a tangent kernel.
+
+        Raises
+        ------
+        Unsupported
+            If σ jumps, or is as steep as a root.
+        """
+        if self.jumps:
+            reason = "jumps" if self.activation.jump_order == 0 else "is as steep as a root"
+            raise Unsupported(
+                f"the NTK of a network with {self.activation} does not exist: the activation {reason}, so k′ is "
+                "infinite on the diagonal; use nngp, or a continuous activation with a bounded slope"
+            )
 
     @cached_property
     def kinks(self) -> bool:
@@ -110,9 +128,9 @@ class DualActivation:
         return len(self.activation.breaks) > 0
 
     @cached_property
-    def breaks_away(self) -> bool:
-        """Whether σ has a break other than zero; then k is not smooth in the deviations next to θ = 0 and π."""
-        return any(b != 0 for b in self.activation.breaks)
+    def is_rough(self) -> bool:
+        """Whether k is not smooth next to θ = 0 and π: σ breaks away from zero, or like a fractional power at zero."""
+        return is_rough_at_ends(self.activation)
 
     @cached_property
     def homogeneity(self) -> float | None:
@@ -131,7 +149,7 @@ class DualActivation:
             base, doubled, other = sigma(u), sigma(2.0 * u), sigma(0.37 * u)
         if not np.all(np.isfinite([base, doubled, other])) or not np.any(base):
             return np.nan
-        p = float(np.round(np.log2(np.max(np.abs(doubled)) / np.max(np.abs(base)))))
+        p = float(np.round(_DEGREES * np.log2(np.max(np.abs(doubled)) / np.max(np.abs(base))))) / _DEGREES
         same = all(
             np.all(np.abs(scaled - factor**p * base) <= 1e-14 * np.abs(factor**p * base))
             for factor, scaled in ((2.0, doubled), (0.37, other))
@@ -142,7 +160,7 @@ class DualActivation:
     def hinges(self) -> Pieces | None:
         """σ as a polynomial and hinges if it is piecewise polynomial with a break other than zero, else None."""
         try:
-            return pieces_of(self.activation) if self.breaks_away else None
+            return pieces_of(self.activation) if self.is_rough else None
         except Unsupported:
             return None
 
@@ -278,7 +296,7 @@ class DualActivation:
     @property
     def smallest_angles(self) -> tuple[float, ...]:
         """The smallest angles that tables can serve, the cheapest table first."""
-        return SMALLEST_AWAY if self.breaks_away else SMALLEST
+        return SMALLEST_AWAY if self.is_rough else SMALLEST
 
     def table(self, low: float, high: float, smallest: float = 0.0) -> DualTable:
         """A table for deviations in [low, high] and angles between ``smallest`` and its supplement.
@@ -288,7 +306,7 @@ class DualActivation:
         Raises
         ------
         Unsupported
-            If σ has a break other than zero and small angles are wanted.
+            If σ has a break other than zero, or a fractional power at zero, and small angles are wanted.
         PrecisionLost
             If σ is too rough for a table on this range.
 
@@ -301,10 +319,10 @@ class DualActivation:
         """
         if not 0 < low <= high < np.inf:
             raise BadInput(f"[{low}, {high}] is not a range of standard deviations; pass 0 < low <= high")
-        if not smallest and self.breaks_away:
+        if not smallest and self.is_rough:
             raise Unsupported(
-                f"{self.activation} has a break other than zero, so k is not smooth next to θ = 0; ask for smallest="
-                f"{self.smallest_angles[-1]}, or for values pair by pair"
+                f"{self.activation} has a break other than zero or a root at zero, so k is not smooth next to θ = 0; "
+                f"ask for smallest={self.smallest_angles[-1]}, or for values pair by pair"
             )
         if smallest not in self.smallest_angles:
             raise BadInput(f"smallest = {smallest}; choose one of {self.smallest_angles}")

@@ -96,9 +96,9 @@ def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
     if engine == "pairs" and (seconds := network.plan(x, y, engine=engine).seconds["pairs"]) > _SLOW:
         note(f"engine='pairs' may take {seconds:.0f} s for {len(x)} points; engine='auto' makes tables instead")
     for dual in dict.fromkeys(layer.dual for layer in network.hidden_layers):
-        if dual.breaks_away and dual.hinges is None and entries > _MANY:
+        if dual.is_rough and dual.hinges is None and entries > _MANY:
             note(
-                f"{dual.activation} has a break other than zero, so there are no tables for points with an angle below "
+                f"{dual.activation} has a break other than zero or a root, so there are no tables for points with an angle below "
                 f"{dual.smallest_angles[-1]} between them, and such pairs take 1 to 20 milliseconds each. Piecewise "
                 "polynomials, and activations whose only break is zero, do not have this problem"
             )

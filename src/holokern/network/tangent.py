@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from holokern.errors import Unsupported
 from holokern.network.hidden_layer import HiddenLayer
 
 
 def jumping(layers: tuple[HiddenLayer, ...]) -> bool:
-    """Whether an activation jumps."""
+    """Whether an activation jumps, or is as steep as a root."""
     return any(layer.dual.jumps for layer in layers)
 
 
@@ -17,11 +16,7 @@ def require_tangent(layers: tuple[HiddenLayer, ...]) -> None:
     Raises
     ------
     Unsupported
-        If an activation jumps.
+        If an activation jumps, or is as steep as a root.
     """
     for layer in layers:
-        if layer.dual.jumps:
-            raise Unsupported(
-                f"the NTK of a network with {layer.activation} does not exist: the activation jumps, so k′ is infinite "
-                "on the diagonal; use nngp, or a continuous activation"
-            )
+        layer.dual.require_tangent()

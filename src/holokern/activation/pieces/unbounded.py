@@ -25,6 +25,8 @@ from holokern.numeric import Array
 
 # on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
 _APPROACH = 2.0 ** -np.arange(8.0, 22.0, 2.0)
+# powers of u below which a branch is looked for: a later one is too weak to spoil a mesh
+_BRANCH_TERMS = 8
 # powers of the distance with which 1/√distance is told from weaker growth
 _NOT_SQUARE_INTEGRABLE = 0.49
 # poles are looked for as far as breaks are
@@ -86,6 +88,27 @@ def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
                 found.append(UnboundedSide(place, side, term[0], side * term[1]))
         assert np.isclose(place * float(pieces.scale), float(point))
     return tuple(found)
+
+
+@lru_cache(maxsize=128)
+def has_branch_at_zero(activation: Activation) -> bool:
+    """Whether zero is a break where σ has powers |u|^e with a fraction e, or logarithms of |u|.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> has_branch_at_zero(activation("Max(u, 0)^(3/2)")), has_branch_at_zero(activation("relu"))
+    (True, False)
+    """
+    if not any(b == 0 for b in activation.breaks):
+        return False
+    try:
+        pieces = pieces_of(activation.tree)
+    except HolokernError:
+        return False
+    index = [float(b) for b in activation.breaks].index(0.0)
+    terms = [term for series in pieces.expansions(index, _BRANCH_TERMS) for term in series.items()]
+    return any((e.denominator != 1 or k > 0) and bool(value) for (e, k), value in terms)
 
 
 def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:

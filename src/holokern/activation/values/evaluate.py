@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -114,16 +115,19 @@ def _block(stable: Node, x: Array) -> Array:
     for place in np.flatnonzero(unsettled & np.isinf(x) & np.isnan(result)):
         result[place] = _limit(stable, float(np.sign(x[place])))
     places = np.flatnonzero(unsettled & np.isfinite(x))
+    # rules of quadrature meet the same point, most often zero, thousands of times
+    points, first, owner = np.unique(x[places], return_index=True, return_inverse=True)
+    settled = result[places[first]]
     # where a function overflows for good, some of many points tell
-    some = places[:: max(1, len(places) // _TRIALS)]
-    settled = [_by_balls(stable, float(x[place]), float(result[place])) for place in some]
-    result[some] = settled
-    if len(some) < len(places) and np.isfinite(settled).any():
-        for place in places:
-            result[place] = _by_balls(stable, float(x[place]), float(result[place]))
+    some = np.arange(0, len(points), max(1, len(points) // _TRIALS))
+    settled[some] = [_by_balls(stable, float(points[j]), float(settled[j])) for j in some]
+    if len(some) < len(points) and np.isfinite(settled[some]).any():
+        settled[:] = [_by_balls(stable, float(u), float(v)) for u, v in zip(points, settled, strict=True)]
+    result[places] = settled[owner]
     return result
 
 
+@lru_cache(maxsize=1024)
 def _by_balls(stable: Node, x: float, found: float) -> float:
     """Balls do not overflow, so they settle inf - inf and 0*inf; near x they settle 0/0."""
     for bits in _BALL_BITS:

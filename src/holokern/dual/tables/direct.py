@@ -13,6 +13,7 @@ from holokern.dual.quadrature.method import norms as line_norms
 from holokern.dual.quadrature.method import quadrature
 from holokern.dual.quadrature.pairing import Side, distance
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.point_row import PointRow
 from holokern.dual.tables.samples import hermite_rows_at
 from holokern.numeric import Array, legendre_rule
@@ -50,7 +51,7 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
     k, kdot = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
     todo = np.isnan(k)
     if not has_quick_formulas(sigma):
-        away = any(b != 0 for b in sigma.breaks)
+        away = is_rough_at_ends(sigma)
         inside = (theta >= _FROM) & (theta <= np.pi - _FROM) if away else (theta > 0) & (theta < np.pi)
         some = c1[inside], c2[inside], theta[inside]
         found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
@@ -59,7 +60,7 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
     if np.any(todo):
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
         k[todo], kdot[todo] = value.k, value.kdot
-    return k, kdot if sigma.jump_order != 0 else np.full_like(k, np.nan)
+    return k, kdot if not has_infinite_slope(sigma) else np.full_like(k, np.nan)
 
 
 def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array:
@@ -91,7 +92,7 @@ def losses(
     scale = np.where(n1 * n2 > 0, n1 * n2, 1.0)
     lost, kdot = np.zeros(len(angle)), np.zeros(len(angle))
     apart = (c1 != c2) | (angle > 0)
-    if not np.all(apart) and sigma.jump_order != 0:
+    if not np.all(apart) and not has_infinite_slope(sigma):
         here = rows(c1[~apart])
         slopes = np.array([np.nan if one is None else one.norm(1) for one in here])
         missing = np.isnan(slopes)
@@ -125,8 +126,8 @@ def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales:
     at_zero = distance(Side.of(profile, c1), Side.of(profile, c2), scales)
     nodes, weights = legendre_rule(_NODES)
     halvings = 0
-    if any(b != 0 for b in sigma.breaks):
-        halvings = _JUMP_HALVINGS if sigma.jump_order == 0 else _HALVINGS
+    if is_rough_at_ends(sigma):
+        halvings = _JUMP_HALVINGS if has_infinite_slope(sigma) else _HALVINGS
     ends = np.concatenate([[0.0], 0.5 ** np.arange(halvings, -1.0, -1.0)])
     at = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
     t = np.multiply.outer(theta, at).clip(min=1e-12)

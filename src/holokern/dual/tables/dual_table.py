@@ -17,6 +17,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.activation import Activation
+from holokern.dual.roughness import has_infinite_slope
 from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
 from holokern.dual.tables.rows import Rows, blurred_rows, by_quadrature, checking_rows, hermite_rows, mesh_rows
@@ -214,7 +215,7 @@ class _Builder:
 
     @property
     def jumps(self) -> bool:
-        return self.sigma.jump_order == 0
+        return has_infinite_slope(self.sigma)
 
     @property
     def is_blurred(self) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.point_row import PointRow
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, how_many_fit
@@ -33,7 +34,7 @@ class KeptRows:
 
     def __init__(self, sigma: Activation) -> None:
         self._sigma = sigma
-        self._away = any(b != 0 for b in sigma.breaks)
+        self._away = is_rough_at_ends(sigma)
         self._rows: OrderedDict[float, PointRow | None] = OrderedDict()
         self._moments: dict[float, tuple[float, float, float]] = {}
         self._lock = threading.Lock()
@@ -63,7 +64,7 @@ class KeptRows:
         found = self._moments.get(c)
         if found is None:
             row = self._row(c)
-            slope = 1.0 if row is None or self._sigma.jump_order == 0 else row.norm(1)
+            slope = 1.0 if row is None or has_infinite_slope(self._sigma) else row.norm(1)
             found = (np.nan, np.nan, np.nan) if row is None else (row.norm(), slope, row.mean)
             if len(self._moments) >= _MOMENTS_KEPT:
                 self._moments.clear()

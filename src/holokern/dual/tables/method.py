@@ -17,11 +17,11 @@ _WORK, _WORK_OF_A_POINT = 5e5, 100.0
 def cannot_compile(activation: Activation) -> str | None:
     """Why the method ``compiled`` does not serve an activation, or None."""
     owner = dual_activation(activation)
-    if owner.breaks_away and owner.hinges is None:
-        off = next(float(b) for b in activation.breaks if b != 0)
+    if owner.is_rough and owner.hinges is None:
+        off = [f"a break other than zero, at {float(b):.6g}" for b in activation.breaks if b != 0]
         return (
-            f"it has a break other than zero, at {off:.6g}, so k is not smooth in the deviations, and it is not "
-            "piecewise polynomial; use method='quadrature'"
+            f"it has {off[0] if off else 'a fractional power at zero'}, so k is not smooth in the deviations, and it is "
+            "not piecewise polynomial; use method='quadrature'"
         )
     return None
 
@@ -34,7 +34,7 @@ def compiled(
     A table costs seconds where σ is narrow beside the deviations, so the limit of work grows with the number of points.
     """
     owner = dual_activation(activation)
-    if owner.breaks_away:
+    if owner.is_rough:
         return hinged(activation, c1, c2, theta)
     both = np.concatenate([c1, c2])
     with limited_work(_WORK + _WORK_OF_A_POINT * len(theta)):

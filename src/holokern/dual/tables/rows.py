@@ -15,6 +15,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.method import quadrature
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.roughness import is_rough_at_ends
 from holokern.dual.sampling.blur import Blur, BlurredRows
 from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
@@ -115,7 +116,7 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
         If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     count = terms_needed(smallest)
-    away = any(b != 0 for b in sigma.breaks)
+    away = is_rough_at_ends(sigma)
     whole = None if away else mesh_for(sigma, span)
     oscillates = whole is not None and len(whole.nodes) > _OSCILLATING
 
@@ -164,7 +165,7 @@ def blurred_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
 
 def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation | HermiteRows:
     """Rows for single deviations, made in another way than those of tables: a finer mesh, or finer panels."""
-    if any(b != 0 for b in sigma.breaks):
+    if is_rough_at_ends(sigma):
         return HermiteRows(between_breaks(2 * terms_needed(smallest), sigma, c)[0])
     ends = np.log(np.array([np.min(c), np.max(c)]))
     coarse = mesh_for(sigma, Range(*ends)).edges

@@ -11,6 +11,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.sampling.mehler import coefficients_on_mesh, hermite_sums_of_rows, terms_needed
 from holokern.dual.sampling.mesh import Mesh
 from holokern.numeric import Array, Index, Range, between, how_many_fit, legendre_rule
@@ -52,7 +53,7 @@ def scaled_norms(values: Array, mesh: Mesh) -> Array:
 
 def moments_of_many(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
     """E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) (1 if σ jumps) and E[σ(cz)] for many deviations together."""
-    if any(b != 0 for b in sigma.breaks):
+    if is_rough_at_ends(sigma):
         terms, norms = between_breaks(_FEW_TERMS, sigma, c)
         return norms[0], norms[1] if len(norms) > 1 else np.ones(len(c)), terms[0, :, 0]
     mesh = mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
@@ -83,7 +84,7 @@ def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
 
 def functions_of(sigma: Activation) -> tuple[Activation, ...]:
     """σ and, unless it jumps, σ′."""
-    return (sigma,) if sigma.jump_order == 0 else (sigma, sigma.derivative)
+    return (sigma,) if has_infinite_slope(sigma) else (sigma, sigma.derivative)
 
 
 def reach_of(sigma: Activation, c: Array) -> float:

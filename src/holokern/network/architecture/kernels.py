@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.errors import BadInput, Unsupported
+from holokern.errors import BadInput
 from holokern.network.architecture.fill import Architecture, Outs
 from holokern.network.architecture.inputs import Graphs, Inputs
 from holokern.network.architecture.walks import Spans
@@ -98,14 +98,10 @@ class LayerKernels:
         Raises
         ------
         Unsupported
-            If an activation jumps.
+            If an activation jumps, or is as steep as a root.
         """
         for dual in _duals(self.layer):
-            if dual.jumps:
-                raise Unsupported(
-                    f"the NTK of a network with {dual.activation} does not exist: the activation jumps, so k′ is "
-                    "infinite on the diagonal; use nngp, or a continuous activation"
-                )
+            dual.require_tangent()
 
     @property
     def is_homogeneous(self) -> bool:

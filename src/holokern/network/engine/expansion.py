@@ -240,7 +240,7 @@ class _Builder:
         low, high = edges[t] < FAR - 1e-9, not folded and edges[t + 1] > np.pi - FAR + 1e-9
         if not (low or high):
             return not self.near
-        away = any(layer.dual.breaks_away for layer in self.layers)
+        away = any(layer.dual.is_rough for layer in self.layers)
         kinks = away or (not self.scope.is_point and any(layer.dual.kinks for layer in self.layers[1:]))
         return self.near and not (kinks if low else away)
 

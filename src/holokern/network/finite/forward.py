@@ -218,7 +218,7 @@ def _activation(layer: layers.Activation, x: Array, record: Record, place: Place
 
 
 def _slope(layer: layers.Activation, x: Array) -> Array:
-    if layer.dual.jumps:
+    if layer.dual.activation.jump_order == 0:
         raise Unsupported(f"{layer!r} jumps, so the network has no gradients; use its outputs only")
     return np.asarray(layer.dual.activation.derivative(x))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from holokern.activation import activation as as_activation
 from holokern.dual import DualActivation, dual_activation
-from holokern.errors import BadInput, Unsupported
+from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
 from holokern.network.layers.state import State
 
@@ -51,11 +51,8 @@ class Activation(Layer):
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C ← k, Θ ← Θ k′."""
         assert isinstance(state, State)
-        if state.tangent is not None and self.dual.jumps:
-            raise Unsupported(
-                f"the NTK of a network with {self.dual.activation} does not exist: the activation jumps, so k′ is "
-                "infinite on the diagonal; use nngp, or a continuous activation"
-            )
+        if state.tangent is not None:
+            self.dual.require_tangent()
         sides = walk.prepare(self.dual, lambda: state.first)
         pairs = walk.activated(self.dual, sides, state.layout, state.gap, state.tangent)
         return state.changed((sides[0].after, sides[1].after), *pairs)
