@@ -13,7 +13,7 @@ from holokern.activation.pieces.complex_balls import Continuation
 from holokern.activation.pieces.exponential import ErfTerm, ExponentialTerm
 from holokern.activation.pieces.piece_line import Piece, PieceLine
 from holokern.activation.pieces.tail_bounds import TailBound
-from holokern.activation.pieces.unbounded import has_branch_at_zero, not_square_integrable, unbounded_sides
+from holokern.activation.pieces.unbounded import has_branch, not_square_integrable, unbounded_sides
 from holokern.activation.plot import curves
 from holokern.activation.values.constants import ExactReal, Opaque, exact
 
@@ -35,7 +35,7 @@ __all__ = [
     "closed_terms",
     "curves",
     "exact",
-    "has_branch_at_zero",
+    "has_branch",
     "not_square_integrable",
     "read_rational",
     "serve",

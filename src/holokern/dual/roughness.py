@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from holokern.activation import Activation, has_branch_at_zero, unbounded_sides
+from holokern.activation import Activation, has_branch, unbounded_sides
 
 
 @lru_cache(maxsize=256)
@@ -30,4 +30,4 @@ def is_rough_at_ends(sigma: Activation) -> bool:
     >>> [is_rough_at_ends(activation(one)) for one in ("relu", "hardtanh", "Max(u, 0)^(3/2)")]
     [False, True, True]
     """
-    return any(b != 0 for b in sigma.breaks) or has_branch_at_zero(sigma)
+    return any(b != 0 for b in sigma.breaks) or has_branch(sigma)

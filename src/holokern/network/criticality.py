@@ -87,7 +87,8 @@ def critical(activation: object) -> CriticalPoint:
     sigma = dual.activation
     if dual.jumps:
         raise Unsupported(
-            f"{sigma} has no critical point: it jumps or is as steep as a root, so χ is infinite and every network is chaotic"
+            f"{sigma} has no critical point: it jumps or is as steep as a root, so χ is infinite and every network is "
+            "chaotic"
         )
     if dual.homogeneity == 1:
         return CriticalPoint(float(1 / dual.slope_norms(np.ones(1))[0]), 0.0, None)

@@ -98,7 +98,7 @@ def _say_what_is_slow(network: Network, x: Any, y: Any, engine: Engine) -> None:
     for dual in dict.fromkeys(layer.dual for layer in network.hidden_layers):
         if dual.is_rough and dual.hinges is None and entries > _MANY:
             note(
-                f"{dual.activation} has a break other than zero or a root, so there are no tables for points with an angle below "
-                f"{dual.smallest_angles[-1]} between them, and such pairs take 1 to 20 milliseconds each. Piecewise "
-                "polynomials, and activations whose only break is zero, do not have this problem"
+                f"{dual.activation} has a break other than zero or a root, so there are no tables for points with an "
+                f"angle below {dual.smallest_angles[-1]} between them, and such pairs take 1 to 20 milliseconds each. "
+                "Piecewise polynomials, and other activations whose only break is zero, do not have this problem"
             )

@@ -91,24 +91,21 @@ def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
 
 
 @lru_cache(maxsize=128)
-def has_branch_at_zero(activation: Activation) -> bool:
-    """Whether zero is a break where σ has powers |u|^e with a fraction e, or logarithms of |u|.
+def has_branch(activation: Activation) -> bool:
+    """Whether σ has powers |u - b|^e with a fraction e, or logarithms of |u - b|, at a break b.
 
     Examples
     --------
     >>> from holokern.activation import activation
-    >>> has_branch_at_zero(activation("Max(u, 0)^(3/2)")), has_branch_at_zero(activation("relu"))
+    >>> has_branch(activation("Max(u, 0)^(3/2)")), has_branch(activation("relu"))
     (True, False)
     """
-    if not any(b == 0 for b in activation.breaks):
-        return False
     try:
         pieces = pieces_of(activation.tree)
     except HolokernError:
         return False
-    index = [float(b) for b in activation.breaks].index(0.0)
-    terms = [term for series in pieces.expansions(index, _BRANCH_TERMS) for term in series.items()]
-    return any((e.denominator != 1 or k > 0) and bool(value) for (e, k), value in terms)
+    sides = [series for index in range(len(pieces.breaks)) for series in pieces.expansions(index, _BRANCH_TERMS)]
+    return any((e.denominator != 1 or k > 0) and bool(value) for side in sides for (e, k), value in side.items())
 
 
 def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:

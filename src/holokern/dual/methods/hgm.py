@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.activation import Activation
+from holokern.activation import Activation, has_branch
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
@@ -25,6 +25,8 @@ Arrays = tuple[Array, Array, Array, Array]
 _HEIGHT = 0.45
 # most tracks need fewer than 7; those that need more do better by collocation (28 take twice the time for nothing)
 _STEPS = 14
+# steps that halve the angle come within 1e-16 of the end, where nothing takes over from them
+_STEPS_ALONE = 60
 # angle from the end at which collocation takes over on a detour; 0.35 and 1.2 do as well
 _HANDOVER = 0.7
 # relative error from which collocation tries; 1e-14 costs time and improves nothing
@@ -93,9 +95,11 @@ def hgm(
     if chosen is not None:
         return _by_scipy(activation, c1, c2, theta, rtol=rtol, integrator=integrator)
     journey = _Journey.of(activation, c1, c2, theta)
+    # the last panel of collocation is for solutions that are smooth at r = ±1
+    by_collocation = table.ends and not has_branch(activation)
     for detour in (False, True):
-        journey.by_steps(detour)
-    if table.ends:
+        journey.by_steps(detour, _STEPS if by_collocation else _STEPS_ALONE)
+    if by_collocation:
         for detour in (False, True):
             journey.by_collocation(detour, tolerance)
     arrays = journey.result.arrays(table, c1, c2, theta)
@@ -130,14 +134,14 @@ class _Journey:
         angle = np.full(len(some), np.pi / 2 + 1j * _HEIGHT if detour else np.pi / 2)
         return part, angle, self.start.states(part.c1, part.c2, angle)
 
-    def by_steps(self, detour: bool) -> None:
+    def by_steps(self, detour: bool, most: int) -> None:
         """Taylor steps, along the real line or round the singularities on it."""
         some = np.nonzero(self.crossed == detour)[0]
         mine = np.nonzero(np.isin(self.tracks.owner, some))[0]
         if len(mine):
             part, angle, states = self._begin(some, detour)
             owner = np.searchsorted(some, self.tracks.owner[mine])
-            arrival = transport(part, angle, states, owner, self.theta[mine], detour=detour, most=_STEPS)
+            arrival = transport(part, angle, states, owner, self.theta[mine], detour=detour, most=most)
             self.result.take(mine, arrival, self.path.table.outputs)
 
     def by_collocation(self, detour: bool, tolerance: float) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, energy, pair
@@ -23,6 +24,8 @@ FINE = Resolution(ORDERS[1])
 
 # named activations need none; these are for σ whose panels miss a narrow feature, and each doubles the time
 _MOST_HALVINGS = 2
+# powers |u|^(p-1) with a smaller p count as one with this p: nothing is left of their integrals
+_LEAST_POWER = 1e-3
 # of the norms: the normal law beyond nine deviations in one of two variables
 _BEYOND = 1e-18
 # ends of panels of all points at a time: some ten arrays of 32 megabytes; and the bytes of one end in all of them
@@ -116,6 +119,7 @@ def refine(
     factors = added[:2] / 4 + added[2:4]
     inside = (theta > 0) & (theta < np.pi)
     norms = condition[0][4:] * condition[1][4:]
+    slow = _slowness(f, g, inside)
     todo = np.arange(len(f.c))
     before = np.full((2, len(todo)), np.inf)
     for halvings in range(_MOST_HALVINGS + 1):
@@ -126,7 +130,7 @@ def refine(
             _ROUNDING * size * (3 + factor[todo]) + angle + np.where(inside[todo], _left_out(size, norm[todo]), 0.0)
             for size, factor, angle, norm in zip((fine.size, fine.size_dot), factors, from_angle, norms, strict=True)
         ]
-        change = np.abs(fine.k - coarse.k), np.abs(fine.kdot - coarse.kdot)
+        change = np.abs(fine.k - coarse.k), slow[todo] * np.abs(fine.kdot - coarse.kdot)
         result.put(todo, Estimate(fine.k, fine.kdot, change[0] + rounding[0], change[1] + rounding[1]))
         rough = np.zeros(len(todo), dtype=bool)
         for moved, size, noise, last in zip(change, (fine.size, fine.size_dot), rounding, before, strict=True):
@@ -137,6 +141,19 @@ def refine(
         if not len(todo):
             break
     return result
+
+
+def _slowness(f: Side, g: Side, inside: NDArray[np.bool_]) -> Array:
+    """How many times larger than the change from one resolution to the other what is left is, if σ′ is unbounded.
+
+    Gauss rules of n nodes leave out a share n^(-2p) of the integral of |u|^(p-1) next to zero.
+    """
+    exponents = f.profile.exponent, g.profile.exponent
+    if min(exponents) == 1:
+        return np.ones(len(f.c))
+    # where the power is not positive k′ is infinite
+    power = np.maximum(np.where(inside, min(exponents), sum(exponents) - 1), _LEAST_POWER)
+    return np.asarray(1 / ((ORDERS[1] / ORDERS[0]) ** (2 * power) - 1))
 
 
 def _left_out(size: Array, norm: Array) -> Array:

@@ -293,7 +293,8 @@ def _on_line(
 ) -> list[Array]:
     """Expectations of functions of x that are smooth between the breaks of f(x) and of g(±x)."""
     low, high = _outer_range(f, g, np.full((len(f.c), 1), float(sign)))
-    splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends
+    deep = [np.broadcast_to(side.profile.deep_ends, (len(f.c), len(side.profile.deep_ends))) for side in (f, g)]
+    splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends, *deep
     panels = _panels(low, high, *splits)
     if resolution is not None:
         return _integrals(panels.halved(resolution.halvings), resolution.nodes, terms, len(f.c))

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from holokern.activation import Activation
+from holokern.activation import Activation, unbounded_sides
 from holokern.dual.quadrature.smoothness import Function, Smoothness, smooth_panels
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import EPS, Array
@@ -24,6 +24,8 @@ _FAR_OUT = 6.0
 _FAR = 128.0
 # calls of functions in σ and σ′ up to which both are cheap, and those that take as long as four others
 _CHEAP, _DEAR = 4, frozenset({"airyai", "airyaiprime", "besselj"})
+# binary digits of what may be left out, and how often a panel is halved at most, before squares underflow
+_BITS, _DEEPEST = 54.0, 500.0
 # points of a grid, and ends of panels beside it, at which errors are estimated: a few percent is enough
 _SAMPLES = 160
 
@@ -50,6 +52,8 @@ class Profile:
         Bounds of the rounding errors of σ and σ′, where they are known.
     price
         What values of σ and σ′ cost, in units of cheap ones.
+    exponent
+        The least e when σ′ grows like |u - b|^(e-1) at breaks b, 1 when it is bounded.
     """
 
     value: Function
@@ -63,6 +67,7 @@ class Profile:
     noise: Function | None = None
     slope_noise: Function | None = None
     price: float = 1.0
+    exponent: float = 1.0
     _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -76,6 +81,18 @@ class Profile:
             if limit not in self._panels:
                 self._panels[limit] = smooth_panels(self, limit)
             return self._panels[limit]
+
+    @cached_property
+    def deep_ends(self) -> Array:
+        """Ends of panels that halve towards zero until squares of an unbounded σ′ have no mass left; else none.
+
+        Two integrals on a line need them. Next to other breaks floats are too coarse.
+        """
+        power = 2 * self.exponent - 1 if self.exponent > 0.5 else self.exponent
+        if power >= 1 or power <= 0 or not np.any(self.breaks == 0):
+            return np.empty(0)
+        ends = 2.0 ** -np.arange(1.0, min(_DEEPEST, np.ceil(_BITS / power)))
+        return np.concatenate([-ends[::-1], ends])
 
     @cached_property
     def hollow(self) -> tuple[float, float] | None:
@@ -219,6 +236,7 @@ def profile_of(activation: Activation) -> Profile:
         slope.derivative,
         *noises,
         price=max(1.0, (_calls(activation) + _calls(slope)) / _CHEAP),
+        exponent=float(min((side.exponent for side in unbounded_sides(activation)), default=1)),
     )
 
 

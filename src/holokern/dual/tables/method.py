@@ -20,8 +20,8 @@ def cannot_compile(activation: Activation) -> str | None:
     if owner.is_rough and owner.hinges is None:
         off = [f"a break other than zero, at {float(b):.6g}" for b in activation.breaks if b != 0]
         return (
-            f"it has {off[0] if off else 'a fractional power at zero'}, so k is not smooth in the deviations, and it is "
-            "not piecewise polynomial; use method='quadrature'"
+            f"it has {off[0] if off else 'a fractional power at zero'}, so k is not smooth in the deviations, and it "
+            "is not piecewise polynomial; use method='quadrature'"
         )
     return None
 

@@ -153,7 +153,7 @@ def nodes_between_breaks(sigma: Activation, c: Array, reach: float, width: float
     """Nodes up to ``reach`` at least, on panels no wider than ``width``; similar deviations share values of σ."""
     profile = profile_of(sigma)
     smooth = profile.panels(reach * float(np.max(c)))
-    ends = np.concatenate([profile.breaks, smooth.ends])
+    ends = np.concatenate([profile.breaks, smooth.ends, profile.deep_ends])
     t, w = legendre_rule(_NODES)
     found: list[tuple[Array, Array, Array]] = [(c, c, c)] * len(c)
     group = np.floor(np.log(c / np.min(c)) / _SIMILAR)

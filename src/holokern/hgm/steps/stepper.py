@@ -31,6 +31,8 @@ MOST_STEPS = 60
 _TAIL = 1e-17
 # last terms at a target: about two units in the last place; 1e-13 makes errors ten times as large, 1e-17 none smaller
 _GOOD = 5e-16
+# units in the last place of a sum below which its terms may be rounding errors
+_NOISE = 64.0
 # numbers in the matrices of the tracks that move together: 32 MB
 _CHUNK = 1 << 22
 # directions of a step in the complex plane: straight on first, then 15° by 15° to both sides up to a right angle
@@ -308,10 +310,12 @@ class _Walk:
         """Give each target in reach a value if it is better than the one it has; say which are good enough."""
         total, size = _sum(series, gap, self.solutions)
         self._round(total, size)
-        powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 3, self.order + 1)[:, None]
-        tail = np.max(np.max(np.abs(series[:, -4:, :, : self.solutions]), axis=3) * powers, axis=1)
+        powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 7, self.order + 1)[:, None]
+        last = np.max(np.abs(series[:, -8:, :, : self.solutions]), axis=3) * powers
+        tail = np.max(last[:, 4:], axis=1)
         judged = slice(None) if self.every_entry else list(self.path.outputs)
         good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
+        tail = _rest(np.max(last[:, :4], axis=1), tail, EPS * size)
         if np.iscomplexobj(total) and np.isrealobj(self.result.value):
             # the truth is real, so an imaginary part is an error as well
             tail = tail + np.abs(total[:, :, 0].imag)
@@ -325,6 +329,17 @@ class _Walk:
         self.result.tail[at], self.result.slope_tail[at] = tail[better, :-1], tail[better, -1]
         self.result.steps[at] = step
         return np.asarray(good)
+
+
+def _rest(before: Array, last: Array, rounding: Array) -> Array:
+    """What a series leaves out, from the largest of four terms and of the last four, which fall by the same ratio.
+
+    Next to a singularity they hardly fall. Terms as small as rounding errors do not tell how they fall.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (last / before) ** 0.25
+        rest = np.where(ratio < 1, last / (1 - ratio), np.inf)
+    return np.where(last > _NOISE * rounding, rest, last)
 
 
 def _sum(series: Array, gap: Array, solutions: int) -> tuple[Array, Array]:

@@ -1,0 +1,86 @@
+"""Activations with roots |u|^e: slopes that are unbounded, kernels that are not smooth at small angles."""
+
+from __future__ import annotations
+
+from math import gamma, pi, sqrt
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import holokern as hk
+from holokern.errors import Unsupported
+
+METHODS = ("auto", "hgm", "all_at_once", "taylor", "quadrature")
+
+
+def moment(p: float) -> float:
+    """E|z|^p of a standard normal z."""
+    return 2 ** (p / 2) * gamma((p + 1) / 2) / sqrt(pi)
+
+
+def slope(e: str, c1: int, c2: int, r: float) -> mp.mpf:
+    """k′ of |u|^e, a hypergeometric function of r²."""
+    with mp.workdps(40):
+        a, r = mp.mpf(e) - 1, mp.mpf(r)
+        series = mp.hyp2f1((1 - a) / 2, (1 - a) / 2, mp.mpf(3) / 2, r * r)
+        return (a + 1) ** 2 * mp.mpf(c1 * c2) ** a * 2 ** (a + 1) * mp.gamma(1 + a / 2) ** 2 / mp.pi * r * series
+
+
+@pytest.mark.parametrize("r", [0.3, 0.9999, 1 - 1e-9])
+@pytest.mark.parametrize("e", ["1/10", "3/10", "3/5"])
+def test_slopes_next_to_equal_points(e: str, r: float) -> None:
+    numerator, denominator = map(int, e.split("/"))
+    exact = slope(mp.mpf(numerator) / denominator, 1, 2, r)
+    for method in METHODS:
+        value = hk.dual(f"Abs(u)^({e})", 1, 2, r, method=method)
+        assert abs(value.kdot - exact) <= 3 * value.kdot_error
+        if method != "quadrature":
+            assert value.kdot_error < 1e-12 * exact
+
+
+@pytest.mark.parametrize("e", [0.75, 0.6, 0.55])
+def test_norms_of_unbounded_slopes(e: float) -> None:
+    dual = hk.dual_activation(f"Abs(u)^({e})")
+    exact = e * e * moment(2 * e - 2)
+    c = np.array([0.5, 1.0, 3.0])
+    assert dual.slope_norms(c) ** 2 == pytest.approx(exact * c ** (2 * e - 2), rel=1e-13)
+    assert dual.moments_in_range(c)[1] ** 2 == pytest.approx(exact * c ** (2 * e - 2), rel=1e-13)
+    assert hk.dual(f"Abs(u)^({e})", 1, 1, 1.0).kdot == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ["sqrt(Abs(u))", "sign(u)*Abs(u)^(1/3)", "Heaviside(u-1)*sqrt(Abs(u-1))"])
+def test_an_infinite_tangent_kernel_is_refused(name: str) -> None:
+    net = hk.Network(name, depth=2, b_std=0.1)
+    with pytest.raises(Unsupported, match="as steep as a root"):
+        net.ntk(np.eye(2))
+    assert np.all(np.isfinite(net.nngp(np.eye(2))))
+    assert np.all(np.isinf(net.diagonals(np.eye(2)).ntk))
+
+
+@pytest.mark.parametrize(("name", "degree"), [("sqrt(Abs(u))", 0.5), ("Max(u,0)^(3/2)", 1.5), ("relu", 1.0)])
+def test_degrees_may_be_fractions(name: str, degree: float) -> None:
+    assert hk.dual_activation(name).homogeneity == degree
+
+
+@pytest.mark.parametrize("engine", ["pairs", "layers", "network"])
+def test_a_network_of_roots(engine: str) -> None:
+    square = theta = 1.01
+    for _ in range(2):
+        rate = 9 / 16 * moment(-0.5) / moment(1.5) * square**-0.25
+        square = square**0.75 + 0.01
+        theta = theta * rate + square
+    net = hk.Network("sign(u)*Abs(u)^(3/4)", depth=2, b_std=0.1)
+    nngp, ntk = net.both(np.eye(3), engine=engine)
+    assert np.diag(nngp) == pytest.approx(square, rel=1e-13)
+    assert np.diag(ntk) == pytest.approx(theta, rel=1e-13)
+
+
+def test_small_angles_of_roots() -> None:
+    rng = np.random.default_rng(3)
+    first = rng.standard_normal((4, 3))
+    x = np.concatenate([first, first + 0.05 * rng.standard_normal((4, 3)), 1e-6 + first[:1]])
+    net = hk.Network("Max(u,0)^(3/2)", depth=2, b_std=0.1)
+    for layers, pairs in zip(net.both(x, engine="layers"), net.both(x, engine="pairs"), strict=True):
+        root = np.sqrt(np.diag(pairs))
+        assert np.max(np.abs(layers - pairs) / np.outer(root, root)) < 1e-12
