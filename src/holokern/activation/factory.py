@@ -7,9 +7,8 @@ from functools import partial
 
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.expression import Expression
-from holokern.activation.foreign.functions import differs, recognised
+from holokern.activation.foreign.functions import differs, recognised, respelled
 from holokern.activation.foreign.sampled import sampled
-from holokern.activation.foreign.spelling import respelled
 from holokern.activation.foreign.splines import is_spline, spline_tree
 from holokern.activation.function import Activation
 from holokern.activation.named import build, suggestion

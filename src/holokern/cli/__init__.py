@@ -19,7 +19,7 @@ from holokern.cli.commands.hgm import hgm
 from holokern.cli.commands.kernel import kernel
 from holokern.cli.commands.paper import paper
 from holokern.cli.commands.report import report
-from holokern.cli.messages import for_the_command_line
+from holokern.cli.options.output import for_the_command_line
 from holokern.errors import HolokernError
 
 __all__ = ["main"]

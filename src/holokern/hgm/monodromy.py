@@ -155,12 +155,7 @@ def monodromy(
 
 
 def connection(
-    operator: Operator | LeftIdeal,
-    begin: object,
-    end: object,
-    *,
-    side: str | None = None,
-    digits: int = 30,
+    operator: Operator | LeftIdeal, begin: object, end: object, *, side: str | None = None, digits: int = 30
 ) -> Transition:
     """The matrix C between the series at two points: the j-th one at ``begin`` is Σ_i C_ij times the i-th at ``end``.
 

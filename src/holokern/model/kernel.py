@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,15 @@ class NetworkKernel:
             )
         vanishing = lengths < 1 / _LARGEST
         return np.where(vanishing.reshape(-1, *[1] * (x.ndim - 1)), 0.0, x) if np.any(vanishing) else x
+
+
+def alike(array: Array, like: Any) -> Any:
+    """Numbers as an array of the kind, type and place of ``like``, which numpy, JAX or torch made."""
+    if isinstance(like, np.ndarray):
+        return array
+    from array_api_compat import array_namespace, device
+
+    return array_namespace(like).asarray(array, dtype=like.dtype, device=device(like))
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:

@@ -98,16 +98,7 @@ DERIVATIONS: tuple[Derivation, ...] = (
         ("x11", "x12", "x22", _DET, "x12^2 + x11*x22"),
     ),
     Derivation(
-        "GELU",
-        "th:gelu-pf",
-        _GELU,
-        _GELU,
-        "u*(1 + erf(u))",
-        "u*(1 + erf(u))",
-        _GELU_BASIS,
-        8,
-        338.8,
-        _GELU_FACTORS,
+        "GELU", "th:gelu-pf", _GELU, _GELU, "u*(1 + erf(u))", "u*(1 + erf(u))", _GELU_BASIS, 8, 338.8, _GELU_FACTORS
     ),
     Derivation(
         "GELU'",

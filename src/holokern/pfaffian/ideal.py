@@ -204,7 +204,7 @@ def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:
     """The factors of the singular locus of the D-module itself; every other factor of a denominator is apparent."""
     if system.of_dual_activation:
         from holokern.pfaffian.derivation.by_stein import present
-        from holokern.pfaffian.derivation.locus import expected_locus
+        from holokern.pfaffian.derivation.relations import expected_locus
 
         return expected_locus(present(*system._sides, system._system), system.field)
     if not system.annihilators:

@@ -81,10 +81,7 @@ def latex(system: PfaffianSystem) -> str:
 
 
 # what the coordinates mean, in words
-_COORDINATES = {
-    "sigma": "the covariance of (u, v)",
-    "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight",
-}
+_COORDINATES = {"sigma": "the covariance of (u, v)", "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight"}
 
 
 def _line(label: str, value: str) -> str:

@@ -21,8 +21,7 @@ from holokern.report.algebra_section import algebra_section, closed_form_section
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
 from holokern.report.page import finite_numbers, html_table, page_frame
-from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
-from holokern.report.value_tables import Sigma
+from holokern.report.subject import NODES, ROUNDING, Sigma, Subject, rule_errors
 
 # equal deviations, small and large, and unequal ones
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
-from holokern.activation.foreign.line import Line, Rough
-from holokern.activation.foreign.slope import NumericalSlope, quotient, quotient_noise
+from holokern.activation.foreign.line import Line, NumericalSlope, Rough, quotient, quotient_noise
 from holokern.activation.named import read_rational
 from holokern.errors import BadInput, Unsupported
 

@@ -12,7 +12,7 @@ from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of, minimal_operator
-from holokern.activation.ode.branches import Branch
+from holokern.activation.ode.branches import Branch, Value, as_value, plus, scaled, times
 from holokern.activation.ode.closure import product_operator, sum_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.ode_activation import OdeActivation, assembled
@@ -22,7 +22,6 @@ from holokern.activation.ring.pieces import pieces_of
 from holokern.activation.ring.relation import D1
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.enclosure import Value, as_value, plus, scaled, times
 from holokern.errors import Unsupported
 from holokern.numeric import working_precision
 from holokern.weyl import Operator

@@ -14,14 +14,13 @@ from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import right_coefficients, saturated_annihilator
-from holokern.activation.ode.branches import Branch, read_branches
+from holokern.activation.ode.branches import Branch, Value, as_value, may_vanish, plus, read_branches, scaled
 from holokern.activation.ode.closure import affine_operator, derivative_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
 from holokern.numeric import to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis

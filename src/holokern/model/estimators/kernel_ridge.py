@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.model.solvers.feature_ridge import FeatureRidge
 from holokern.model.solvers.ridge import EighRidge, RidgePath
-from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
+from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, Problem, solve
 from holokern.network import Network, layers
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
@@ -114,7 +115,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         self._targets = targets
         for stale in ("dual_coef_", "residual_", "loo_errors_"):
             self.__dict__.pop(stale, None)
-        if isinstance(solution, FeatureSolution):
+        if isinstance(solution, FeatureRidge):
             return
         self.dual_coef_ = solution.coefficients
         if isinstance(solution, CgSolution):

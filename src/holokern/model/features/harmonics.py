@@ -28,7 +28,7 @@ import numpy as np
 
 from holokern.model.features.feature_map import FeatureError, measure
 from holokern.model.features.radial import Radial
-from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.kernel import Array, NetworkKernel, alike
 
 # Degrees at which the random part may end; the best one on pairs of points is taken.
 _LAST_DEGREES = (3, 5, 8, 12, 20)
@@ -144,25 +144,24 @@ class HarmonicFeatures:
         unit, radial = self.radial(xp, x)
         parts = []
         for degree, blocks in groupby(self.exact, key=lambda b: self.radial.degrees[b]):
-            harmonics = self._harmonics_of(xp, unit, degree)
+            harmonics = self._harmonics_of(unit, degree)
             parts += [radial[:, b : b + 1] * harmonics for b in blocks]
         if self.mixed:
             parts.append(self._random(xp, unit, radial))
         return xp.concat(parts, axis=1) if hasattr(xp, "concat") else np.concatenate(parts, axis=1)
 
-    def _harmonics_of(self, xp: Any, unit: Any, degree: int) -> Any:
+    def _harmonics_of(self, unit: Any, degree: int) -> Any:
         """All harmonics of a degree, with Σ Y(x) Y(y) = P_k(x·y)."""
         if degree < 2:
             return unit if degree else 0.0 * unit[:, :1] + 1.0
         directions, root = self.bases[degree]
-        return _polynomial(xp, unit @ _like(xp, directions.T, unit), degree, self.radial.dimension) @ _like(
-            xp, root, unit
-        )
+        cosines = unit @ alike(directions.T, unit)
+        return _polynomial(cosines, degree, self.radial.dimension) @ alike(root, unit)
 
     def _random(self, xp: Any, unit: Any, radial: Any) -> Any:
-        cosines = unit @ _like(xp, self.directions.T, unit)
+        cosines = unit @ alike(self.directions.T, unit)
         d = self.radial.dimension
-        signs = _like(xp, self.signs, unit)
+        signs = alike(self.signs, unit)
         before, now = 0.0 * cosines, 0.0 * cosines + 1.0
         total = 0.0 * cosines
         place, degree = 0, 0
@@ -190,7 +189,7 @@ def _next(cosines: Any, now: Any, before: Any, degree: int, dimension: int) -> A
     return (1.0 + share) * cosines * now - share * before
 
 
-def _polynomial(xp: Any, cosines: Any, degree: int, dimension: int) -> Any:
+def _polynomial(cosines: Any, degree: int, dimension: int) -> Any:
     before, now = cosines, 0.0 * cosines + 1.0
     for k in range(degree):
         before, now = now, _next(cosines, now, before, k, dimension)
@@ -240,13 +239,5 @@ def _basis(dimension: int, degree: int, rng: np.random.RandomState) -> tuple[Arr
     """Directions w and a matrix R with P_k(x·wᵀ) R the harmonics of x: as many as there are, so they span them all."""
     size = _harmonics(dimension, degree)
     directions = _directions(dimension, int(np.ceil(_OVERSAMPLING * size)) + 4, rng)
-    values, vectors = np.linalg.eigh(_polynomial(np, directions @ directions.T, degree, dimension))
+    values, vectors = np.linalg.eigh(_polynomial(directions @ directions.T, degree, dimension))
     return directions, vectors[:, -size:] / np.sqrt(values[-size:])
-
-
-def _like(xp: Any, array: Array, like: Any) -> Any:
-    if xp is np or isinstance(like, np.ndarray):
-        return array
-    from array_api_compat import device
-
-    return xp.asarray(array, dtype=like.dtype, device=device(like))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.kernel import Array, NetworkKernel, alike
 
 # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 _NEGLIGIBLE = 1e-11
@@ -124,8 +124,8 @@ class Radial:
         while len(basis) < len(table):
             basis.append(2.0 * place * basis[-1] - basis[-2])
         stacked = xp.stack(basis[: len(table)], axis=1)
-        numbers = stacked @ _as(xp, table, stacked)
-        numbers = xp.where(zero[:, None], _as(xp, self.at_zero, stacked)[None, :], numbers)
+        numbers = stacked @ alike(table, stacked)
+        numbers = xp.where(zero[:, None], alike(self.at_zero, stacked)[None, :], numbers)
         return x / safe[:, None], numbers
 
     def _range_of(self, xp: Any, lengths: Any) -> tuple[float, float]:
@@ -208,11 +208,3 @@ def _chebyshev(low: float, high: float, count: int) -> Array:
         return np.array([np.sqrt(low * high)])
     places = np.cos((np.arange(count) + 0.5) * np.pi / count)
     return np.asarray(np.exp(0.5 * np.log(low * high) + 0.5 * np.log(high / low) * places))
-
-
-def _as(xp: Any, array: Array, like: Any) -> Any:
-    if isinstance(like, np.ndarray):
-        return array
-    from array_api_compat import device
-
-    return xp.asarray(array, dtype=like.dtype, device=device(like))

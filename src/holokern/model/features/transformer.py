@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
-from holokern.model.features.feature_map import FeatureError, FeatureMap, measure
+from holokern.model.features.feature_map import FeatureError, FeatureMap, Landmarks, draw, draw_by_leverage, measure
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.features.landmarks import Landmarks, draw, draw_by_leverage
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.progress import report
 

@@ -14,37 +14,25 @@ import numpy as np
 
 from holokern.model.features.feature_map import FeatureMap
 from holokern.model.kernel import Array, row_blocks
-from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
+from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, Factorisation, explained
 from holokern.progress import report
 
 
 @dataclass(frozen=True)
 class FeatureRidge:
-    """A fit on features.
-
-    Attributes
-    ----------
-    features
-        The feature map.
-    gram
-        ΦᵀΦ + αI, factorised.
-    weights
-        One column for each target.
-    alpha
-        The ridge.
-    evidence
-        The log marginal likelihood of all targets together; -∞ without a ridge.
-    remainder
-        Whether what the features miss of the diagonal counts as noise; the equations are (ΦᵀSΦ + αI) w = ΦᵀSY then,
-        with α/s the noise of a point.
-    """
+    """A fit on features; leave-one-out keeps the features."""
 
     features: FeatureMap
-    gram: CholeskyRidge | EighRidge
-    weights: Array
+    points: Array
+    targets: Array
+    gram: Factorisation  # of ΦᵀΦ + αI
+    weights: Array  # one column for each target
     alpha: float
-    evidence: float
+    evidence: float  # the log marginal likelihood of all targets together; -∞ without a ridge
+    # whether what the features miss of the diagonal counts as noise; the equations are (ΦᵀSΦ + αI) w = ΦᵀSY then, with
+    # α/s the noise of a point
     remainder: bool = False
+    steps: int = 1
 
     @classmethod
     def of(cls, features: FeatureMap, x: Array, targets: Array, alpha: float, remainder: bool = False) -> FeatureRidge:
@@ -72,7 +60,7 @@ class FeatureRidge:
             quadratic = (squares - float(np.sum(right * weights))) / alpha
             logs += factor.log_determinant() + rest * np.log(alpha) + len(x) * np.log(2 * np.pi)
             evidence = -0.5 * (quadratic + targets.shape[1] * logs)
-        return cls(features, factor, weights, alpha, float(evidence), remainder)
+        return cls(features, x, targets, factor, weights, alpha, float(evidence), remainder)
 
     def mean(self, x: Array) -> Array:
         """Predictions."""
@@ -99,8 +87,13 @@ class FeatureRidge:
         result.flat[:: len(x) + 1] += np.maximum(missed, 0.0)
         return result
 
-    def left_out(self, x: Array, targets: Array) -> Array:
-        """Prediction of every training target by a fit without its point, from the hat matrix, with these features."""
+    def log_marginal_likelihood(self) -> float:
+        """Of the Gaussian process with the covariance φ·φ."""
+        return self.evidence
+
+    def leave_one_out(self) -> Array:
+        """Prediction of every training target by a fit without its point, from the hat matrix."""
+        x, targets = self.points, self.targets
         result = np.empty_like(targets)
         for rows in row_blocks(len(x), self.features.count):
             block = self.features.features(x[rows])
@@ -118,7 +111,7 @@ def _shares(features: FeatureMap, x: Array, block: Array, alpha: float) -> Array
     return np.asarray(np.divide(alpha, alpha + missed, out=np.ones_like(missed), where=alpha + missed > 0))
 
 
-def _factor(gram: Array, alpha: float) -> CholeskyRidge | EighRidge:
+def _factor(gram: Array, alpha: float) -> Factorisation:
     """By Cholesky, or diagonalised where the features depend on each other within rounding."""
     if alpha > 0:
         try:

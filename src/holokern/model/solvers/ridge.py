@@ -5,31 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from holokern.model.kernel import Array
-
-
-class Factorisation(Protocol):
-    """A factorisation of K + αI."""
-
-    def solve(self, targets: Array) -> Array:
-        """(K + αI)⁻¹ times the targets."""
-        ...
-
-    def inverse_diagonal(self) -> Array:
-        """The diagonal of (K + αI)⁻¹."""
-        ...
-
-    def half(self, cross: Array) -> Array:
-        """A matrix H with HᵀH = B (K + αI)⁻¹ Bᵀ for the rows B."""
-        ...
-
-    def log_determinant(self) -> float:
-        """The logarithm of det (K + αI), without the directions in which it vanishes within rounding."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -133,6 +113,9 @@ class EighRidge:
         return -float(np.sum(np.log(inverse[inverse > 0])))
 
 
+Factorisation: TypeAlias = CholeskyRidge | EighRidge
+
+
 @dataclass(frozen=True)
 class RidgePath:
     """Coefficients and leave-one-out predictions for several ridges, all from one diagonalisation.
@@ -178,7 +161,7 @@ class RidgePath:
         return float(self.alphas[int(np.argmin(self.errors))])
 
 
-def factorise(kernel: Array, alpha: float, method: str) -> CholeskyRidge | EighRidge:
+def factorise(kernel: Array, alpha: float, method: str) -> Factorisation:
     """Factorise K + αI by ``"cholesky"`` or ``"eigh"``; a singular matrix is warned about and left to the second.
 
     Examples

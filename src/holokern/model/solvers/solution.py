@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.model.features.feature_map import FeatureMap
+from holokern.model.features.feature_map import Landmarks, draw
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.solvers.conjugate_gradients import (
-    CgResult,
-    NystromPreconditioner,
-    TiledKernel,
-    conjugate_gradients,
-)
+from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.solvers.feature_ridge import FeatureRidge
-from holokern.model.solvers.ridge import (
-    CholeskyRidge,
-    EighRidge,
-    RidgePath,
-    explained,
-    factorise,
-    left_out_predictions,
-)
+from holokern.model.solvers.ridge import EighRidge, Factorisation, RidgePath, explained, factorise, left_out_predictions
 
 # Points beyond which steps take products in single precision: their machine code takes seconds to compile.
 _MANY = 20_000
@@ -50,39 +36,12 @@ class Problem:
     remainder: bool = False
 
 
-class Solution(Protocol):
-    """What an estimator keeps of a fit."""
-
-    alpha: float
-    steps: int
-
-    def mean(self, x: Array) -> Array:
-        """Predictions, one column for each target."""
-        ...
-
-    def variance(self, x: Array) -> Array:
-        """Posterior variance of the Gaussian process at each row of ``x``, without the noise."""
-        ...
-
-    def covariance(self, x: Array) -> Array:
-        """Posterior covariance between the rows of ``x``, without the noise."""
-        ...
-
-    def leave_one_out(self) -> Array:
-        """Prediction of every training target by a fit without its point."""
-        ...
-
-    def log_marginal_likelihood(self) -> float:
-        """Of all targets together, each a Gaussian process with this kernel and the noise variance α."""
-        ...
-
-
 @dataclass(frozen=True)
 class DenseSolution:
     """By a factorisation of the whole matrix."""
 
     problem: Problem
-    factor: CholeskyRidge | EighRidge
+    factor: Factorisation
     coefficients: Array
     alpha: float
     path: RidgePath | None
@@ -113,36 +72,6 @@ class DenseSolution:
         targets = self.problem.targets
         logs = self.factor.log_determinant() + len(targets) * np.log(2 * np.pi)
         return float(-0.5 * (np.sum(targets * self.coefficients) + targets.shape[1] * logs))
-
-
-@dataclass(frozen=True)
-class FeatureSolution:
-    """By ridge regression on features from landmarks or harmonics; leave-one-out keeps the features."""
-
-    problem: Problem
-    ridge: FeatureRidge
-    alpha: float
-    steps: int = 1
-
-    def mean(self, x: Array) -> Array:
-        """Predictions."""
-        return self.ridge.mean(x)
-
-    def variance(self, x: Array) -> Array:
-        """Posterior variance."""
-        return self.ridge.variance(x)
-
-    def covariance(self, x: Array) -> Array:
-        """Posterior covariance."""
-        return self.ridge.covariance(x)
-
-    def leave_one_out(self) -> Array:
-        """From the hat matrix."""
-        return self.ridge.left_out(self.problem.points, self.problem.targets)
-
-    def log_marginal_likelihood(self) -> float:
-        """Of the Gaussian process with the covariance φ·φ."""
-        return self.ridge.evidence
 
 
 @dataclass(frozen=True)
@@ -195,7 +124,7 @@ class CgSolution:
         )
 
 
-def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | CgSolution:
+def solve(problem: Problem, solver: str) -> DenseSolution | FeatureRidge | CgSolution:
     """Fit by one of SOLVERS; several ridges need ``"cholesky"`` or ``"eigh"``."""
     if solver in {"cholesky", "eigh"}:
         return _dense(problem, solver)
@@ -206,18 +135,14 @@ def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | Cg
     (alpha,) = problem.alphas
     if solver == "harmonics":
         harmonics = HarmonicFeatures.of(problem.kernel, problem.points, problem.landmarks, problem.random_state)
-        return _on_features(problem, harmonics, alpha)
+        return FeatureRidge.of(harmonics, problem.points, problem.targets, alpha, problem.remainder)
     landmarks = draw(problem.points, problem.landmarks, problem.random_state)
     if solver == "nystrom":
-        return _on_features(problem, Landmarks.at(problem.kernel, landmarks), alpha)
+        features = Landmarks.at(problem.kernel, landmarks)
+        return FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
     preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
     result = _run_cg(problem, preconditioner, alpha, problem.targets)
     return CgSolution(problem, preconditioner, result.solution, alpha, max(result.steps, 1), result.residual)
-
-
-def _on_features(problem: Problem, features: FeatureMap, alpha: float) -> FeatureSolution:
-    ridge = FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
-    return FeatureSolution(problem, ridge, alpha)
 
 
 def _dense(problem: Problem, solver: str) -> DenseSolution:

@@ -67,12 +67,7 @@ class FiniteNetwork:
 
     @classmethod
     def fully_connected(
-        cls,
-        hidden_layers: tuple[HiddenLayer, ...],
-        weight_variance: float | None,
-        width: int,
-        seed: int,
-        outputs: int,
+        cls, hidden_layers: tuple[HiddenLayer, ...], weight_variance: float | None, width: int, seed: int, outputs: int
     ) -> FiniteNetwork:
         """From the hidden layers of a fully connected network."""
         return cls(partial(_dense_layers, hidden_layers, weight_variance), width, seed, outputs, False)

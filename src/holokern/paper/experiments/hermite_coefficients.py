@@ -9,9 +9,8 @@ from flint import arb, fmpq
 from holokern.activation import activation
 from holokern.dual import hermite_coefficients, hermite_recurrence
 from holokern.numeric import working_precision
-from holokern.paper.experiments.timing import best_of
 from holokern.paper.numbers import HERMITE
-from holokern.paper.problem import Problem
+from holokern.paper.problem import Problem, best_of
 from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 

@@ -27,7 +27,7 @@ def _in_module(module: str, name: str) -> Experiment:
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "learning": _in_module("learning_tables", "learning"),
+    "learning": _in_module("learning", "learning"),
     "path": _in_module("path", "path"),
     "hermite": _in_module("hermite_coefficients", "hermite"),
     "derivations": _in_module("derivations", "derivations"),

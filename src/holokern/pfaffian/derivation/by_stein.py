@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from holokern.errors import BadOperator
 from holokern.pfaffian.coordinates import Coordinates, Element
-from holokern.pfaffian.derivation.locus import expected_locus
 from holokern.pfaffian.derivation.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.derivation.reconstruct import reconstruct
-from holokern.pfaffian.derivation.relations import Pair, Presentation, integer_terms
+from holokern.pfaffian.derivation.relations import Pair, Presentation, expected_locus, integer_terms
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Matrix, Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra

@@ -279,10 +279,7 @@ def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
     """Columns in the order of elimination: odd, then even by falling degree, far from the diagonal first."""
     every = [(i, d - i) for d in range(degree + 1) for i in range(d + 1)]
     rank = {m: i for i, m in enumerate(last)}
-    return sorted(
-        every,
-        key=lambda m: (m in rank, -rank.get(m, 0), sum(m) % 2 == 0, -sum(m), -abs(m[0] - m[1]), m),
-    )
+    return sorted(every, key=lambda m: (m in rank, -rank.get(m, 0), sum(m) % 2 == 0, -sum(m), -abs(m[0] - m[1]), m))
 
 
 def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]:
