@@ -12,7 +12,7 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
-from holokern.weyl.algebra.printing import ideal_latex
+from holokern.weyl.algebra.terms import ideal_latex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce

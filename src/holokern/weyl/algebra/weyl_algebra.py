@@ -127,8 +127,8 @@ class WeylAlgebra:
         >>> weyl_algebra("u", "D")("D*u")
         u*D + 1
         """
+        from holokern.weyl.algebra.notation import read_operator
         from holokern.weyl.algebra.operator import Operator
-        from holokern.weyl.algebra.reading import read_operator
 
         if isinstance(value, Operator):
             if value.algebra != self:

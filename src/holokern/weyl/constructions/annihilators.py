@@ -9,8 +9,7 @@ from flint import fmpq
 from holokern.errors import BadInput
 from holokern.numeric import to_fraction
 from holokern.syntax import names_in, parse
-from holokern.weyl.algebra.maps import widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image

@@ -8,8 +8,7 @@ from typing import Any
 
 from holokern.errors import BadInput, CheckFailed
 from holokern.syntax import names_in, parse
-from holokern.weyl.algebra.maps import widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name
 from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of, sorted_by_degree

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holokern.errors import NotHolonomic
-from holokern.weyl.algebra.maps import substituted, widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
 from holokern.weyl.constructions.annihilators import polynomial_of
 from holokern.weyl.modules.ideal import LeftIdeal

@@ -31,7 +31,11 @@ class Divisors:
     """
 
     def __init__(
-        self, packing: Packing, supports: list[Support], basis: Iterable[int], known: dict[int, Multiple] | None = None
+        self,
+        packing: Packing,
+        supports: list[Support],
+        basis: Iterable[int],
+        known: dict[int, Multiple] | None = None,
     ) -> None:
         self._known = {} if known is None else known
         self._packing = packing

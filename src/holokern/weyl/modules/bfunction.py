@@ -131,7 +131,7 @@ class BFunction:
 
 def _text(coefficients: tuple[Fraction, ...], *, latex: bool = False) -> str:
     """The polynomial in s, the highest power first."""
-    from holokern.weyl.algebra.printing import join_terms
+    from holokern.weyl.algebra.notation import join_terms
 
     def number(c: Fraction) -> str:
         return rf"\frac{{{c.numerator}}}{{{c.denominator}}}" if latex and c.denominator > 1 else str(c)

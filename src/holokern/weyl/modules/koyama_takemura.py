@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, BadOperator
-from holokern.weyl.algebra.maps import substituted
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 
 if TYPE_CHECKING:

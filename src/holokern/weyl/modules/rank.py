@@ -97,8 +97,8 @@ def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:
 
 def singular_factors(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
     """The irreducible polynomials whose zeros are the part of the singular locus of codimension one."""
-    from holokern.weyl.rational.factors import irreducible_factors
     from holokern.weyl.rational.fractions import function_field
+    from holokern.weyl.rational.matrices import irreducible_factors
 
     field, n = function_field(ideal.algebra.variables), ideal.algebra.dimension
     shared = field.ctx.constant(0)

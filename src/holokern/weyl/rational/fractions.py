@@ -86,14 +86,10 @@ class FunctionField:
 
     def latex_of(self, polynomial: fmpz_mpoly) -> str:
         """LaTeX source of a polynomial in these variables."""
-        from holokern.weyl.algebra.printing import join_terms, latex_name
+        from holokern.weyl.algebra.notation import join_terms, latex_monomial, latex_name
 
         names = [latex_name(name) for name in self.variables]
-
-        def monomial(key: tuple[int, ...]) -> str:
-            return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
-
-        return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
+        return join_terms([(c, latex_monomial(names, map(int, key))) for key, c in polynomial.terms()], " ", str)
 
 
 @lru_cache(maxsize=64)
