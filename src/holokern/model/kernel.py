@@ -25,13 +25,6 @@ _BLOCK_ENTRIES = 1 << 22
 class NetworkKernel:
     """The NTK or the NNGP kernel of a network.
 
-    Attributes
-    ----------
-    network
-        The infinitely wide network.
-    kind
-        ``"ntk"`` or ``"nngp"``.
-
     Examples
     --------
     >>> from holokern.network import Network
@@ -40,8 +33,8 @@ class NetworkKernel:
     ([[25.0]], [25.0])
     """
 
-    network: Network
-    kind: Kind
+    network: Network  # the infinitely wide network
+    kind: Kind  # ``"ntk"`` or ``"nngp"``
 
     def __call__(self, x: Array, y: Array | None = None) -> Array:
         """The matrix between the rows of ``x`` and of ``y``."""

@@ -11,36 +11,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One holonomic system of the paper.
+    """One holonomic system of the paper."""
 
-    Attributes
-    ----------
-    label, theorem : str
-        What it is, and the paper's label of the statement.
-    left, right : str
-        Operators in u and D that the paper uses for σ1 and σ2.
-    whole_left, whole_right : str
-        The functions themselves, for the whole annihilators.
-    basis : tuple of tuple of int
-        The paper's standard monomials as exponents of (∂11, ∂12, ∂22).
-    rank : int or None
-        The paper's rank, where it gives one.
-    seconds : float or None
-        The paper's time, where it gives one (for the two last parts together, on the first of them).
-    factors : tuple of str
-        Irreducible factors of the singular locus that the paper prints (empty where it prints none).  For GELU' it
-        prints a rank and no operator; the one here is the operator of least order.
-    """
-
+    # label, theorem: what it is, and the paper's label of the statement
     label: str
     theorem: str
+    # left, right: operators in u and D that the paper uses for σ1 and σ2
     left: str
     right: str
+    # whole_left, whole_right: the functions themselves, for the whole annihilators
     whole_left: str
     whole_right: str
-    basis: tuple[tuple[int, int, int], ...]
-    rank: int | None
+    basis: tuple[tuple[int, int, int], ...]  # the paper's standard monomials as exponents of (∂11, ∂12, ∂22)
+    rank: int | None  # the paper's rank, where it gives one
+    # the paper's time, where it gives one (for the two last parts together, on the first of them)
     seconds: float | None
+    # irreducible factors of the singular locus that the paper prints (empty where it prints none).  For GELU' it prints
+    # a rank and no operator; the one here is the operator of least order.
     factors: tuple[str, ...]
 
 

@@ -62,17 +62,10 @@ def code_version() -> str:
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of JSON files.
+    """A folder of JSON files."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where the files are.
-    demanded : bool
-        Whether the user named the folder; then failing to write is an error and not a missing convenience.
-    """
-
-    folder: Path
+    folder: Path  # where the files are
+    # whether the user named the folder; then failing to write is an error and not a missing convenience
     demanded: bool = False
 
     def path(self, request: Mapping[str, object]) -> Path:

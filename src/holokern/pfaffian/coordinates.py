@@ -25,24 +25,13 @@ _MAX_EXPONENT = 40
 
 @dataclass(frozen=True)
 class Coordinates:
-    """One of the two coordinate systems.
+    """One of the two coordinate systems."""
 
-    Attributes
-    ----------
-    name : str
-        "sigma" or "x".
-    variables : tuple of str
-        Names of the three coordinates.
-    letters : tuple of str
-        What the two letters of a monomial are called: a and b (derivatives), or u and v (moments).
-    weights : tuple of Fraction
-        The derivations are these multiples of a², ab, b² (of u², uv, v²).
-    """
-
-    name: str
-    variables: tuple[str, str, str]
+    name: str  # "sigma" or "x"
+    variables: tuple[str, str, str]  # names of the three coordinates
+    # what the two letters of a monomial are called: a and b (derivatives), or u and v (moments)
     letters: tuple[str, str]
-    weights: tuple[Fraction, Fraction, Fraction]
+    weights: tuple[Fraction, Fraction, Fraction]  # the derivations are these multiples of a², ab, b² (of u², uv, v²)
 
     @property
     def field(self) -> FunctionField:

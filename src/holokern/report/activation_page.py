@@ -33,18 +33,10 @@ _C, _W, _B = (f"{letter}<sub>{index}</sub>" for letter, index in (("c", "σ"), (
 
 @dataclass(frozen=True)
 class ActivationPage:
-    """A finished page.
+    """A finished page."""
 
-    Attributes
-    ----------
-    title
-        Its title.
-    html
-        The whole file.
-    """
-
-    title: str
-    html: str
+    title: str  # its title
+    html: str  # the whole file
 
 
 def page_about(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:

@@ -40,18 +40,10 @@ _SAMPLES = 16
 
 @dataclass
 class Sigma:
-    """An activation with what its tables need.
+    """An activation with what its tables need."""
 
-    Attributes
-    ----------
-    activation
-        The activation.
-    steep
-        Whether E[σ′(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist.
-    """
-
-    activation: Activation
-    steep: bool
+    activation: Activation  # the activation
+    steep: bool  # whether E[σ′(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist
     _spectra: dict[float, Array] = field(default_factory=dict)
 
     def spectrum(self, c: float) -> Array:
@@ -109,35 +101,21 @@ def read_sigma(activation: Activation) -> Sigma:
 
 @dataclass(frozen=True)
 class ValueTables:
-    """What a page needs to draw k, k′ and networks.
+    """What a page needs to draw k, k′ and networks."""
 
-    Attributes
-    ----------
-    wide
-        The range of c on which log n, log s and the diagonal tables hold.
-    range
-        The range of c1 and c2 of the pair tables.
-    log_norm, log_slope
-        Coefficients of log n and log s on ``wide``.
-    diagonal, diagonal_slope
-        ρ and τ for c1 = c2 on ``wide``: axes ℓ, θ.
-    pair, pair_slope
-        ρ and τ on ``range``: axes ℓ1, ℓ2, θ.
-    steep
-        Whether τ was multiplied by sin θ.
-    error
-        The largest error of ρ, and of τ up to the factor sin θ, at points on which the tables were not built.
-    """
-
-    wide: tuple[float, float]
-    range: tuple[float, float]
+    wide: tuple[float, float]  # the range of c on which log n, log s and the diagonal tables hold
+    range: tuple[float, float]  # the range of c1 and c2 of the pair tables
+    # log_norm, log_slope: coefficients of log n and log s on ``wide``
     log_norm: Array
     log_slope: Array
+    # diagonal, diagonal_slope: ρ and τ for c1 = c2 on ``wide``: axes ℓ, θ
     diagonal: Array
     diagonal_slope: Array
+    # pair, pair_slope: ρ and τ on ``range``: axes ℓ1, ℓ2, θ
     pair: Array
     pair_slope: Array
-    steep: bool
+    steep: bool  # whether τ was multiplied by sin θ
+    # the largest error of ρ, and of τ up to the factor sin θ, at points on which the tables were not built
     error: float
 
     def data(self) -> dict[str, Json]:

@@ -41,23 +41,12 @@ _MOST_DENOMINATORS = 12
 
 @dataclass(frozen=True, slots=True)
 class UnboundedSide:
-    """One side of a break where σ′ is unbounded.
-
-    Attributes
-    ----------
-    point : float
-    side : int
-        1 for the right side, -1 for the left one.
-    exponent : Fraction
-        e, when σ′ grows like |u-b|^(e-1).
-    sign : int
-        The sign of σ′ there.
-    """
+    """One side of a break where σ′ is unbounded."""
 
     point: float
-    side: int
-    exponent: Fraction
-    sign: int
+    side: int  # 1 for the right side, -1 for the left one
+    exponent: Fraction  # e, when σ′ grows like |u-b|^(e-1)
+    sign: int  # the sign of σ′ there
 
 
 @lru_cache(maxsize=128)

@@ -46,25 +46,13 @@ _MOST_POINTS = 8
 
 @dataclass(frozen=True, eq=False)
 class NearPoint:
-    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ 0.9 reach, on one side of a point p.
-
-    Attributes
-    ----------
-    point : Fraction
-    side : int
-        1 for the right, -1 for the left.
-    reach : float
-        A power of 2.
-    power : int
-    coefficients : array
-        Highest power first.
-    """
+    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ 0.9 reach, on one side of a point p."""
 
     point: Fraction
-    side: int
-    reach: float
+    side: int  # 1 for the right, -1 for the left
+    reach: float  # a power of 2
     power: int
-    coefficients: Array
+    coefficients: Array  # highest power first
 
     def distance(self, x: Array) -> Array:
         """The distance from the point, positive on this side; exact to rounding however small."""

@@ -108,15 +108,9 @@ def orthant(covariance: ArrayLike | Sequence[object], *, balls: bool = False, di
 
 @dataclass(frozen=True)
 class OrthantPath:
-    """The Pfaffian system of orthant probabilities along (1 - t) I + t R, as a path for the Taylor stepper.
+    """The Pfaffian system of orthant probabilities along (1 - t) I + t R, as a path for the Taylor stepper."""
 
-    Attributes
-    ----------
-    correlation : array, (tracks, d, d)
-        R, one a track.
-    """
-
-    correlation: Array
+    correlation: Array  # (tracks, d, d): R, one a track
 
     @property
     def dimension(self) -> int:

@@ -23,16 +23,10 @@ Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 @dataclass(frozen=True)
 class LineTask:
-    """The system is pulled back to each segment, where its matrices are small, and solved there.
-
-    Attributes
-    ----------
-    system : UnexpandedSystem
-    start, values, corners, side, outputs
-        As for :func:`holokern.hgm.solve`.
-    """
+    """The system is pulled back to each segment, where its matrices are small, and solved there."""
 
     system: UnexpandedSystem
+    # start, values, corners, side, outputs: as for :func:`holokern.hgm.solve`
     start: Sequence[Scalar]
     values: object
     corners: Sequence[Sequence[Scalar]]

@@ -36,23 +36,12 @@ _MARGIN = 6
 
 @dataclass(frozen=True)
 class PowerSeriesStart:
-    """A solution near a singular point, from some of its Taylor coefficients.
+    """A solution near a singular point, from some of its Taylor coefficients."""
 
-    Attributes
-    ----------
-    system : PfaffianSystem
-        Of an ideal: its generators give the coefficients that are not known.
-    point : tuple of Fraction
-    given : mapping from exponents to numbers
-        Taylor coefficients at the point.
-    ray : Ray
-        On which the series are summed.
-    """
-
-    system: PfaffianSystem
+    system: PfaffianSystem  # of an ideal: its generators give the coefficients that are not known
     point: tuple[Fraction, ...]
-    given: Mapping[Exponents, object]
-    ray: Ray
+    given: Mapping[Exponents, object]  # Taylor coefficients at the point
+    ray: Ray  # on which the series are summed
 
     @cached_property
     def _orders(self) -> list[Exponents]:

@@ -28,16 +28,10 @@ _REACH = 0.5
 
 @dataclass(frozen=True)
 class Ray:
-    """The points point + t·direction, t > 0.
-
-    Attributes
-    ----------
-    system : PfaffianSystem
-    point, direction : tuple of Fraction
-        The direction does not stay in the singular locus.
-    """
+    """The points point + t·direction, t > 0."""
 
     system: PfaffianSystem
+    # the direction does not stay in the singular locus
     point: tuple[Fraction, ...]
     direction: tuple[Fraction, ...]
 
@@ -81,17 +75,10 @@ def ray_towards(system: PfaffianSystem, point: Sequence[Fraction], goal: Sequenc
 
 @dataclass(frozen=True)
 class Landing:
-    """Limits at the beginning of a ray, a point of the singular locus, from F at a regular point of the ray.
-
-    Attributes
-    ----------
-    ray : Ray
-    rows : tuple of rows of RationalFunction
-        What is wanted, as combinations of the entries of F.
-    """
+    """Limits at the beginning of a ray, a point of the singular locus, from F at a regular point of the ray."""
 
     ray: Ray
-    rows: tuple[tuple[RationalFunction, ...], ...]
+    rows: tuple[tuple[RationalFunction, ...], ...]  # what is wanted, as combinations of the entries of F
 
     @property
     def _where(self) -> str:

@@ -33,21 +33,11 @@ Terms = dict[tuple[int, int, int, int], Fraction]
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Several polynomials in c1^±1, c2^±1, cos θ, sin θ with common lists of monomials.
+    """Several polynomials in c1^±1, c2^±1, cos θ, sin θ with common lists of monomials."""
 
-    Attributes
-    ----------
-    deviations : array of int, (n, 2)
-        Exponents of c1 and c2.
-    angles : array of int, (m, 2)
-        Exponents of cos θ and sin θ.
-    table : array of float, (n, number of polynomials, m)
-        Coefficients.
-    """
-
-    deviations: NDArray[np.intp]
-    angles: NDArray[np.intp]
-    table: NDArray[np.float64]
+    deviations: NDArray[np.intp]  # (n, 2): exponents of c1 and c2
+    angles: NDArray[np.intp]  # (m, 2): exponents of cos θ and sin θ
+    table: NDArray[np.float64]  # (n, number of polynomials, m): coefficients
 
     @classmethod
     def of(cls, rows: Sequence[Terms]) -> Polynomial:

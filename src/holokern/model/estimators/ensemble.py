@@ -27,18 +27,10 @@ from holokern.model.solvers.ridge import EighRidge
 
 @dataclass(frozen=True)
 class Descent:
-    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ.
+    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ."""
 
-    Attributes
-    ----------
-    factor
-        Θ + α on the training points.
-    rate
-        η/m.
-    """
-
-    factor: EighRidge
-    rate: float
+    factor: EighRidge  # Θ + α on the training points
+    rate: float  # η/m
 
     def gain(self, time: float) -> Array:
         """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""

@@ -42,26 +42,14 @@ _LARGEST_ORTHOGONAL = 1000
 
 @dataclass(frozen=True, eq=False)
 class HarmonicFeatures:
-    """Features of one kernel on points of one dimension.
+    """Features of one kernel on points of one dimension."""
 
-    Attributes
-    ----------
-    radial
-        The functions u of the lengths, one for each block (k, p).
-    exact
-        The blocks whose harmonics are all features.
-    bases
-        For each exact degree above 1 its directions and a matrix that turns their polynomials into harmonics.
-    mixed
-        The blocks that share the random directions.
-    directions, signs
-        Random unit vectors, one row each, and ±1 for each mixed block and direction.
-    """
-
-    radial: Radial
-    exact: tuple[int, ...]
+    radial: Radial  # the functions u of the lengths, one for each block (k, p)
+    exact: tuple[int, ...]  # the blocks whose harmonics are all features
+    # for each exact degree above 1 its directions and a matrix that turns their polynomials into harmonics
     bases: dict[int, tuple[Array, Array]]
-    mixed: tuple[int, ...]
+    mixed: tuple[int, ...]  # the blocks that share the random directions
+    # directions, signs: random unit vectors, one row each, and ±1 for each mixed block and direction
     directions: Array
     signs: Array
 

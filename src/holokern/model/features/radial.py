@@ -20,33 +20,20 @@ _SMALL_DIMENSION = 8
 
 @dataclass(frozen=True, eq=False)
 class Radial:
-    """Functions u_b of a length, with μ_k(c, c') = Σ u_b(c) u_b(c') over the blocks b of degree k.
+    """Functions u_b of a length, with μ_k(c, c') = Σ u_b(c) u_b(c') over the blocks b of degree k."""
 
-    Attributes
-    ----------
-    kernel, dimension
-        The kernel, and the dimension of the points.
-    degrees, weights
-        The degree of each block, and the mean of its u², in order of degrees.
-    nodes
-        Lengths c_j at which the coefficients were factorised.
-    factors
-        u_b(c) = Σ_j μ_k(c, c_j) factors[j, b], exact at the nodes and a projection beyond.
-    low, high
-        The range of lengths of the points that it was made for.
-    at_zero
-        The values for zero vectors.
-    """
-
+    # kernel, dimension: the kernel, and the dimension of the points
     kernel: NetworkKernel
     dimension: int
+    # degrees, weights: the degree of each block, and the mean of its u², in order of degrees
     degrees: tuple[int, ...]
     weights: tuple[float, ...]
-    nodes: Array
-    factors: Array
+    nodes: Array  # lengths c_j at which the coefficients were factorised
+    factors: Array  # u_b(c) = Σ_j μ_k(c, c_j) factors[j, b], exact at the nodes and a projection beyond
+    # low, high: the range of lengths of the points that it was made for
     low: float
     high: float
-    at_zero: Array
+    at_zero: Array  # the values for zero vectors
 
     @classmethod
     def of(cls, kernel: NetworkKernel, points: Array, last: int) -> Radial:

@@ -60,21 +60,11 @@ class TiledKernel:
 
 @dataclass(frozen=True)
 class NystromPreconditioner:
-    """P⁻¹ = D - D Φ (I + Φᵀ D Φ)⁻¹ Φᵀ D with D = (diag(K - Φ Φᵀ) + αI)⁻¹.
+    """P⁻¹ = D - D Φ (I + Φᵀ D Φ)⁻¹ Φᵀ D with D = (diag(K - Φ Φᵀ) + αI)⁻¹."""
 
-    Attributes
-    ----------
-    features
-        Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row for each point.
-    weights
-        The diagonal of D.
-    lower
-        The Cholesky factor of I + Φᵀ D Φ.
-    """
-
-    features: Array
-    weights: Array
-    lower: Array
+    features: Array  # Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row for each point
+    weights: Array  # the diagonal of D
+    lower: Array  # the Cholesky factor of I + Φᵀ D Φ
 
     @classmethod
     def of(cls, kernel: NetworkKernel, landmarks: Array, points: Array, alpha: float) -> NystromPreconditioner:

@@ -25,22 +25,13 @@ _LIVES = 10
 
 @dataclass(frozen=True)
 class DistributedKernel:
-    """K(x, x) times vectors, tile by tile on workers.
+    """K(x, x) times vectors, tile by tile on workers."""
 
-    Attributes
-    ----------
-    client
-        A ``distributed.Client``.
-    kernel, points
-        The kernel and the points.
-    tile
-        Rows and columns of a tile.
-    """
-
-    client: Any
+    client: Any  # a ``distributed.Client``
+    # the kernel and the points
     kernel: NetworkKernel
     points: Array
-    tile: int = _TILE
+    tile: int = _TILE  # rows and columns of a tile
 
     def __post_init__(self) -> None:
         self.kernel.diagonal(self.points)  # refuses points whose kernel overflows

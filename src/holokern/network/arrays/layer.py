@@ -19,24 +19,14 @@ from holokern.numeric import Array, Table, chebyshev_matrix
 
 @dataclass(frozen=True)
 class Side:
-    """The points of one side of the matrix at one layer.
+    """The points of one side of the matrix at one layer."""
 
-    Attributes
-    ----------
-    c, zero
-        Standard deviations, and where they are zero (None when a bias excludes that).
-    log_c
-        log c.
-    basis
-        Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point.
-    norm, slope, mean, mean_slope
-        √w times n, d, E[σ(cz)] and E[σ′(cz)].
-    """
-
+    # c, zero: standard deviations, and where they are zero (None when a bias excludes that)
     c: Any
     zero: Any
-    log_c: Any
-    basis: Any
+    log_c: Any  # log c
+    basis: Any  # Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point
+    # norm, slope, mean, mean_slope: √w times n, d, E[σ(cz)] and E[σ′(cz)]
     norm: Any
     slope: Any
     mean: Any

@@ -16,18 +16,10 @@ from holokern.numeric import Array
 
 
 class Place(NamedTuple):
-    """Where a layer stands.
+    """Where a layer stands."""
 
-    Attributes
-    ----------
-    is_last
-        Whether outputs can be computed one by one after it, so that it need not be wide.
-    shape
-        The shape of its input, as far as the layers say it.
-    """
-
-    is_last: bool
-    shape: Any
+    is_last: bool  # whether outputs can be computed one by one after it, so that it need not be wide
+    shape: Any  # the shape of its input, as far as the layers say it
 
 
 Rule = Callable[[Any, Any, Record, Place], tuple[Any, Pull]]

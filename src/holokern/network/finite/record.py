@@ -24,35 +24,21 @@ class Weight(NamedTuple):
 
 @dataclass
 class Record:
-    """One pass of data through a network.
+    """One pass of data through a network."""
 
-    Attributes
-    ----------
-    width, outputs
-        Channels of layers that do not say how many they have, and of the last one.
-    is_standard
-        Whether weights are drawn as they are used, instead of with variance 1.
-    random
-        Where weights come from; None if they have been drawn before.
-    masks
-        Where the masks of dropout come from.
-    weights
-        The weights, in the order in which layers ask for them.
-    adjacency, nodes
-        For graphs: the weights of the neighbours (inputs, nodes, nodes) and which nodes exist (inputs, nodes).
-    gradients
-        For each weight arrays a (inputs, places, rows) and d (inputs, places, columns): the derivative with respect to
-        scale · values is Σ a dᵀ over the places where the weight is used.
-    """
-
+    # width, outputs: channels of layers that do not say how many they have, and of the last one
     width: int
     outputs: int
-    is_standard: bool
-    random: np.random.Generator | None
-    masks: np.random.Generator
-    weights: list[Weight]
+    is_standard: bool  # whether weights are drawn as they are used, instead of with variance 1
+    random: np.random.Generator | None  # where weights come from; None if they have been drawn before
+    masks: np.random.Generator  # where the masks of dropout come from
+    weights: list[Weight]  # the weights, in the order in which layers ask for them
+    # adjacency, nodes: for graphs: the weights of the neighbours (inputs, nodes, nodes) and which nodes exist (inputs,
+    # nodes)
     adjacency: Array | None
     nodes: Array | None
+    # for each weight arrays a (inputs, places, rows) and d (inputs, places, columns): the derivative with respect to
+    # scale · values is Σ a dᵀ over the places where the weight is used
     gradients: dict[int, tuple[Array, Array]] = field(default_factory=dict)
     _asked: int = 0
 

@@ -17,27 +17,15 @@ Branches = State | tuple["Branches", ...]
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of the output of a layer before any data are seen.
+    """What is known of the output of a layer before any data are seen."""
 
-    Attributes
-    ----------
-    positions
-        The numbers of positions along each axis; empty without positions, None if they are not known yet.
-    width
-        The number of channels, None if it is not known.
-    is_gaussian
-        Whether the channels are independent Gaussian variables, which activations need.
-    sources
-        The last layers with weights on the way here, or the input: outputs without a common source are independent.
-    has_positions
-        Whether there are positions for sure, where their numbers are not known.
-    """
-
+    # the numbers of positions along each axis; empty without positions, None if they are not known yet
     positions: tuple[int, ...] | None
-    width: int | None = None
-    is_gaussian: bool = False
+    width: int | None = None  # the number of channels, None if it is not known
+    is_gaussian: bool = False  # whether the channels are independent Gaussian variables, which activations need
+    # the last layers with weights on the way here, or the input: outputs without a common source are independent
     sources: frozenset[object] = frozenset({"input"})
-    has_positions: bool = False
+    has_positions: bool = False  # whether there are positions for sure, where their numbers are not known
 
     def __str__(self) -> str:
         if self.positions is None:

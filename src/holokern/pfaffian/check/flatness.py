@@ -32,21 +32,11 @@ _TRIES = 20
 
 @dataclass(frozen=True)
 class FlatnessReport:
-    """The outcome of a flatness test.
+    """The outcome of a flatness test."""
 
-    Attributes
-    ----------
-    flat : bool
-        False is a proof that the system is not integrable.  True is wrong with probability at most ``doubt``.
-    doubt : float
-        Bound of the probability, over the choice of points and primes, that a non-integrable system passes.
-    failing : tuple of str or None
-        The first pair of variables whose condition fails.
-    """
-
-    flat: bool
-    doubt: float
-    failing: tuple[str, str] | None = None
+    flat: bool  # False is a proof that the system is not integrable.  True is wrong with probability at most ``doubt``.
+    doubt: float  # bound of the probability, over the choice of points and primes, that a non-integrable system passes
+    failing: tuple[str, str] | None = None  # the first pair of variables whose condition fails
 
     def __bool__(self) -> bool:
         return self.flat

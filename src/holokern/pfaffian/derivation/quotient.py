@@ -30,26 +30,15 @@ _MAX_DEGREE = 60
 
 @dataclass(frozen=True)
 class Quotient:
-    """The part of K[a, b]/relations that the even monomials span, with what is needed to compute in it.
-
-    Attributes
-    ----------
-    basis : tuple of (int, int)
-        Exponents (i, j) of the monomials a^i b^j that form the basis.
-    targets : tuple of (int, int)
-        The monomials outside the basis whose normal forms give ∂F/∂Σ.
-    shifts, pivots
-        The relations, and as many monomials, that determine these normal forms.
-    dimension : int
-        The dimension of the whole quotient, odd monomials included.
-    """
+    """The part of K[a, b]/relations that the even monomials span, with what is needed to compute in it."""
 
     presentation: Presentation
-    basis: tuple[Pair, ...]
-    targets: tuple[Pair, ...]
+    basis: tuple[Pair, ...]  # exponents (i, j) of the monomials a^i b^j that form the basis
+    targets: tuple[Pair, ...]  # the monomials outside the basis whose normal forms give ∂F/∂Σ
+    # shifts, pivots: the relations, and as many monomials, that determine these normal forms
     shifts: tuple[Shift, ...]
     pivots: tuple[Pair, ...]
-    dimension: int
+    dimension: int  # the dimension of the whole quotient, odd monomials included
 
     @property
     def rank(self) -> int:
