@@ -104,12 +104,8 @@ def find(name: str, registry: Mapping[str, Entry]) -> Entry:
 def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
     """The tree of a named activation and its parameters, read exactly.
 
-    Raises
-    ------
-    UnknownName
-        For a parameter that this activation does not have.
-    BadInput
-        For a missing parameter or one outside its domain.
+    Raises UnknownName for a parameter that this activation does not have; BadInput for a missing parameter or one
+    outside its domain.
     """
     valid = [parameter.name for parameter in entry.parameters]
     for name in given:

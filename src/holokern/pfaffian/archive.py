@@ -42,11 +42,7 @@ _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
     """A system as JSON text; :func:`from_json` gives back an equal system.
 
-    Parameters
-    ----------
-    system : PfaffianSystem
-    indent : int, optional
-        Passed to :func:`json.dumps`.
+    ``indent``: passed to :func:`json.dumps`.
     """
     table = _Polynomials()
     matrices = [table.matrix(matrix) for matrix in system.matrices]
@@ -70,10 +66,7 @@ def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
 def from_json(text: str) -> PfaffianSystem:
     """Read what :func:`to_json` wrote.
 
-    Raises
-    ------
-    ArchiveError
-        When the text is not JSON, not of this format, of another version, or damaged.
+    Raises ArchiveError when the text is not JSON, not of this format, of another version, or damaged.
     """
     if not isinstance(text, (str, bytes)):
         raise ArchiveError(f"expected JSON text, got {type(text).__name__}; use load(path) for a file")
@@ -108,10 +101,7 @@ def save(system: PfaffianSystem, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> PfaffianSystem:
     """Read a system from a file that :func:`save` wrote.
 
-    Raises
-    ------
-    ArchiveError
-        When the file cannot be read, is damaged or is something else.
+    Raises ArchiveError when the file cannot be read, is damaged or is something else.
     """
     found = read_regular(Path(path), _LARGEST)
     if found is None:

@@ -158,15 +158,10 @@ def cached(
 ) -> PfaffianSystem:
     """Return the stored answer to ``request``, or build, store and return it.
 
-    Parameters
-    ----------
-    request : mapping
-        A JSON object that determines the answer: annihilators, coordinates, basis.
-    build : callable
-        Makes (and checks) the system; what it raises is passed on and nothing is stored.  That a system is too large
-        is remembered as long as the process lives.
-    choice : bool, path or None
-        See :func:`open_cache`.
+    ``request``: a JSON object that determines the answer: annihilators, coordinates, basis.
+    ``build``: makes (and checks) the system; what it raises is passed on and nothing is stored.  That a system is too
+    large is remembered as long as the process lives.
+    ``choice``: see :func:`open_cache`.
     """
     cache = open_cache(choice)
     if cache is None:

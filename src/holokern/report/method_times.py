@@ -44,12 +44,8 @@ _WORKER = "from holokern.report.method_times import work; work()"
 def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Table:
     """A table with the times of every method at 19 correlations and c1 = c2 = 1: first call, second call, error.
 
-    Parameters
-    ----------
-    activation
-        The activation.
-    patience
-        Seconds for one method.
+    ``activation``: the activation.
+    ``patience``: seconds for one method.
     """
     found: dict[str, tuple[Cell, ...]] = {}
     while missing := [name for name in _METHODS if name not in found]:

@@ -87,10 +87,7 @@ class Sigma:
 def read_sigma(activation: Activation) -> Sigma:
     """Look at an activation before any work.
 
-    Raises
-    ------
-    BadInput
-        For a constant σ, whose kernels are constant, too.
+    Raises BadInput for a constant σ, whose kernels are constant, too.
     """
     steep = not np.isfinite(dual(activation, 1, 1, 1.0).kdot)
     sigma, one = Sigma(activation, steep), np.ones(1)
@@ -136,10 +133,7 @@ class ValueTables:
 def value_tables(sigma: Sigma) -> ValueTables:
     """Tables over the widest range of deviations on which they are good.
 
-    Raises
-    ------
-    PrecisionLost
-        If no range can be served at all.
+    Raises PrecisionLost if no range can be served at all.
     """
     wide, diagonals, error = _widest(sigma, _RANGES, _diagonal)
     near, pairs, pair_error = _widest(sigma, [limits for limits in _RANGES[1:] if limits[1] <= wide[1]], _pair)

@@ -36,12 +36,8 @@ def resolved_line(function: Function, breaks: Sequence[Fraction], reach: float) 
 
     A break that was found is kept only where the function is smooth on either side of it.
 
-    Raises
-    ------
-    Rough
-        Where the function is not smooth on either side of any point, or not finite.
-    TooManyBreaks
-        When more than ``MOST_BREAKS`` were found.
+    Raises Rough where the function is not smooth on either side of any point, or not finite; TooManyBreaks when more
+    than ``MOST_BREAKS`` were found.
 
     Examples
     --------

@@ -58,77 +58,46 @@ _SYNONYMS = {
     "tanhshrink": "u - tanh(u)",
 }
 # names that other libraries share with us
-_COMMON = [
-    "abs",
-    "celu",
-    "cos",
-    "elu",
-    "erf",
-    "exp",
-    "gelu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "logsigmoid",
-    "mish",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "sign",
-    "silu",
-    "sin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "swish",
-    "tanh",
-]
+_COMMON = (
+    "abs celu cos elu erf exp gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
+    "relu relu6 selu sigmoid sign silu sin softplus softshrink softsign swish tanh"
+)
 # all names of other libraries, in ours
-_NAMES = {**{name: name for name in _COMMON}, **_SYNONYMS}
+_NAMES = {**{name: name for name in _COMMON.split()}, **_SYNONYMS}
 
+# modules of torch.nn without parameters, under our names in capitals
+_PLAIN_MODULES = "Hardsigmoid Hardswish Identity LogSigmoid Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softsign Tanh"
 #: Modules of torch.nn: our name and the attributes that hold parameters.
 _MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{name: (name.lower(), ()) for name in _PLAIN_MODULES.split()},
     "CELU": ("celu", ("alpha",)),
     "ELU": ("elu", ("alpha",)),
     "GELU": ("gelu", ("approximate",)),
     "Hardshrink": ("hardshrink", ("lambd",)),
-    "Hardsigmoid": ("hardsigmoid", ()),
-    "Hardswish": ("hardswish", ()),
     "Hardtanh": ("hardtanh", ("min_val", "max_val")),
-    "Identity": ("identity", ()),
     "LeakyReLU": ("leaky_relu", ("negative_slope",)),
-    "LogSigmoid": ("logsigmoid", ()),
-    "Mish": ("mish", ()),
-    "PReLU": ("prelu", ()),
-    "ReLU": ("relu", ()),
-    "ReLU6": ("relu6", ()),
-    "SELU": ("selu", ()),
-    "SiLU": ("silu", ()),
-    "Sigmoid": ("sigmoid", ()),
     "Softplus": ("softplus", ("beta", "threshold")),
     "Softshrink": ("softshrink", ("lambd",)),
-    "Softsign": ("softsign", ()),
-    "Tanh": ("tanh", ()),
     "Tanhshrink": ("u - tanh(u)", ()),
     "Threshold": ("threshold", ("threshold", "value")),
 }
 #: Functions whose value depends on more than u, and what to write instead.
 _REFUSED = {
-    "GLU": "it multiplies one half of the features by the other; it is not a function of one number",
-    "RReLU": "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope",
-    "glu": "it multiplies one half of the features by the other; it is not a function of one number",
     "heaviside": "it takes two arguments; write hk.activation('step')",
-    "log_softmax": "it mixes the features; it is not a function of one number",
     "maximum": "it takes two arguments; write an expression such as hk.activation('Max(u, 0)')",
     "minimum": "it takes two arguments; write an expression such as hk.activation('Min(u, 1)')",
     "prelu": "its slope is learned; write hk.activation('prelu', slope=...)",
-    "rrelu": "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope",
-    "softmax": "it mixes the features; it is not a function of one number",
+    **dict.fromkeys(
+        ("GLU", "glu"), "it multiplies one half of the features by the other; it is not a function of one number"
+    ),
+    **dict.fromkeys(
+        ("RReLU", "rrelu"), "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope"
+    ),
+    **dict.fromkeys(
+        ("LogSoftmax", "Softmax", "Softmax2d", "Softmin", "log_softmax", "softmax", "softmin"),
+        "it mixes the features; it is not a function of one number",
+    ),
 }
-_REFUSED |= dict.fromkeys(("Softmax", "Softmin", "LogSoftmax", "Softmax2d", "softmin"), _REFUSED["softmax"])
 
 # on both sides of every break of the functions above, and with digits that nobody chooses as a threshold
 _PROBES = np.array(
@@ -157,10 +126,7 @@ def library_of(source: object) -> str | None:
 def recognised(source: object) -> Recognised | None:
     """What a foreign function or module is in our words, or None.
 
-    Raises
-    ------
-    Unsupported
-        For functions of a library that are known and cannot be activations; the message says why.
+    Raises Unsupported for functions of a library that are known and cannot be activations; the message says why.
 
     Examples
     --------
@@ -245,10 +211,7 @@ def values_of(source: object) -> Callable[[Any], Any]:
 def differs(source: object, ours: Callable[[Any], Any]) -> float | None:
     """A point at which the values of a foreign function are not ours, or None.
 
-    Raises
-    ------
-    BadInput
-        When the function cannot be called on an array of numbers.
+    Raises BadInput when the function cannot be called on an array of numbers.
     """
     expected = ours(_PROBES)
     real = np.isfinite(expected)

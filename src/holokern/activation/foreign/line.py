@@ -58,10 +58,7 @@ class Rough(Exception):
 class Line:
     """The function on [-reach, reach], resolved between the breaks.
 
-    Raises
-    ------
-    Rough
-        Where it is not smooth, or not finite.
+    Raises Rough where it is not smooth, or not finite.
 
     Examples
     --------
@@ -121,10 +118,7 @@ class Line:
     def _turns(self) -> Array:
         """How far the slopes of each panel are from those of its neighbours where they meet.
 
-        Raises
-        ------
-        Rough
-            Where values or slopes do not agree: a break between an end and the first node shows only there.
+        Raises Rough where values or slopes do not agree: a break between an end and the first node shows only there.
         """
         turns = np.zeros(len(self.panels))
         for left, right in pairwise(range(len(self.panels))):
@@ -222,12 +216,8 @@ _FARTHEST = 2.0**16
 class NumericalSlope:
     """The derivative of the Chebyshev series on panels; the line grows when points lie beyond its reach.
 
-    Parameters
-    ----------
-    line
-        The function between its breaks.
-    breaks
-        All breaks, those beyond the reach of the line too.
+    ``line``: the function between its breaks.
+    ``breaks``: all breaks, those beyond the reach of the line too.
 
     Examples
     --------

@@ -222,21 +222,13 @@ class SampledFunction:
 def sampled(source: Foreign, breaks: object = (), derivative: object = None) -> SampledFunction:
     """An activation from a callable on arrays.
 
-    Parameters
-    ----------
-    source : callable
-        A function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
-    breaks : iterable of numbers
-        Where it is not smooth, such as kinks and jumps.  Up to eight more are found between -16 and 16.
-    derivative : callable, optional
-        Its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, a function
-        of NumPy that takes complex numbers is differentiated by a complex step, and any other by Chebyshev series on
-        panels, which loses some digits; ``noise`` of the derivative says how many.
-
-    Raises
-    ------
-    BadInput
-        For a callable that is no function of one number, has fewer than 15 digits or is not smooth between the breaks.
+    ``source``: a function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
+    ``breaks``: where it is not smooth, such as kinks and jumps.  Up to eight more are found between -16 and 16.
+    ``derivative``: its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, a
+    function of NumPy that takes complex numbers is differentiated by a complex step, and any other by Chebyshev series
+    on panels, which loses some digits; ``noise`` of the derivative says how many.
+    Raises BadInput for a callable that is no function of one number, has fewer than 15 digits or is not smooth between
+    the breaks.
 
     Examples
     --------

@@ -35,12 +35,8 @@ def is_spline(source: object) -> bool:
 def spline_tree(source: Any) -> Node:
     """The expression of a piecewise polynomial: the outer pieces go on to infinity, as SciPy evaluates it.
 
-    Raises
-    ------
-    Unsupported
-        For a periodic function, one that is undefined outside its range, and one with several components.
-    BadInput
-        For coefficients that are not finite real numbers.
+    Raises Unsupported for a periodic function, one that is undefined outside its range, and one with several
+    components; BadInput for coefficients that are not finite real numbers.
 
     Examples
     --------

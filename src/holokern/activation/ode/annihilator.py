@@ -60,14 +60,9 @@ def _annihilator(pieces: Pieces) -> Annihilator:
 def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
     """The whole annihilator from the operator of least order over Q(u) that annihilates all pieces.
 
-    Parameters
-    ----------
-    minimal : Operator
-        That operator.
-    function : Piecewise
-        The breaks, and the exact expansions there.
-    scale : ExactReal
-        Recorded in the result.
+    ``minimal``: that operator.
+    ``function``: the breaks, and the exact expansions there.
+    ``scale``: recorded in the result.
     """
     start = D1.one
     u = D1.gen("u")

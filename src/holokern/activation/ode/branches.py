@@ -123,10 +123,7 @@ class Branch:
 def read_branches(values: object) -> tuple[Branch, ...]:
     """Read the data of an ODE activation.
 
-    Raises
-    ------
-    BadInput
-        For anything but the two forms above, and for intervals that do not tile the line.
+    Raises BadInput for anything but the two forms above, and for intervals that do not tile the line.
 
     Examples
     --------

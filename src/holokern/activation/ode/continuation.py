@@ -266,12 +266,8 @@ class LinearOde:
 def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int, most: int) -> list[Chart]:
     """Charts from ``chart`` to the rational point ``target``, each centred at the end of the one before.
 
-    Raises
-    ------
-    Unsupported
-        When a singular point of the equation is closer than 2^-100 to the target or lies on the way.
-    PrecisionLost
-        When more than ``most`` charts would be needed.
+    Raises Unsupported when a singular point of the equation is closer than 2^-100 to the target or lies on the way;
+    PrecisionLost when more than ``most`` charts would be needed.
     """
     charts = [chart]
     with working_precision(precision):

@@ -46,7 +46,6 @@ class OdeActivation:
 
     operators: tuple[Operator, ...]
     branches: tuple[Branch, ...]
-    name: str | None = field(default=None, compare=False)
     # σ and its derivatives are read from the same charts: the activation whose derivative of this order it is
     origin: tuple[OdeActivation, int] | None = field(default=None, compare=False)
 
@@ -91,10 +90,7 @@ class OdeActivation:
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
         """A flint ball that contains σ at ``x``; proven by Cauchy's majorant in every Taylor step.
 
-        Raises
-        ------
-        Unsupported
-            When the data stands at a singular point of the equation, where the first step is not proven.
+        Raises Unsupported when the data stands at a singular point of the equation, where the first step is not proven.
 
         Examples
         --------
@@ -233,60 +229,26 @@ class OdeActivation:
 
         return add(self, other)
 
-    def __radd__(self, other: object) -> OdeActivation:
-        return self + other
-
-    def __rmul__(self, other: object) -> OdeActivation:
-        return self * other
-
-    def __neg__(self) -> OdeActivation:
-        return self * -1
-
-    def __sub__(self, other: Any) -> OdeActivation:
-        return self.__add__(other * -1)
-
-    def __rsub__(self, other: object) -> OdeActivation:
-        return -self + other
+    __rmul__, __radd__ = __mul__, __add__
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(str, self.operators))
-        return f"OdeActivation({self.name or shown!s:.200})"
+        return f"OdeActivation({', '.join(map(str, self.operators)):.200})"
 
     def latex(self) -> str:
         """The equations in LaTeX."""
         return r",\quad ".join(f"\\left({operator.latex()}\\right) \\sigma = 0" for operator in self.operators)
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
 
-
-def ode_activation(
-    operator: object, values: object, *, whole: bool = False, check: bool = True, name: str | None = None
-) -> OdeActivation:
+def ode_activation(operator: object, values: object, *, whole: bool = False, check: bool = True) -> OdeActivation:
     """The solution of ODEs that the data fixes, as an activation.
 
-    Parameters
-    ----------
-    operator : str, Operator or sequence of them
-        In u and D; together they are taken as the annihilator of σ.
-    values : mapping
-        The data, in the form that :mod:`holokern.activation.ode.branches` describes.
-    whole : bool
-        Enlarge the annihilator to all operators that annihilate σ: by the Weyl closure when σ has no break, else by the
-        exact jumps, which needs the data of both sides at each break (or zero there).
-    check : bool
-        Verify that the operators annihilate σ as a distribution, that is, that no δ-term is left at a break.
-    name : str, optional
-        How it prints.
-
-    Raises
-    ------
-    BadOperator
-        For operators that cannot be read, or the operator 0.
-    BadInput
-        For data that cannot be read, does not fix a solution or contradicts the equation.
-    CheckFailed
-        When an operator leaves a δ-term at a break.
+    ``operator``: in u and D; together they are taken as the annihilator of σ.
+    ``values``: the data, in the form that :mod:`holokern.activation.ode.branches` describes.
+    ``whole``: enlarge the annihilator to all operators that annihilate σ: by the Weyl closure when σ has no break, else
+    by the exact jumps, which needs the data of both sides at each break (or zero there).
+    ``check``: verify that the operators annihilate σ as a distribution, that is, that no δ-term is left at a break.
+    Raises BadOperator for operators that cannot be read, or the operator 0; BadInput for data that cannot be read, does
+    not fix a solution or contradicts the equation; CheckFailed when an operator leaves a δ-term at a break.
 
     Examples
     --------
@@ -302,14 +264,14 @@ def ode_activation(
     operators = tuple(_read_operator(item) for item in given)
     if not any(operators):
         raise NotHolonomic("the operator 0 annihilates every function, so it fixes none; give a non-zero operator")
-    result = OdeActivation(tuple(op for op in operators if op), read_branches(values), name)
+    result = OdeActivation(tuple(op for op in operators if op), read_branches(values))
     for index in range(len(result.branches)):
         result.solution(index)
     if check:
         _check_distribution(result)
     if whole:
         found = saturated_annihilator(result.equation, result)
-        result = OdeActivation(found.operators, result.branches, name)
+        result = OdeActivation(found.operators, result.branches)
     return result
 
 

@@ -20,11 +20,7 @@ Continuation = Callable[[acb, bool], acb]
 def continuation(piece: Node, precision: int) -> Continuation:
     """Compile a smooth piece for evaluation on complex balls, with its constants at so many bits.
 
-    Parameters
-    ----------
-    piece : Node
-        A tree without cases, as from :func:`holokern.activation.tree.resolve.resolve`; it may be stabilised.
-    precision : int
+    ``piece``: a tree without cases, as from :func:`holokern.activation.tree.resolve.resolve`; it may be stabilised.
 
     Examples
     --------

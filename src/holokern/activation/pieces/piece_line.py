@@ -125,10 +125,7 @@ class PieceLine:
 def piece_line(tree: Node) -> PieceLine:
     """Cut a tree at its breaks.
 
-    Raises
-    ------
-    Unsupported
-        When a break point is known only as a float, so that nothing rigorous can be said.
+    Raises Unsupported when a break point is known only as a float, so that nothing rigorous can be said.
 
     Examples
     --------

@@ -57,12 +57,8 @@ _SPLIT = Fraction(2027, 4099)
 def break_candidates(node: Node | Condition) -> list[Break]:
     """All points where the formula of ``node`` may change, sorted; there may be harmless extra ones.
 
-    Raises
-    ------
-    NotHolonomic
-        When there are infinitely many, as for Max(sin(u), 0).
-    TooLarge
-        When there are too many to be compared with each other.
+    Raises NotHolonomic when there are infinitely many, as for Max(sin(u), 0); TooLarge when there are too many to be
+    compared with each other.
     """
     found: list[Break] = []
     for child in children(node):

@@ -38,19 +38,11 @@ class IrrationalArgument(HolokernError):
 def element_of(node: Node, sample: Fraction | None) -> Element:
     """The ring element of an expression without cases.
 
-    Parameters
-    ----------
-    node : Node
-        Without Heaviside, sign, Abs, Max, Min and cases.
-    sample : Fraction or None
-        A point of the open interval on which the element is meant; it fixes the signs under roots and logarithms.
-
-    Raises
-    ------
-    NotHolonomic
-        When the function satisfies no linear ODE with polynomial coefficients, with the reason.
-    BadInput
-        When the function is not real at the sample.
+    ``node``: without Heaviside, sign, Abs, Max, Min and cases.
+    ``sample``: a point of the open interval on which the element is meant; it fixes the signs under roots and
+    logarithms.
+    Raises NotHolonomic when the function satisfies no linear ODE with polynomial coefficients, with the reason;
+    BadInput when the function is not real at the sample.
 
     Examples
     --------

@@ -28,12 +28,8 @@ _ZERO = Fraction(0)
 def expand(element: Element, point: Fraction, side: int, order: int) -> LocalSeries:
     """The expansion of ``element`` at ``point`` from the right (``side`` 1) or the left (-1), up to s^order.
 
-    Raises
-    ------
-    BadInput
-        When an exponential grows without bound there.
-    Unsupported
-        When the function oscillates infinitely fast there, as sin(1/u) does at 0.
+    Raises BadInput when an exponential grows without bound there; Unsupported when the function oscillates infinitely
+    fast there, as sin(1/u) does at 0.
 
     Examples
     --------

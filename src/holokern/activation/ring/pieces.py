@@ -70,14 +70,9 @@ class Pieces:
 def pieces_of(tree: Node) -> Pieces:
     """The exact pieces of an expression.
 
-    Raises
-    ------
-    NotHolonomic
-        When a piece satisfies no linear ODE with polynomial coefficients, or there are infinitely many breaks.
-    Unsupported
-        When arguments or breaks are irrational and no single scaling of u makes them rational.
-    BadInput
-        When the function is not real, not defined or not locally integrable somewhere.
+    Raises NotHolonomic when a piece satisfies no linear ODE with polynomial coefficients, or there are infinitely many
+    breaks; Unsupported when arguments or breaks are irrational and no single scaling of u makes them rational; BadInput
+    when the function is not real, not defined or not locally integrable somewhere.
 
     Examples
     --------
@@ -184,10 +179,7 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when the balls of
     its one-sided derivatives up to order 12 prove a jump, and dropped otherwise.
 
-    Raises
-    ------
-    NotHolonomic
-        When there are infinitely many.
+    Raises NotHolonomic when there are infinitely many.
 
     Examples
     --------
@@ -210,10 +202,7 @@ def _tidy_break(point: ExactReal) -> Break:
 def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
     """The jumps of the n-th derivative of τ at the breaks, exactly.
 
-    Raises
-    ------
-    Unsupported
-        When a one-sided derivative is infinite.
+    Raises Unsupported when a one-sided derivative is infinite.
 
     Examples
     --------

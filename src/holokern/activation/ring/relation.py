@@ -27,10 +27,7 @@ _PRIME, _POINT = 2**61 - 1, 1234567890123456787
 def first_relation(rows: Iterable[Vector]) -> Operator:
     """The primitive operator Σ p_l D^l of least order with Σ p_l row_l = 0, if row_l is the l-th derivative.
 
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Sparse vectors over Q(u); as many are read as the relation needs.
+    ``rows``: sparse vectors over Q(u); as many are read as the relation needs.
     """
     vectors = _up_to_the_relation(rows)
     search: Dependence[int, Hashable, Quotient] = Dependence(Quotient.constant(1), _simplest)
@@ -49,10 +46,7 @@ def _simplest(row: dict[Hashable, Quotient]) -> Hashable:
 def _up_to_the_relation(rows: Iterable[Vector]) -> list[Vector]:
     """The rows up to the first that depends on those before, found cheaply modulo a prime at one point.
 
-    Raises
-    ------
-    TooLarge
-        When the relation would have an order that nothing downstream could use.
+    Raises TooLarge when the relation would have an order that nothing downstream could use.
     """
     taken: list[Vector] = []
     echelon: list[tuple[Hashable, dict[Hashable, int]]] = []

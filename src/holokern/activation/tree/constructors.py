@@ -119,12 +119,8 @@ def divide(left: Node, right: Node) -> Node:
 def power(base: Node, exponent: Node) -> Node:
     """The power, with rational powers of rationals taken where they are rational.
 
-    Raises
-    ------
-    BadInput
-        For a division by zero or a root that is not real.
-    TooLarge
-        For a rational exponent beyond ``MAX_EXPONENT``.
+    Raises BadInput for a division by zero or a root that is not real; TooLarge for a rational exponent beyond
+    ``MAX_EXPONENT``.
     """
     if base == Constant("E") and exponent != ONE:
         return call("exp", exponent)

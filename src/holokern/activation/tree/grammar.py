@@ -95,20 +95,11 @@ _REFUSED = {
 def read_expression(text: str) -> Node:
     """Read an expression in u.
 
-    Parameters
-    ----------
-    text : str
-        For example ``"Heaviside(u)*sin(u)"``; decimals are exact, ``^`` and ``**`` are powers, and a named activation
-        may be used as a function, as in ``"relu(u) - relu(u - 1)"``.
-
-    Raises
-    ------
-    BadInput
-        For a text outside the grammar, a wrong number of arguments, a division by zero or a complex number.
-    UnknownName
-        For a function or a variable that is not in the language.
-    TooLarge
-        For a text, a number, an exponent or a tree beyond the limits.
+    ``text``: for example ``"Heaviside(u)*sin(u)"``; decimals are exact, ``^`` and ``**`` are powers, and a named
+    activation may be used as a function, as in ``"relu(u) - relu(u - 1)"``.
+    Raises BadInput for a text outside the grammar, a wrong number of arguments, a division by zero or a complex number;
+    UnknownName for a function or a variable that is not in the language; TooLarge for a text, a number, an exponent or
+    a tree beyond the limits.
 
     Examples
     --------

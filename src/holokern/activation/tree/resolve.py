@@ -19,10 +19,7 @@ _MAX_BITS = 4096
 def resolve(node: Node, sample: Fraction) -> Node:
     """The expression without cases that equals ``node`` on the interval around ``sample`` without breaks.
 
-    Raises
-    ------
-    BadInput
-        When no case holds at the sample.
+    Raises BadInput when no case holds at the sample.
 
     Examples
     --------

@@ -65,14 +65,8 @@ def from_sympy(expression: Basic) -> Node:
 
     A ``Float`` of standard precision stands for the shortest decimal that rounds to it, so ``0.1`` is 1/10.
 
-    Raises
-    ------
-    BadInput
-        For two or more symbols, complex numbers and infinities.
-    Unsupported
-        For a function that activations do not have.
-    TooLarge
-        For an expression beyond the limits of size or depth.
+    Raises BadInput for two or more symbols, complex numbers and infinities; Unsupported for a function that activations
+    do not have; TooLarge for an expression beyond the limits of size or depth.
 
     Examples
     --------

@@ -22,18 +22,7 @@ Truth: TypeAlias = bool | None
 def ball(tree: Node, x: arb | fmpq | Fraction | int, precision: int = 128) -> arb:
     """A ball that contains the value of the tree at every point of ``x``.
 
-    Parameters
-    ----------
-    tree : Node
-    x : arb, fmpq, Fraction or int
-        An exact point or a ball.
-    precision : int
-        Working precision in bits.
-
-    Returns
-    -------
-    arb
-        Not finite where the function is undefined or ``x`` is too wide to tell.
+    It is not finite where the function is undefined or ``x``, an exact point or a ball, is too wide to tell.
 
     Examples
     --------

@@ -33,23 +33,11 @@ _FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])
 def evaluate(tree: Node, x: Any) -> Any:
     """Evaluate a tree.
 
-    Parameters
-    ----------
-    tree : Node
-    x : float or array_like
-        Real numbers.  A scalar gives a Python float, an array an array of the same shape; float32 and float16 arrays
-        are computed in double precision and rounded once.
-
-    Returns
-    -------
-    float or ndarray
-        NaN where ``x`` is NaN or the function is undefined; at an infinity the limit, or NaN if there is none.  At a
-        single point where only the formula is undefined, such as 0 for sin(u)/u, the limit.
-
-    Raises
-    ------
-    BadInput
-        For input that is not real numbers.
+    ``x``: real numbers.  A scalar gives a Python float, an array an array of the same shape; float32 and float16 arrays
+    are computed in double precision and rounded once.
+    The value is NaN where ``x`` is NaN or the function is undefined; at an infinity it is the limit, if there is one,
+    and so it is at a single point where only the formula is undefined, such as 0 for sin(u)/u.
+    Raises BadInput for input that is not real numbers.
 
     Examples
     --------

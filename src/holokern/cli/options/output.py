@@ -41,10 +41,7 @@ class OutputFile(click.Path):
 def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
     """Refuse an output that is the same file as an input, even under another name: links and ``..`` are followed.
 
-    Raises
-    ------
-    click.BadParameter
-        If the output would replace an input.
+    Raises click.BadParameter if the output would replace an input.
     """
     for given in inputs:
         if given is None:
@@ -61,10 +58,7 @@ def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
 def output_folder(folder: Path) -> Iterator[None]:
     """Make a folder for output and check that it can be written; if not, the new folders are removed again.
 
-    Raises
-    ------
-    ArchiveError
-        When the folder cannot be made or written.
+    Raises ArchiveError when the folder cannot be made or written.
     """
     from holokern.files import prepare_folder
 

@@ -21,10 +21,7 @@ def read_points(path: Path) -> Any:
     A first line of text that holds no number is a header and is skipped.  Columns are separated by commas, semicolons,
     tabs or blanks; ``#`` begins a comment.
 
-    Raises
-    ------
-    BadInput
-        If the file cannot be read, is empty, or holds something else than a table of finite numbers.
+    Raises BadInput if the file cannot be read, is empty, or holds something else than a table of finite numbers.
     """
     try:
         array = _array(path)

@@ -117,10 +117,7 @@ def _rational(text: str) -> Fraction:
 def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: object) -> list[Ball]:
     """F at the start as balls, at flint's working precision.
 
-    Raises
-    ------
-    BadInput
-        When there are too few values, or values that contradict each other.
+    Raises BadInput when there are too few values, or values that contradict each other.
     """
     if callable(values):
         values = values()

@@ -36,10 +36,7 @@ class Crossing:
 def crossings(system: PfaffianSystem, table: LineTable, a: Array, b: Array) -> list[list[Crossing]]:
     """For each segment the places strictly inside that are singular, in order.
 
-    Raises
-    ------
-    SingularPath
-        When an end, or a whole segment, lies in the singular locus.
+    Raises SingularPath when an end, or a whole segment, lies in the singular locus.
     """
     tracks = LinePath(table, a, b)
     names = [str(factor) for factor in system.singular_locus]

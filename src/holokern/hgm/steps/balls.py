@@ -111,17 +111,9 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
 def carry_balls(system: BallSystem, columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
     """Carry several solutions at once from t = 0 to t = 1, along the real line and nowhere else.
 
-    Parameters
-    ----------
-    system : BallSystem
-        With real or complex polynomials in t.
-    columns : sequence of sequences of arb or acb
-        Solutions at t = 0.
-
-    Returns
-    -------
-    list of lists
-        Balls that contain them at t = 1.
+    ``system``: with real or complex polynomials in t.
+    ``columns``: solutions at t = 0.
+    Returns balls that contain them at t = 1.
 
     Examples
     --------

@@ -46,21 +46,12 @@ def numeric_vector(
 ) -> tuple[Array, Array]:
     """Evaluate the entries of F by quadrature.
 
-    Parameters
-    ----------
-    activation, other : callable
-        σ1 and σ2 (None for σ2 = σ1); their ``breaks``, if any, are respected.
-    basis : sequence of tuples
-        In the coordinates "sigma" a pair (i, j) means E[∂_u^i ∂_v^j σ1σ2] and a triple (e11, e12, e22) means
-        ∂11^e11 ∂12^e12 ∂22^e22 k.  In "x" a pair (i, j) means the integral g with u^i v^j under it, and a triple
-        the derivative of g.
-    point : three numbers
-        Σ11, Σ12, Σ22 or x11, x12, x22.
-
-    Returns
-    -------
-    values, errors : numpy.ndarray
-        The entries and an estimate of their quadrature and rounding errors.
+    ``activation``, ``other``: σ1 and σ2 (None for σ2 = σ1); their ``breaks``, if any, are respected.
+    ``basis``: in the coordinates "sigma" a pair (i, j) means E[∂_u^i ∂_v^j σ1σ2] and a triple (e11, e12, e22) means
+    ∂11^e11 ∂12^e12 ∂22^e22 k.  In "x" a pair (i, j) means the integral g with u^i v^j under it, and a triple the
+    derivative of g.
+    ``point``: Σ11, Σ12, Σ22 or x11, x12, x22.
+    Returns values, errors: the entries and an estimate of their quadrature and rounding errors.
 
     Examples
     --------
@@ -85,21 +76,11 @@ def check_against_numbers(
 ) -> float:
     """Check dF = PF for a system with a monomial basis at a few covariances; return the worst relative residual.
 
-    Parameters
-    ----------
-    system : PfaffianSystem
-        Its ``coordinates``, ``basis``, ``matrices`` and (if present) ``scale`` are read.
-    activation, other : callable
-        σ1 and σ2 (None for σ2 = σ1).
-    points : int or sequence of triples
-        How many random but reproducible covariances to use, or exact points in the coordinates of the system.
-
-    Raises
-    ------
-    CheckFailed
-        When a row of dF - PF is not zero; the message names the row, the point and the residual.
-    PrecisionLost
-        When the quadrature is not accurate enough to decide.
+    ``system``: its ``coordinates``, ``basis``, ``matrices`` and (if present) ``scale`` are read.
+    ``activation``, ``other``: σ1 and σ2 (None for σ2 = σ1).
+    ``points``: how many random but reproducible covariances to use, or exact points in the coordinates of the system.
+    Raises CheckFailed when a row of dF - PF is not zero; the message names the row, the point and the residual;
+    PrecisionLost when the quadrature is not accurate enough to decide.
     """
     other = activation if other is None else other
     kappa = _scales(getattr(system, "scale", None))

@@ -17,7 +17,6 @@ from flint import fmpz, fmpz_mpoly, nmod_mat
 from holokern.errors import BadInput
 
 if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
     from holokern.weyl import RationalFunction
 
 Table = list[list["RationalFunction"]]
@@ -42,11 +41,6 @@ class FlatnessReport:
         return self.flat
 
 
-def is_flat(system: PfaffianSystem, *, trials: int = 2) -> bool:
-    """Whether the matrices of ``system`` satisfy the integrability condition; see :func:`flatness`."""
-    return flatness(system.matrices, system.variables, trials=trials).flat
-
-
 def flatness(
     matrices: Iterable[Sequence[Sequence[RationalFunction]]], variables: Iterable[str], *, trials: int = 2
 ) -> FlatnessReport:
@@ -56,18 +50,8 @@ def flatness(
     If it is not zero, at most h/60 primes of 61 bits divide it, and modulo any other prime p it vanishes at a
     fraction of at most d/p of the points (Schwartz–Zippel).  Both are drawn anew from the system's random source.
 
-    Parameters
-    ----------
-    matrices : iterable of square tables of RationalFunction
-        P_i in the order of ``variables``.
-    variables : iterable of str
-        The names of the variables; they must be the first ones of the field of the entries.
-    trials : int
-        Independent tests; each multiplies the doubt by a factor of about 1e-14.
-
-    Returns
-    -------
-    FlatnessReport
+    ``matrices``: P_i in the order of ``variables``, which must be the first ones of the field of the entries.
+    ``trials``: independent tests; each multiplies the doubt by a factor of about 1e-14.
 
     Examples
     --------

@@ -22,6 +22,8 @@ from holokern.numeric import EPS, Array
 Break = SupportsFloat
 Function = Callable[[Array], Array]
 
+# panels are halved until two rules differ by less, relative to the integral of the absolute value
+_TOLERANCE = 1e-12
 # two rules, whose difference is the error; the finer one is exact up to degree 39 on a panel
 _NODES = (14, 20)
 # deviations that are scanned: fast growing functions have their mass far out; sin and relu need ten
@@ -69,30 +71,17 @@ def hermite_moments(
     *,
     breaks: Sequence[Break] = (),
     other_breaks: Sequence[Break] = (),
-    tolerance: float = 1e-12,
 ) -> HermiteMoments:
     """Compute all moments with p, q up to ``degree``.
 
     The (u, v) box is found by a scan of the integrand.  Each axis is cut at the breaks and then bisected until its
     function is resolved, so an undeclared kink or an algebraic singularity costs panels, not accuracy.
 
-    Parameters
-    ----------
-    first, second : callable
-        Vectorised functions of one real variable.
-    covariance : (float, float, float)
-        Σ11, Σ12, Σ22, positive definite.
-    degree : int
-        The largest p and q.
-    breaks, other_breaks : sequence of numbers
-        Where ``first`` and ``second`` are not smooth.
-    tolerance : float
-        Panels are halved until two rules differ by less than this, relative to the integral of the absolute value.
-
-    Raises
-    ------
-    PrecisionLost
-        When the integrand does not decay at this covariance.
+    ``first``, ``second``: vectorised functions of one real variable.
+    ``covariance``: Σ11, Σ12, Σ22, positive definite.
+    ``degree``: the largest p and q.
+    ``breaks``, ``other_breaks``: where ``first`` and ``second`` are not smooth.
+    Raises PrecisionLost when the integrand does not decay at this covariance.
 
     Examples
     --------
@@ -110,7 +99,7 @@ def hermite_moments(
     cuts = tuple(
         np.unique([float(b) / c for b in places]) for places, c in zip((breaks, other_breaks), deviations, strict=True)
     )
-    values, errors = _converged(functions, cuts, correlation, degree, tolerance)
+    values, errors = _converged(functions, cuts, correlation, degree)
     return HermiteMoments((s11, s12, s22), values, errors)
 
 
@@ -123,7 +112,7 @@ def _scaled(function: Function, deviation: float) -> Function:
 
 
 def _converged(
-    functions: tuple[Function, Function], cuts: tuple[Array, ...], correlation: float, degree: int, tolerance: float
+    functions: tuple[Function, Function], cuts: tuple[Array, ...], correlation: float, degree: int
 ) -> tuple[Array, Array]:
     profiles = _scan(functions, cuts, correlation, degree)
     shape = (degree + 1, degree + 1)
@@ -135,7 +124,7 @@ def _converged(
         coarse, _ = _tensor_rule(functions, edges, correlation, degree, _NODES[0])
         values, sizes = _tensor_rule(functions, edges, correlation, degree, _NODES[1])
         change = np.abs(values - coarse)
-        if np.all(change <= tolerance * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
+        if np.all(change <= _TOLERANCE * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
             break
         width /= 2
     errors = 4 * change + 8 * EPS * sizes

@@ -80,23 +80,11 @@ def derive(
 ) -> PfaffianSystem:
     """The Pfaffian system of E[σ1(u)σ2(v)] for all σ1, σ2 that the operators annihilate.
 
-    Parameters
-    ----------
-    left, right : sequence of Operator
-        Generators of annihilators of σ1 and σ2, in u and D.
-    coordinates : Coordinates
-        Those of the result.
-    basis : sequence of tuples of int, optional
-        The entries of F; see :class:`PfaffianSystem`.
-
-    Raises
-    ------
-    NotHolonomic
-        If one side has only the operator 0.
-    BadInput
-        If the basis is none, or only the function 0 is annihilated.
-    TooLarge
-        If large coefficients make the derivation too long.
+    ``left``, ``right``: generators of annihilators of σ1 and σ2, in u and D.
+    ``coordinates``: those of the result.
+    ``basis``: the entries of F; see :class:`PfaffianSystem`.
+    Raises NotHolonomic if one side has only the operator 0; BadInput if the basis is none, or only the function 0 is
+    annihilated; TooLarge if large coefficients make the derivation too long.
     """
     presentation = present(left, right, coordinates)
     wanted = None if basis is None else [coordinates.monomial(element)[1] for element in basis]

@@ -147,27 +147,17 @@ def _top_form(operator: Operator) -> dict[Pair, int]:
     return {key: c for key, c in integer_terms(operator).items() if sum(key) == operator.degree}
 
 
-def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, seed: int = 1) -> Quotient:
+def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None) -> Quotient:
     """Find the rank, a basis and the relations that matter, by elimination at a random point modulo a prime.
 
     The relations of bounded degree fill the quotient once its dimension has come down to the product of the Bernstein
     multiplicities of the two annihilators, which is its dimension for generic Σ.
 
-    Parameters
-    ----------
-    presentation : Presentation
-        The operators; a Gröbner basis for the Bernstein filtration on either side.
-    basis : sequence of (int, int), optional
-        The basis to use, as exponents of a and b; monomials of low degree by default, 1 and ab among them if possible.
-    seed : int
-        Seed of the random point.
-
-    Raises
-    ------
-    NotHolonomic
-        If one side has no operator but 0.
-    BadInput
-        If the operators admit only the function 0, or the wanted basis is none.
+    ``presentation``: the operators; a Gröbner basis for the Bernstein filtration on either side.
+    ``basis``: the basis to use, as exponents of a and b; monomials of low degree by default, 1 and ab among them if
+    possible.
+    Raises NotHolonomic if one side has no operator but 0; BadInput if the operators admit only the function 0, or the
+    wanted basis is none.
     """
     for side in (presentation.left, presentation.right):
         if not any(side):
@@ -181,7 +171,7 @@ def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, se
         degree = max(degree, max((sum(m) for m in basis), default=0) + 2)
     degree += degree % 2
     while degree <= _MAX_DEGREE:
-        elimination = _Elimination(presentation, degree, basis, seed)
+        elimination = _Elimination(presentation, degree, basis)
         if elimination.dimension == 0:
             raise BadInput(
                 "the operators generate the whole Weyl algebra, so they annihilate only the function 0 "
@@ -196,8 +186,8 @@ def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, se
 class _Elimination:
     """All relations up to one degree, eliminated at one random point modulo one prime."""
 
-    def __init__(self, presentation: Presentation, degree: int, basis: Sequence[Pair] | None, seed: int) -> None:
-        random = Random(seed)
+    def __init__(self, presentation: Presentation, degree: int, basis: Sequence[Pair] | None) -> None:
+        random = Random(1)
         self.prime = PRIMES[0]
         self.point = [random.randrange(2, self.prime) for _ in range(3)]
         self.presentation = presentation

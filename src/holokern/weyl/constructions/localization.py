@@ -86,10 +86,7 @@ def weyl_closure_ideal(ideal: LeftIdeal) -> LeftIdeal:
 
     The saturation along a polynomial that vanishes on the singular locus [Tsai2000].
 
-    Raises
-    ------
-    NotHolonomic
-        When the rank is infinite.
+    Raises NotHolonomic when the rank is infinite.
 
     Examples
     --------

@@ -33,10 +33,7 @@ def gaussian_integral_algebra(d: int, linear: str = "y", quadratic: str = "x") -
 def product_annihilator(factors: Sequence[Iterable[Operator]]) -> tuple[Operator, ...]:
     """Operators in t_1, …, t_d that annihilate σ_1(t_1)···σ_d(t_d), from operators for each univariate σ_i.
 
-    Parameters
-    ----------
-    factors : sequence of iterables of Operator
-        The i-th entry holds operators of a Weyl algebra in one variable (of any name) that annihilate σ_i.
+    ``factors``: the i-th entry holds operators of a Weyl algebra in one variable (of any name) that annihilate σ_i.
 
     Examples
     --------

@@ -47,10 +47,8 @@ def to_sympy(function: RationalFunction) -> Expr:
 def from_sympy(field: FunctionField, expression: Basic) -> RationalFunction:
     """The element of the field that a SymPy expression stands for; symbols are matched by name.
 
-    Raises
-    ------
-    BadInput
-        For anything but sums, products and integer powers of rational numbers and the variables of the field.
+    Raises BadInput for anything but sums, products and integer powers of rational numbers and the variables of the
+    field.
 
     Examples
     --------
