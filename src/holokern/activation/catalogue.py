@@ -35,12 +35,9 @@ ALIASES = {
 
 # the constants of Klambauer et al. (2017) to the digits that PyTorch prints
 _SELU_ALPHA = Fraction("1.6732632423543772848170429916717")
-# the same
-_SELU_SCALE = Fraction("1.0507009873554804934193349852946")
-# max(u, 0)
-_POSITIVE_PART = call("Max", U, ZERO)
-# min(u, 0)
-_NEGATIVE_PART = call("Min", U, ZERO)
+_SELU_SCALE = Fraction("1.0507009873554804934193349852946")  # the same
+_POSITIVE_PART = call("Max", U, ZERO)  # max(u, 0)
+_NEGATIVE_PART = call("Min", U, ZERO)  # min(u, 0)
 
 
 def _polynomial(coefficients: tuple[Fraction, ...]) -> Node:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from holokern.activation.values.constants import ExactReal
 
-# derivatives of long expressions may be longer than what is read from text
-_MAX_NODES = 50_000
+_MAX_NODES = 50_000  # derivatives of long expressions may be longer than what is read from text
 
 
 @dataclass(frozen=True, slots=True)

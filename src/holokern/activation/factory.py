@@ -17,10 +17,8 @@ from holokern.activation.tree.grammar import FUNCTIONS, read_expression
 from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy
 from holokern.errors import BadInput, TooLarge, UnknownName
 
-# a name and nothing else
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
-# relu^3, as papers write it
-_RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)  # a name and nothing else
+_RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)  # relu^3, as papers write it
 
 
 def activation(

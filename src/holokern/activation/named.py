@@ -21,8 +21,7 @@ Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 
 # an exact number: a fraction, or decimals with an exponent of three digits at most
 _RATIONAL = re.compile(r"[+-]?(\d+/0*[1-9]\d*|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
-# characters: nobody types more
-_MAX_RATIONAL_TEXT = 200
+_MAX_RATIONAL_TEXT = 200  # characters: nobody types more
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,12 @@ MORE = (44, 52)
 
 # halvings of the distance: 2^-30 of it is closer to the end than any target needs; 10 sufficed for ordinary ones
 _LAST = 30
-# unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
-_LARGEST = 800
+_LARGEST = 800  # unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
 # one is not enough (errors ten times as large for σ that breaks away from 0), two are; the others are spare
 _REFINEMENTS = 4
 # uneven, so that perturbations of opposite sign do not cancel, and above 1, to be on the safe side
 _WEIGHTS = np.array([4.0, 2.6, 1.7])
-# relative change at which panels have settled; rounding is a tenth of it
-_ENOUGH = 1e-14
+_ENOUGH = 1e-14  # relative change at which panels have settled; rounding is a tenth of it
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator
 
-# corners of a loop: a hexagon keeps a distance of 0.87 radii
-_LOOP = 6
+_LOOP = 6  # corners of a loop: a hexagon keeps a distance of 0.87 radii
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ Index = NDArray[np.intp]
 
 ORDERS = ("short", "sorted", "given")
 
-# 8 sweeps settle 800 points; this only bounds the time
-_SWEEPS = 30
+_SWEEPS = 30  # 8 sweeps settle 800 points; this only bounds the time
 
 
 def order_of(points: Array, start: Array, order: str = "short") -> Index:

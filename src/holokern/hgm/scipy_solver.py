@@ -10,8 +10,7 @@ from holokern.hgm.steps.series import Array
 
 INTEGRATORS = ("RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA")
 
-# explicit solvers cannot arrive at a singular target; 17 terms of the series do from here, to (1e-3)^17
-_HALT = 1e-3
+_HALT = 1e-3  # explicit solvers cannot arrive at a singular target; 17 terms of the series do from here, to (1e-3)^17
 
 
 def solve_along(

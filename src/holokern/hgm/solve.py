@@ -33,8 +33,7 @@ from holokern.hgm.steps.series import Array
 from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
-# the smallest normal float: what underflows is lost
-_TINY = float(np.finfo(float).tiny)
+_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
 
 
 @dataclass(frozen=True)

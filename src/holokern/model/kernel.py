@@ -15,8 +15,7 @@ from holokern.network import Network
 Array = NDArray[np.float64]
 Kind = Literal["ntk", "nngp"]
 
-# Squares of sums of a few such lengths stay below the largest float.
-_LARGEST = 1e150
+_LARGEST = 1e150  # Squares of sums of a few such lengths stay below the largest float.
 # 32 MB: a block of features or of a kernel stays small beside the data, and large enough for BLAS.
 _BLOCK_ENTRIES = 1 << 22
 

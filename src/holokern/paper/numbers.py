@@ -25,18 +25,13 @@ class Derivation:
     other: str | None = None
 
 
-# the basis 1, ∂12
-_ONE_D12 = ((0, 0, 0), (0, 1, 0))
-# det x up to sign
-_DET = "x12^2 - x11*x22"
-# the paper's operator for u(1 + erf u)
-_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"
+_ONE_D12 = ((0, 0, 0), (0, 1, 0))  # the basis 1, ∂12
+_DET = "x12^2 - x11*x22"  # det x up to sign
+_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"  # the paper's operator for u(1 + erf u)
 # the paper's eight standard monomials
 _GELU_BASIS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 0, 1), (1, 1, 1))
-# an operator of least order for the derivative of GELU
-_GELU_DERIVATIVE = "(u^2 - 1)*D^2 + (2*u^3 - 4*u)*D"
-# the paper's operator for one part of GELU'
-_GELU_PART_F = "u*D + 2*u^2 - 1"
+_GELU_DERIVATIVE = "(u^2 - 1)*D^2 + (2*u^3 - 4*u)*D"  # an operator of least order for the derivative of GELU
+_GELU_PART_F = "u*D + 2*u^2 - 1"  # the paper's operator for one part of GELU'
 # the factors of the singular locus that the paper prints
 _GELU_FACTORS = (
     "x22",

@@ -74,10 +74,8 @@ def kernel_error(one: Array, other: Array) -> float:
 
 T = TypeVar("T")
 
-# runs: more do not make the best one better
-_MOST = 20
-# seconds of repetition
-_PATIENCE = 1.0
+_MOST = 20  # runs: more do not make the best one better
+_PATIENCE = 1.0  # seconds of repetition
 
 
 def best_of(work: Callable[[], T], *, least: int = 1) -> tuple[T, float, float]:

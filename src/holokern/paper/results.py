@@ -12,12 +12,9 @@ from typing import Any, TypeAlias
 WIDTH = 100
 """The width of text, in columns, where no terminal gives its own."""
 
-# before every line of a table and of its notes
-_INDENT = "  "
-# between two columns
-_GAP = "  "
-# characters: words longer than this may be broken, so that one formula does not widen a whole column
-_WORD = 24
+_INDENT = "  "  # before every line of a table and of its notes
+_GAP = "  "  # between two columns
+_WORD = 24  # characters: words longer than this may be broken, so that one formula does not widen a whole column
 # floats between these are written with all digits before the point: 4,700 is read faster than 4.7e+03
 _THOUSAND, _MANY = 1e3, 1e6
 

@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]
-# bytes of a file that is read; the largest systems take some megabytes
-_LARGEST = 1 << 29
-# exponents of a polynomial; those of derived systems stay below a hundred
-_HIGHEST = 10_000
+_LARGEST = 1 << 29  # bytes of a file that is read; the largest systems take some megabytes
+_HIGHEST = 10_000  # exponents of a polynomial; those of derived systems stay below a hundred
 # what reading a system with wrong content can raise
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError, RecursionError, HolokernError)
-# annihilators are written in u and D
-_ALGEBRA = weyl_algebra("u", "D")
+_ALGEBRA = weyl_algebra("u", "D")  # annihilators are written in u and D
 # the names in either coordinates; a file with others is damaged
 _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
 CacheChoice = bool | str | os.PathLike[str] | None
 
-# what the variable HOLOKERN_CACHE may say for no
-_OFF = {"off", "0", "false", "no"}
-# bytes of a file that is read; the largest systems take some megabytes
-_LARGEST = 1 << 29
-# 160 bits of the digest: no two requests share them, and file names stay short
-_KEY_LENGTH = 40
+_OFF = {"off", "0", "false", "no"}  # what the variable HOLOKERN_CACHE may say for no
+_LARGEST = 1 << 29  # bytes of a file that is read; the largest systems take some megabytes
+_KEY_LENGTH = 40  # 160 bits of the digest: no two requests share them, and file names stay short
 
 
 def default_folder() -> Path:
@@ -149,8 +146,7 @@ def open_cache(choice: CacheChoice = None) -> Cache | None:
 
 # requests whose systems are too large, and why
 _refused: dict[str, str] = {}
-# messages of a kilobyte each at most
-_MOST_REFUSED = 1000
+_MOST_REFUSED = 1000  # messages of a kilobyte each at most
 
 
 def cached(

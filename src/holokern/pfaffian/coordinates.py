@@ -19,8 +19,7 @@ from holokern.weyl import FunctionField, RationalFunction, function_field
 Element = tuple[int, ...]
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
-# a larger exponent is a slip: the derivation looks at degrees up to 60, and d12^40 has degree 80
-_MAX_EXPONENT = 40
+_MAX_EXPONENT = 40  # a larger exponent is a slip: the derivation looks at degrees up to 60, and d12^40 has degree 80
 
 
 @dataclass(frozen=True)

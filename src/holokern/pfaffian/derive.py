@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from holokern.activation import Activation, ExactReal
 
-# bits of a coefficient: every named activation has at most 4, but for selu with 104
-_SMALL = 16
+_SMALL = 16  # bits of a coefficient: every named activation has at most 4, but for selu with 104
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from holokern.pfaffian.system import BasisElement, PfaffianSystem
     from holokern.weyl import Matrix
 
-# characters that a terminal shows side by side
-_WIDTH = 100
-# pmatrix of amsmath takes ten columns at most; an array takes any number
-_LATEX_COLUMNS = 8
+_WIDTH = 100  # characters that a terminal shows side by side
+_LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array takes any number
 
 
 def text(system: PfaffianSystem) -> str:

@@ -23,10 +23,8 @@ from holokern.report.method_times import method_times
 from holokern.report.page import finite_numbers, html_table, page_frame
 from holokern.report.subject import NODES, ROUNDING, Sigma, Subject, rule_errors
 
-# equal deviations, small and large, and unequal ones
-_PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
-# the end of the slider, and the largest depth of the paper's problem
-_DEPTH = 20
+_PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))  # equal deviations, small and large, and unequal ones
+_DEPTH = 20  # the end of the slider, and the largest depth of the paper's problem
 # c_σ, σ_w and σ_b as HTML
 _C, _W, _B = (f"{letter}<sub>{index}</sub>" for letter, index in (("c", "σ"), ("σ", "w"), ("σ", "b")))
 

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from holokern.dual import ClosedForm
 
-# equations: more are folded until somebody asks for them
-_OPEN = 12
-# characters of LaTeX: longer systems make pages slow
-_MOST = 60_000
+_OPEN = 12  # equations: more are folded until somebody asks for them
+_MOST = 60_000  # characters of LaTeX: longer systems make pages slow
 
 
 def refusal(reason: object) -> str:
@@ -58,8 +56,7 @@ def algebra_section(activation: Activation, page: Typesetter) -> str:
     return "\n".join(parts)
 
 
-# k′ as one of the expectations
-_SLOPE = r"\mathrm{E}[\partial_u \partial_v\, \sigma(u)\sigma(v)]"
+_SLOPE = r"\mathrm{E}[\partial_u \partial_v\, \sigma(u)\sigma(v)]"  # k′ as one of the expectations
 
 
 def _system(system: PfaffianSystem, page: Typesetter) -> str:
@@ -108,10 +105,8 @@ def closed_form_section(activation: Activation, page: Typesetter) -> str:
     return f"{title}{both}{terms}{where}"
 
 
-# matrices of more rows, or with longer entries in LaTeX, do not fit a phone
-_ROWS, _ENTRY = 2, 110
-# characters of LaTeX: longer numerators and factors of denominators get a name
-_NUMERATOR, _FACTOR = 90, 24
+_ROWS, _ENTRY = 2, 110  # matrices of more rows, or with longer entries in LaTeX, do not fit a phone
+_NUMERATOR, _FACTOR = 90, 24  # characters of LaTeX: longer numerators and factors of denominators get a name
 
 
 def fits_matrices(system: PfaffianSystem) -> bool:
@@ -225,12 +220,9 @@ def _term(cell: str, number: int) -> str:
 
 # names for what stands under roots and in denominators, none of which is used elsewhere
 _NAMES = ("D", "A", "B", "C", "G", "H", "M", "N")
-# operations: shorter subexpressions are no harder to read than a name
-_SHORT = 4
-# operations that fit on a line
-_LINE = 25
-# digits: longer rational numbers, such as those of selu, are shown as decimals
-_LONG = 7
+_SHORT = 4  # operations: shorter subexpressions are no harder to read than a name
+_LINE = 25  # operations that fit on a line
+_LONG = 7  # digits: longer rational numbers, such as those of selu, are shown as decimals
 
 
 @dataclass(frozen=True)

@@ -23,21 +23,15 @@ if TYPE_CHECKING:
 _INK = "#1c2330"
 # mid-tones: contrast of at least 3 with white and with the dark page
 _COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
-# one for each colour, so that curves differ in print too
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")  # one for each colour, so that curves differ in print too
 _WIDTH = 4.5  # in 72 points an inch: about as wide as a phone, so that text keeps its size
-# inches: a flat chart, and the height of one line of its legend
-_HEIGHT, _LEGEND_ROW = 3.3, 0.25
-# two labels fit side by side on the width of a phone
-_LEGEND_COLUMNS = 2
-# of the distance between two categories: how far their points spread
-_SPREAD = 0.6
+_HEIGHT, _LEGEND_ROW = 3.3, 0.25  # inches: a flat chart, and the height of one line of its legend
+_LEGEND_COLUMNS = 2  # two labels fit side by side on the width of a phone
+_SPREAD = 0.6  # of the distance between two categories: how far their points spread
 # a logarithmic axis that spans less than this factor would have one power of ten or none: 2 and 5 are labelled too
 _FEW_DECADES = 30
-# sharp on screens of double density
-_DOTS_PER_INCH = 200
-# exponents of the labels 10ⁿ
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_DOTS_PER_INCH = 200  # sharp on screens of double density
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # exponents of the labels 10ⁿ
 
 
 def chart_svg(chart: Chart) -> str:

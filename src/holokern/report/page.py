@@ -53,8 +53,7 @@ figcaption { font-size: .92rem; margin: .3rem 0 0; }
 .tex { height: auto; max-width: 100%; fill: currentColor; overflow: visible; }
 svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
-# characters: longer cells may break into lines
-_LONG = 40
+_LONG = 40  # characters: longer cells may break into lines
 
 
 def page_frame(title: str, body: str, *, style: str = "", script: str = "") -> str:

@@ -26,16 +26,11 @@ from holokern.progress import report
 
 # deviations of the sliders, the widest first; exponentials have moments for the small ones only
 _RANGES = ((0.125, 8.0), (0.25, 4.0), (0.5, 2.0), (0.5, 1.25))
-# terms in log c and in θ: the small table first, which makes the page smaller
-_SIZES = ((9, 36), (14, 56))
-# terms in log c of the logarithms of E[σ²] and E[σ′²]; they cost nothing
-_RADICALS = 48
-# errors that no eye sees in a chart of some hundred pixels
-_GOOD = 3e-5
-# four more than the tables are good for, so that JSON costs no accuracy
-_DIGITS = 9
-# random points on which no table was built
-_SAMPLES = 16
+_SIZES = ((9, 36), (14, 56))  # terms in log c and in θ: the small table first, which makes the page smaller
+_RADICALS = 48  # terms in log c of the logarithms of E[σ²] and E[σ′²]; they cost nothing
+_GOOD = 3e-5  # errors that no eye sees in a chart of some hundred pixels
+_DIGITS = 9  # four more than the tables are good for, so that JSON costs no accuracy
+_SAMPLES = 16  # random points on which no table was built
 
 
 @dataclass
@@ -228,12 +223,9 @@ def _short(values: Array, digits: int = _DIGITS) -> Json:
     return [_short(part, digits) for part in rounded] if rounded.ndim > 1 else [float(x) or 0 for x in rounded]
 
 
-# the degree that the rule of the paper starts with, and one that costs sixteen times as much
-NODES = (25, 100)
-# shares that a sum of one does not feel
-ROUNDING = 1e-17
-# the chart shows degrees 0 to 60
-_DEGREES = 61
+NODES = (25, 100)  # the degree that the rule of the paper starts with, and one that costs sixteen times as much
+ROUNDING = 1e-17  # shares that a sum of one does not feel
+_DEGREES = 61  # the chart shows degrees 0 to 60
 
 
 @dataclass(frozen=True)

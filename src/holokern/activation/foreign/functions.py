@@ -62,8 +62,7 @@ _COMMON = (
     "abs celu cos elu erf exp gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
     "relu relu6 selu sigmoid sign silu sin softplus softshrink softsign swish tanh"
 )
-# all names of other libraries, in ours
-_NAMES = {**{name: name for name in _COMMON.split()}, **_SYNONYMS}
+_NAMES = {**{name: name for name in _COMMON.split()}, **_SYNONYMS}  # all names of other libraries, in ours
 
 # modules of torch.nn without parameters, under our names in capitals
 _PLAIN_MODULES = "Hardsigmoid Hardswish Identity LogSigmoid Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softsign Tanh"
@@ -103,8 +102,7 @@ _REFUSED = {
 _PROBES = np.array(
     [-7.3071, -3.2093, -1.7239, -0.8117, -0.3083, 0.2071, 0.4519, 0.9157, 1.6363, 2.4373, 3.7091, 6.5201]
 )
-# JAX computes in float32 unless told otherwise, and so do modules of torch
-_ROUNDING = 2e-5
+_ROUNDING = 2e-5  # JAX computes in float32 unless told otherwise, and so do modules of torch
 
 
 def library_of(source: object) -> str | None:

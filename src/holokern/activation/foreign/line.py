@@ -12,39 +12,29 @@ from numpy.typing import NDArray
 
 from holokern.numeric import Array
 
-# coefficients of a panel; more would carry the noise of the function further into the derivative
-_SIZE = 24
+_SIZE = 24  # coefficients of a panel; more would carry the noise of the function further into the derivative
 # the last coefficients of a resolved panel, relative to the values around it: above, something is not smooth
 RESOLVED = 2e-13
-# below, only rounding is left: a few units in the last place
-ROUNDING = 8 * float(np.finfo(float).eps)
-# a function that is not resolved on panels this narrow has a break that nobody named
-_NARROWEST = 2.0**-24
-# panels of one interval; a function that needs more oscillates too fast
-_MOST_PANELS = 4000
+ROUNDING = 8 * float(np.finfo(float).eps)  # below, only rounding is left: a few units in the last place
+_NARROWEST = 2.0**-24  # a function that is not resolved on panels this narrow has a break that nobody named
+_MOST_PANELS = 4000  # panels of one interval; a function that needs more oscillates too fast
 
-# how far around a panel values count for the size of its rounding
-_AROUND = 2.0**-5
-# values below have squares that underflow, so their digits do not count
-_SMALLEST = 1e-150
+_AROUND = 2.0**-5  # how far around a panel values count for the size of its rounding
+_SMALLEST = 1e-150  # values below have squares that underflow, so their digits do not count
 # no simple number, so that no kink of somebody's function falls on an end of a panel and hides there
 _SPLIT = 2027 / 4099
 
 # Chebyshev points and the matrix from values at them to coefficients
 _ANGLES = np.pi * (np.arange(_SIZE) + 0.5) / _SIZE
-# the points themselves
-_NODES = np.cos(_ANGLES)
-# the first row is halved below
-_TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))
+_NODES = np.cos(_ANGLES)  # the points themselves
+_TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))  # the first row is halved below
 _TO_COEFFICIENTS[0] /= 2
 
 
-# no panel reaches from within this distance of zero to beyond it
-_INNERMOST = 1.0137
+_INNERMOST = 1.0137  # no panel reaches from within this distance of zero to beyond it
 # how far neighbours may differ where they meet, relative to the values, and for slopes to the values over the width
 _JOINT = 1e-9
-# twice the way from the end of a panel to its first node, as a share of its width
-_FIRST_NODE = float(1 - _NODES[0])
+_FIRST_NODE = float(1 - _NODES[0])  # twice the way from the end of a panel to its first node, as a share of its width
 
 
 class Rough(Exception):
@@ -203,8 +193,7 @@ def resolve(function: Callable[[Array], Array], low: float, high: float, floor: 
     return Panel(low, high, coefficients, float(np.max(np.abs(coefficients[-3:]))), scale)
 
 
-# the step of difference quotients: a third of the digits for the rounding, two for the value
-_DIFFERENCE = 1e-5
+_DIFFERENCE = 1e-5  # the step of difference quotients: a third of the digits for the rounding, two for the value
 # the share of such a quotient that the step leaves out, for functions that change on lengths of 1 and more
 _LEFT_OUT = 1e-9
 # what a foreign function may be off, relative to its value: sixteen units in the last place

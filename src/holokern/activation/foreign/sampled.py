@@ -39,14 +39,11 @@ PairRule = Callable[[Array, Any, Any], Array]
 # of arrays of NumPy, JAX or PyTorch
 Foreign = Callable[[Any], Any]
 
-# where smoothness is probed: a normal variable of deviation 1 stays well inside
-_REACH = 16.0137
+_REACH = 16.0137  # where smoothness is probed: a normal variable of deviation 1 stays well inside
 # how far σ′ may be from the derivative of an interpolation of σ, which carries this much noise itself
 _AGREEMENT = 1e-8
-# the step of the complex derivative: its square is below every rounding
-_STEP = 1e-30
-# a jump of σ or σ′ smaller than this, relative to the values around, is rounding
-_JUMP = 1e-9
+_STEP = 1e-30  # the step of the complex derivative: its square is below every rounding
+_JUMP = 1e-9  # a jump of σ or σ′ smaller than this, relative to the values around, is rounding
 # what a callable may be off, relative to its value: sixteen units in the last place
 _UNITS = 16 * float(np.finfo(float).eps)
 # points without a pattern, between which a function that mixes them would show it

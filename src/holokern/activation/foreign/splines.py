@@ -16,8 +16,7 @@ from holokern.errors import BadInput, Unsupported
 Polynomial = list[Fraction]
 """Coefficients, the constant term first."""
 
-# a spline with more pieces than this would make expressions that nobody can work with
-_MOST_PIECES = 300
+_MOST_PIECES = 300  # a spline with more pieces than this would make expressions that nobody can work with
 
 
 def is_spline(source: object) -> bool:

@@ -27,8 +27,7 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput
 from holokern.numeric import to_fmpq, working_precision
 
-# 120 digits, seven times those of a float: sums of some terms lose none that count
-_BITS = 400
+_BITS = 400  # 120 digits, seven times those of a float: sums of some terms lose none that count
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,8 @@ def dyadic(value: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-# what messages show
-_EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"
-# far above what people type; ODEs have orders up to 36
-_MAX_VALUES, _MAX_BRANCHES = 200, 200
+_EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"  # what messages show
+_MAX_VALUES, _MAX_BRANCHES = 200, 200  # far above what people type; ODEs have orders up to 36
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from holokern.activation.ring.relation import D1, operator_from
 from holokern.errors import BadOperator, TooLarge
 from holokern.weyl import Operator, lclm, symmetric_product
 
-# operators of orders 5 and 4, whose product has order 20, take a second
-_MOST_ORDER = 36
+_MOST_ORDER = 36  # operators of orders 5 and 4, whose product has order 20, take a second
 
 
 def sum_operator(left: Operator, right: Operator) -> Operator:

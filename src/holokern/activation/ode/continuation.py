@@ -21,10 +21,8 @@ from holokern.numeric import natural_roots, to_fmpq, working_precision
 _FLOAT_BITS = 160
 _CLOSEST = Fraction(1, 2**100)
 _SHARE = 4
-# w = ρ/8 makes 1/w as large as βρ may be
-_WEIGHTS = 4
-# of βρ: a series of floats then loses at most exp(βρ/4) by cancellation inside a chart, one digit
-_MAX_GROWTH = 8.0
+_WEIGHTS = 4  # w = ρ/8 makes 1/w as large as βρ may be
+_MAX_GROWTH = 8.0  # of βρ: a series of floats then loses at most exp(βρ/4) by cancellation inside a chart, one digit
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,10 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 from holokern.numeric import to_fraction
 
-# moments of two powers n need (2n + 1)!, which is no float from n = 85 on
-_MOST_DEGREE = 60
-# what serves every activation
-_INSTEAD = "use method='quadrature'"
-# the smallest float with all digits
-_TINY = float_info.min
-# a constant does not change, so one serves all
-_ZERO = exact(0)
+_MOST_DEGREE = 60  # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
+_INSTEAD = "use method='quadrature'"  # what serves every activation
+_TINY = float_info.min  # the smallest float with all digits
+_ZERO = exact(0)  # a constant does not change, so one serves all
 
 
 @dataclass(frozen=True)

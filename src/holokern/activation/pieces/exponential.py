@@ -10,8 +10,7 @@ from flint import acb, arb
 from holokern.activation.pieces.tail_bounds import polynomial_in_u
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 
-# terms of an expanded product; beyond, a numerical integral is cheaper
-_MOST_TERMS = 400
+_MOST_TERMS = 400  # terms of an expanded product; beyond, a numerical integral is cheaper
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,7 @@ def exponential_terms(piece: Node) -> list[ExponentialTerm] | None:
     return None
 
 
-# the imaginary unit
-_I = acb(0, 1)
+_I = acb(0, 1)  # the imaginary unit
 #: f(x) = Σ a exp(bx) + constant
 _AS_EXPONENTIALS: dict[str, tuple[tuple[acb, acb], ...]] = {
     "exp": ((acb(1), acb(1)),),

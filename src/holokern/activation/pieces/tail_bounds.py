@@ -20,12 +20,10 @@ _BOUNDED = dict.fromkeys(("sin", "cos", "tanh", "erf", "airyai", "besselj", "exp
     "erfc": 2,
     "atan": 2,
 }
-# larger powers are not expanded: their coefficients alone would take long
-_HIGHEST_POWER = 64
+_HIGHEST_POWER = 64  # larger powers are not expanded: their coefficients alone would take long
 
 
-# balls do not change, so one serves all
-_ZERO = arb(0)
+_ZERO = arb(0)  # balls do not change, so one serves all
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,18 +25,12 @@ from holokern.numeric import Array
 
 # on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
 _APPROACH = 2.0 ** -np.arange(8.0, 22.0, 2.0)
-# powers of the distance with which 1/√distance is told from weaker growth
-_NOT_SQUARE_INTEGRABLE = 0.49
-# poles are looked for as far as breaks are
-_FARTHEST = 60.0
-# points of the search: oscillations up to 120 radians a unit are seen
-_GRID = 6001
-# golden sections of a bracket: 1e-15 of its width
-_SECTIONS = 72
-# the ratio of a bracket to the next one
-_GOLDEN = (1 + 5**0.5) / 2
-# denominators that are looked at, so that long derivatives do not take long
-_MOST_DENOMINATORS = 12
+_NOT_SQUARE_INTEGRABLE = 0.49  # powers of the distance with which 1/√distance is told from weaker growth
+_FARTHEST = 60.0  # poles are looked for as far as breaks are
+_GRID = 6001  # points of the search: oscillations up to 120 radians a unit are seen
+_SECTIONS = 72  # golden sections of a bracket: 1e-15 of its width
+_GOLDEN = (1 + 5**0.5) / 2  # the ratio of a bracket to the next one
+_MOST_DENOMINATORS = 12  # denominators that are looked at, so that long derivatives do not take long
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,20 +38,14 @@ from holokern.numeric import to_fmpq, to_fraction
 Break: TypeAlias = Fraction | ExactReal | float
 """A Fraction, an irrational exact constant, or a float for a root that was found numerically only."""
 
-# far beyond what a normal variable reaches, with 20 points a unit
-_REACH, _GRID = 60, 2_400
-# one in two units on average: a function that changes its sign so often does so for ever
-_MAX_NUMERICAL = 60
+_REACH, _GRID = 60, 2_400  # far beyond what a normal variable reaches, with 20 points a unit
+_MAX_NUMERICAL = 60  # one in two units on average: a function that changes its sign so often does so for ever
 # every two arguments of Max or Min are compared: 64 of them make 2016 pairs and take about a second
 _MAX_ARGUMENTS = 64
-# points where formulas may change; each is compared with all others
-_MAX_CANDIDATES = 2_000
-# breaks that somebody typed have small denominators
-_MAX_DENOMINATOR = 1000
-# sin and tan do not increase everywhere
-_ODD_INCREASING = ODD - {"sin", "tan"}
-# an unlikely ratio, so that a sample is not a root or pole of what somebody typed
-_SPLIT = Fraction(2027, 4099)
+_MAX_CANDIDATES = 2_000  # points where formulas may change; each is compared with all others
+_MAX_DENOMINATOR = 1000  # breaks that somebody typed have small denominators
+_ODD_INCREASING = ODD - {"sin", "tan"}  # sin and tan do not increase everywhere
+_SPLIT = Fraction(2027, 4099)  # an unlikely ratio, so that a sample is not a root or pole of what somebody typed
 
 
 def break_candidates(node: Node | Condition) -> list[Break]:

@@ -23,8 +23,7 @@ from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Uns
 from holokern.numeric import to_fraction
 
 INSTEAD = 'numerical methods still serve it: hk.dual(activation, ..., method="quadrature")'
-# recurrences express J_n by J_0 and J_1 with polynomials of this degree in 1/u
-_MAX_BESSEL_ORDER = 40
+_MAX_BESSEL_ORDER = 40  # recurrences express J_n by J_0 and J_1 with polynomials of this degree in 1/u
 
 
 class IrrationalArgument(HolokernError):

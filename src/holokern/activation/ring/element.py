@@ -21,8 +21,7 @@ from holokern.activation.values.constants import ConstantMonomial, ExactReal, ex
 from holokern.errors import BadInput, TooLarge
 from holokern.numeric import to_fraction
 
-# constants do not change, so one of each serves all
-_ZERO, _ONE = Quotient.constant(0), Quotient.constant(1)
+_ZERO, _ONE = Quotient.constant(0), Quotient.constant(1)  # constants do not change, so one of each serves all
 # named activations have two at most; 134 terms still take a hundredth of a second, but products square them
 _MAX_TERMS = 250
 # of erf and the like: the order of the ODE is one more than the power, and the order is limited as well

@@ -19,10 +19,8 @@ from holokern.numeric import series_length, to_fmpq, to_fraction
 LocalSeries: TypeAlias = dict[tuple[Fraction, int], ExactReal]
 """Maps (exponent e, power k of log s) to the coefficient; terms with e above the order are cut off."""
 
-# the series of 1
-_ONE: LocalSeries = {(Fraction(0), 0): exact(1)}
-# the exponent of a constant
-_ZERO = Fraction(0)
+_ONE: LocalSeries = {(Fraction(0), 0): exact(1)}  # the series of 1
+_ZERO = Fraction(0)  # the exponent of a constant
 
 
 def expand(element: Element, point: Fraction, side: int, order: int) -> LocalSeries:

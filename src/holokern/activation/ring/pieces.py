@@ -32,10 +32,8 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, HolokernError, Unsupported
 
 ONE = exact(1)
-# derivatives that are compared; a junction that is smoother counts as smooth
-_MAX_SMOOTHNESS = 256
-# the same for functions outside the ring, in balls of so many bits
-_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400
+_MAX_SMOOTHNESS = 256  # derivatives that are compared; a junction that is smoother counts as smooth
+_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400  # the same for functions outside the ring, in balls of so many bits
 
 
 class Piecewise(Protocol):

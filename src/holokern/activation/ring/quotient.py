@@ -8,8 +8,7 @@ from flint import fmpq, fmpq_poly, fmpq_series
 
 from holokern.numeric import series_length, to_fmpq, to_fraction
 
-# polynomials do not change, so one serves all
-_ONE = fmpq_poly([1])
+_ONE = fmpq_poly([1])  # polynomials do not change, so one serves all
 
 
 class Quotient:

@@ -40,10 +40,8 @@ ZERO = Number(Fraction(0))
 ONE = Number(Fraction(1))
 MINUS_ONE = Number(Fraction(-1))
 HALF = Number(Fraction(1, 2))
-# f(0) = 1
-_ONE_AT_ZERO = EVEN | {"exp", "erfc"}
-# what holds where a relation does not
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_ONE_AT_ZERO = EVEN | {"exp", "erfc"}  # f(0) = 1
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}  # what holds where a relation does not
 
 
 def number(value: int | Fraction) -> Number:
@@ -361,8 +359,7 @@ def _extreme(name: str, args: tuple[Node, ...]) -> Node:
     return kept[0] if len(kept) == 1 else Call(name, kept)
 
 
-# at most 400 digits, so that every number that is printed can be read again
-_MAX_BITS = 1_320
+_MAX_BITS = 1_320  # at most 400 digits, so that every number that is printed can be read again
 
 
 def check_bits(value: Fraction, times: int = 1) -> None:

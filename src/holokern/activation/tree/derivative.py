@@ -36,10 +36,8 @@ from holokern.activation.tree.nodes import (
 )
 from holokern.errors import Unsupported
 
-# the exponent of a square
-_TWO = number(2)
-# the slope of erf at 0
-_TWO_OVER_SQRT_PI = divide(_TWO, sqrt(Constant("pi")))
+_TWO = number(2)  # the exponent of a square
+_TWO_OVER_SQRT_PI = divide(_TWO, sqrt(Constant("pi")))  # the slope of erf at 0
 
 
 def differentiate(node: Node) -> Node:

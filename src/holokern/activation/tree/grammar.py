@@ -50,8 +50,7 @@ from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
 
 MAX_DEGREE = 1000
-# what messages call the text
-_WHAT = "expression"
+_WHAT = "expression"  # what messages call the text
 # other spellings
 _SYNONYMS = {
     "max": "Max",
@@ -76,8 +75,7 @@ _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
 }
 #: Every function name that an expression may use.
 FUNCTIONS = tuple(sorted({*ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
-# what a name may be that is no function
-_ORDINARY_NAMES = ("u", "pi", "E")
+_ORDINARY_NAMES = ("u", "pi", "E")  # what a name may be that is no function
 # names that people try, and why not
 _REFUSED = {
     "I": "complex numbers are not allowed; an activation is a real function of u",

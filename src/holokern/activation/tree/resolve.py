@@ -12,8 +12,7 @@ from holokern.errors import BadInput, HolokernError
 
 #: Calls whose meaning depends on a sign.
 CHOICES = ("Heaviside", "sign", "Abs", "Max", "Min")
-# 53 bits, then four times as many again and again; what is not told from zero then counts as zero
-_MAX_BITS = 4096
+_MAX_BITS = 4096  # 53 bits, then four times as many again and again; what is not told from zero then counts as zero
 
 
 def resolve(node: Node, sample: Fraction) -> Node:

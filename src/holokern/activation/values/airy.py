@@ -97,9 +97,6 @@ def _coefficients() -> list[float]:
     return found
 
 
-# the coefficients of the series of Ai and of Ai′
-_U = _coefficients()
-# [DLMF, 9.7.2]
-_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]
-# 2/3 as a float and what it lacks
-_TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)
+_U = _coefficients()  # the coefficients of the series of Ai and of Ai′
+_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]  # [DLMF, 9.7.2]
+_TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)  # 2/3 as a float and what it lacks

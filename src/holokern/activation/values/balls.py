@@ -175,5 +175,4 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
     "softplus": _softplus,
     "exprel": _exprel,
 }
-# it has no state, so one serves all
-_BALLS = _BallArithmetic()
+_BALLS = _BallArithmetic()  # it has no state, so one serves all

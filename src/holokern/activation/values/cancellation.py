@@ -23,8 +23,7 @@ from holokern.activation.tree.constructors import (
 )
 from holokern.activation.tree.nodes import Call, Cases, Node, Number, Power, Product, Sum
 
-# the number 2 as a tree
-_TWO = number(2)
+_TWO = number(2)  # the number 2 as a tree
 
 
 @lru_cache(maxsize=512)

@@ -26,12 +26,9 @@ Base: TypeAlias = "str | int | Opaque"
 ConstantMonomial: TypeAlias = "tuple[tuple[Base, Fraction], ...]"
 """Sorted pairs (base, exponent): base is ``"E"``, ``"pi"``, a prime (exponent in (0, 1)) or an :class:`Opaque`."""
 
-# 4900 digits: a number that is zero to so many is not decided
-_MAX_BITS = 16_384
-# the worst numbers of this size take half a second to factor, with 40 bits more seven seconds
-_MAX_FACTORED_BITS = 160
-# terms of a power of a sum; a longer one stays a power
-_MAX_EXPANDED_TERMS = 200
+_MAX_BITS = 16_384  # 4900 digits: a number that is zero to so many is not decided
+_MAX_FACTORED_BITS = 160  # the worst numbers of this size take half a second to factor, with 40 bits more seven seconds
+_MAX_EXPANDED_TERMS = 200  # terms of a power of a sum; a longer one stays a power
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from holokern.activation.values.balls import constant_ball
 Array: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[Array, Array]
 _SPLITTER = 134217729.0  # 2^27 + 1
-# products of one power; larger powers are computed in plain floats
-_MAX_PRODUCTS = 16
+_MAX_PRODUCTS = 16  # products of one power; larger powers are computed in plain floats
 
 
 class ExtendedArithmetic(Arithmetic[Pair]):

@@ -18,16 +18,12 @@ from holokern.activation.values.near_points import near_points
 from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
 
-# points at a time: arrays of 256 kB stay in the cache of a processor
-_BLOCK = 1 << 15
-# more and more of them until a value has the digits of a float
-_BALL_BITS = (128, 512, 2048)
-# points at which balls are asked first, a tenth of a second
-_TRIALS = 200
+_BLOCK = 1 << 15  # points at a time: arrays of 256 kB stay in the cache of a processor
+_BALL_BITS = (128, 512, 2048)  # more and more of them until a value has the digits of a float
+_TRIALS = 200  # points at which balls are asked first, a tenth of a second
 # on both sides of a point, closer than any float, so that a removable singularity shows
 _NEAR = tuple(sign * Fraction(1, 2**exponent) for exponent in (200, 300) for sign in (1, -1))
-# arguments that tell a limit at infinity
-_FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])
+_FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])  # arguments that tell a limit at infinity
 
 
 def evaluate(tree: Node, x: Any) -> Any:

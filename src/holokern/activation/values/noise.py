@@ -21,16 +21,13 @@ from holokern.activation.values.floats import FLOATS
 
 Noisy: TypeAlias = tuple[Array, Array]
 
-# half the distance from 1 to the next float
-_UNIT = float(np.finfo(float).eps) / 2
+_UNIT = float(np.finfo(float).eps) / 2  # half the distance from 1 to the next float
 # units in the last place that numpy's and scipy's functions may be off: estimates on the safe side, not bounds
 _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erfi": 8.0, "expit": 6.0}
-# of functions that are not named above
-_FEW_ULPS = 4.0
+_FEW_ULPS = 4.0  # of functions that are not named above
 # functions whose argument is known to twice the precision if it is a polynomial
 _SENSITIVE = ("exp", "expm1", "sin", "cos", "sinh", "cosh", "erfi", "erfc", "expit", "softplus", "exprel", "sinc")
-# the largest exponent that double floats multiply out
-_MOST_PRODUCTS = 16
+_MOST_PRODUCTS = 16  # the largest exponent that double floats multiply out
 
 
 def noisy(stable: Node, x: Array) -> Noisy:
@@ -194,5 +191,4 @@ _PHASES: dict[str, Callable[[Array, Array], Array]] = {
     "airyaiprime": _airy_phase(0.25),
 }
 
-# it has no state, so one serves all
-_NOISE = _NoiseArithmetic()
+_NOISE = _NoiseArithmetic()  # it has no state, so one serves all

@@ -25,8 +25,7 @@ from holokern.progress import display
 if TYPE_CHECKING:
     from holokern.activation import Activation
 
-# zero counts, as a limit
-_DEVIATION = ExactNumber(DEVIATION, 0.0)
+_DEVIATION = ExactNumber(DEVIATION, 0.0)  # zero counts, as a limit
 
 
 def _known_method(_context: click.Context, _parameter: click.Parameter, name: str) -> str:

@@ -13,8 +13,7 @@ from holokern.cli.options.arguments import words_of_the_user
 from holokern.errors import BadInput
 from holokern.progress import display
 
-# nobody writes a longer system by hand
-_MOST_CHARACTERS = 2_000_000
+_MOST_CHARACTERS = 2_000_000  # nobody writes a longer system by hand
 
 
 @click.command()

@@ -17,8 +17,7 @@ from typing import Any
 
 import click
 
-# columns: narrower terminals get lines of this length all the same
-_NARROWEST = 40
+_NARROWEST = 40  # columns: narrower terminals get lines of this length all the same
 
 
 class OutputFile(click.Path):
@@ -99,8 +98,7 @@ _WORDS = [
     (r"\bweight_variance=…", "--weight-variance"),
     (r"\b(?:pass )?(r|theta|tolerance)=…", r"use --\1"),
 ]
-# compiled once
-_PATTERNS = [(re.compile(pattern), words) for pattern, words in _WORDS]
+_PATTERNS = [(re.compile(pattern), words) for pattern, words in _WORDS]  # compiled once
 
 
 def for_the_command_line(message: str) -> str:

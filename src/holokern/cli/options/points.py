@@ -11,8 +11,7 @@ import numpy as np
 
 from holokern.errors import BadInput
 
-# what messages ask for
-_KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"
+_KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"  # what messages ask for
 
 
 def read_points(path: Path) -> Any:

@@ -18,8 +18,7 @@ from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import working_precision
 
-# sums of floats are exact in as many bits, if their exponents are not extreme
-_EXACT_BITS = 400
+_EXACT_BITS = 400  # sums of floats are exact in as many bits, if their exponents are not extreme
 
 
 @dataclass(frozen=True)

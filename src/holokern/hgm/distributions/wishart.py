@@ -32,16 +32,12 @@ MOST = 6
 
 # eigenvalues with relative gaps above this lose less than two digits for m = 5 (measured), so no circle is needed
 _APART = 0.1
-# an estimate of the relative error with which one is content
-_CONTENT = 1e-12
+_CONTENT = 1e-12  # an estimate of the relative error with which one is content
 # radii of circles, in units of √(x β): growth on the circle and rounding inside balance near 2 (measured for m ≤ 5)
 _RADII = (2.0, 1.0, 0.5)
-# terms; about x tr β of them matter
-_MOST_TERMS = 6000
-# floats above this are scaled down, far from overflow
-_LARGE = 1e100
-# columns that carry rounding errors along
-_PERTURBED = 3
+_MOST_TERMS = 6000  # terms; about x tr β of them matter
+_LARGE = 1e100  # floats above this are scaled down, far from overflow
+_PERTURBED = 3  # columns that carry rounding errors along
 
 
 @dataclass(frozen=True)

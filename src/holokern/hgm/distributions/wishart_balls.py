@@ -19,10 +19,8 @@ from holokern.hgm.distributions.wishart import ray_system
 from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.lines.precision import precisely
 
-# terms of a series; about x tr β and half the bits matter
-_MOST_TERMS = 20_000
-# terms between two looks at the tail
-_BLOCK = 8
+_MOST_TERMS = 20_000  # terms of a series; about x tr β and half the bits matter
+_BLOCK = 8  # terms between two looks at the tail
 # the radii ρ and R of the circle and of the bound: smaller ones make balls wide, and each point gains two bits
 _RADIUS, _BOUND = 4.0, 16.0
 # bits of f(y + Rv) beyond those of f(y), for each variable: half of 16/log 2; and some to spare

@@ -22,16 +22,13 @@ from holokern.pfaffian import PfaffianSystem
 SIDES = {"left": 1, "right": -1}
 """On which hand of the traveller a detour leads round a singular point."""
 
-# the smallest normal float: what underflows is lost
-_TINY = float(np.finfo(float).tiny)
-# columns that carry rounding errors along; three give the size of the error within a factor of two
-_PERTURBED = 3
+_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
+_PERTURBED = 3  # columns that carry rounding errors along; three give the size of the error within a factor of two
 # steps of one leg: ten thousand oscillations; close to a singularity steps shrink by half, so 70 serve 1e-20
 _MOST_STEPS = 20_000
 # matrices that lose so much lose it on long ways too; below, the copies of the vector show errors of this size
 _CANCELS = 1e3
-# two ways round a point that agree to this are one value
-_SAME = 1e-8
+_SAME = 1e-8  # two ways round a point that agree to this are one value
 
 
 def floats_along(

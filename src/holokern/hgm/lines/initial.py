@@ -28,8 +28,7 @@ Scalar: TypeAlias = complex | Fraction | str | arb | acb
 Point: TypeAlias = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
 Values: TypeAlias = Sequence[Scalar] | Mapping[object, Scalar] | Callable[[], Sequence[Scalar]]
 
-# values that follow from each other may differ by rounding, times some condition
-_CONTRADICTION = 1e-7
+_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
 # singular values of the rows of initial values below this, relative to the largest, count as dependent
 _DEPENDENT = 1e-10
 

@@ -28,10 +28,8 @@ from holokern.numeric import to_fmpq, working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator
 
-# terms in units of the working precision; with the ratio 1/2 one such unit is enough
-_MOST_TERMS = 6
-# bits beyond the working precision that the terms are computed with
-_EXTRA_BITS = 32
+_MOST_TERMS = 6  # terms in units of the working precision; with the ratio 1/2 one such unit is enough
+_EXTRA_BITS = 32  # bits beyond the working precision that the terms are computed with
 
 
 @dataclass(frozen=True)

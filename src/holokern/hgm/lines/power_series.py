@@ -26,12 +26,9 @@ from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
 Exponents = tuple[int, ...]
 
-# values that follow from each other may differ by rounding, times some condition
-_CONTRADICTION = 1e-7
-# unknown coefficients of one linear system; beyond it elimination takes minutes
-_MOST_UNKNOWN = 1500
-# coefficients of higher degree than those that are wanted: equations hold with all of their terms only
-_MARGIN = 6
+_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
+_MOST_UNKNOWN = 1500  # unknown coefficients of one linear system; beyond it elimination takes minutes
+_MARGIN = 6  # coefficients of higher degree than those that are wanted: equations hold with all of their terms only
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,8 @@ from holokern.errors import PrecisionLost
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import working_precision
 
-# bits beyond the digits that are asked for; what a dozen steps lose
-_GUARD_BITS = 64
-# the precision is doubled at most so often
-_RESTARTS = 6
+_GUARD_BITS = 64  # bits beyond the digits that are asked for; what a dozen steps lose
+_RESTARTS = 6  # the precision is doubled at most so often
 
 
 def precisely(compute: Callable[[], list[Ball]], digits: int) -> list[Ball]:

@@ -20,10 +20,8 @@ from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction
 
-# directions that are tried; generic ones are good
-_TURNS = 8
-# the ray is summed this far out, relative to the radius of convergence
-_REACH = 0.5
+_TURNS = 8  # directions that are tried; generic ones are good
+_REACH = 0.5  # the ray is summed this far out, relative to the radius of convergence
 
 
 @dataclass(frozen=True)

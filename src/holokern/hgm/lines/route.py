@@ -18,10 +18,8 @@ from holokern.pfaffian import PfaffianSystem
 
 # closer to the segment, in units of its length, a zero counts as on it: roots of floats are that good
 _ON_SEGMENT = 1e-7
-# closer to an end, the end itself counts as singular
-_AT_END = 1e-9
-# corners of a half circle: with four the steps are as long as with many
-_CORNERS = 4
+_AT_END = 1e-9  # closer to an end, the end itself counts as singular
+_CORNERS = 4  # corners of a half circle: with four the steps are as long as with many
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,8 @@ from holokern.pfaffian import PfaffianSystem, split_off
 
 Powers = tuple[int, ...]
 
-# more than the degree of any polynomial here
-_WHOLE = 10**6
-# where on a segment the sizes of terms are compared
-_PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)
+_WHOLE = 10**6  # more than the degree of any polynomial here
+_PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)  # where on a segment the sizes of terms are compared
 
 
 @dataclass(frozen=True)

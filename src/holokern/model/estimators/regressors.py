@@ -258,8 +258,7 @@ class NNGPRegressor(_NetworkRegressor):
 
 
 _NAMES = ("alpha", "bias", "weight_variance")
-# Points that decide; a step costs a few factorisations of a matrix of this size.
-_MOST_POINTS = 2000
+_MOST_POINTS = 2000  # Points that decide; a step costs a few factorisations of a matrix of this size.
 # Natural logarithms of how far a parameter may move from where it starts, and of how far in one search: a line search
 # that tries a bias of a thousand needs tables that take longer than all the rest.
 _REACH, _STRIDE = 7.0, 1.5

@@ -80,8 +80,7 @@ def measure(features: FeatureMap, rows: Array, columns: Array, truncation: float
     )
 
 
-# A pool of so many points for each landmark: more cost a pass over the kernel and change the choice little.
-_POOL = 8
+_POOL = 8  # A pool of so many points for each landmark: more cost a pass over the kernel and change the choice little.
 # The ridge of the scores, relative to the trace: what the landmarks see beyond rounding counts as seen.
 _LEAST_RIDGE = 1e-10
 

@@ -30,14 +30,10 @@ from holokern.model.features.feature_map import FeatureError, measure
 from holokern.model.features.radial import Radial
 from holokern.model.kernel import Array, NetworkKernel, alike
 
-# Degrees at which the random part may end; the best one on pairs of points is taken.
-_LAST_DEGREES = (3, 5, 8, 12, 20)
-# Pairs between so many rows and columns tell which of them is best.
-_ROWS = 128
-# More directions than harmonics of a degree, so that the matrix between them is well conditioned.
-_OVERSAMPLING = 1.5
-# Blocks of orthogonal directions cost a factorisation of this size at most.
-_LARGEST_ORTHOGONAL = 1000
+_LAST_DEGREES = (3, 5, 8, 12, 20)  # Degrees at which the random part may end; the best one on pairs of points is taken.
+_ROWS = 128  # Pairs between so many rows and columns tell which of them is best.
+_OVERSAMPLING = 1.5  # More directions than harmonics of a degree, so that the matrix between them is well conditioned.
+_LARGEST_ORTHOGONAL = 1000  # Blocks of orthogonal directions cost a factorisation of this size at most.
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ import numpy as np
 
 from holokern.model.kernel import Array, NetworkKernel, alike
 
-# Products u_kp(c) u_kp(c') below this share of the trace are left out.
-_NEGLIGIBLE = 1e-11
+_NEGLIGIBLE = 1e-11  # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.
 _FEWEST, _MOST, _ACCURACY = 5, 33, 1e-7
 # In lower dimensions the kernel times its weight is smooth in the angle, and not so in the cosine.

@@ -18,10 +18,8 @@ from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.progress import report
 
-# Points on each side of the pairs that the error is measured on.
-_HELD_OUT = 200
-# Points kept of a stream: enough for pools of landmarks, little beside the data.
-_KEPT = 20_000
+_HELD_OUT = 200  # Points on each side of the pairs that the error is measured on.
+_KEPT = 20_000  # Points kept of a stream: enough for pools of landmarks, little beside the data.
 _FIRST_COUNT = 64  # where the search for a tolerance starts
 
 

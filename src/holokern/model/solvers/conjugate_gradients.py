@@ -22,17 +22,13 @@ from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.network import KernelProduct
 from holokern.progress import report
 
-# Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
-_LEAST_RIDGE = 1e-13
+_LEAST_RIDGE = 1e-13  # Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
 # What rough products gain before the true residual is computed: those of single precision lose about this much of a
 # residual to rounding with 100 000 points, and steps that start anew lose what they knew of the matrix.
 _STAGE = 3e-5
-# The last of these stages goes a little further than it must, as its products are rough.
-_HALF = 0.5
-# A stage that leaves more than this share of the true residual gains too little.
-_GAIN = 0.1
-# Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
-_RECENT = 8
+_HALF = 0.5  # The last of these stages goes a little further than it must, as its products are rough.
+_GAIN = 0.1  # A stage that leaves more than this share of the true residual gains too little.
+_RECENT = 8  # Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
 
 
 @dataclass(frozen=True)

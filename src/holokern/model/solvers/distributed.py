@@ -17,10 +17,8 @@ from holokern.network import by_length
 from holokern.numeric import one_thread
 from holokern.progress import report
 
-# Tiles of 4096 × 4096 take seconds and 130 MB: few tasks, and little lost with a worker.
-_TILE = 4096
-# A task may lose so many workers before it counts as their murderer.
-_LIVES = 10
+_TILE = 4096  # Tiles of 4096 × 4096 take seconds and 130 MB: few tasks, and little lost with a worker.
+_LIVES = 10  # A task may lose so many workers before it counts as their murderer.
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from holokern.paper.problem import Problem, best_of
 from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
-# the paper's n ≤ 100
-_COUNT = 101
+_COUNT = 101  # the paper's n ≤ 100
 # the exact ones and a few more; c_99 is the one that the paper times in Mathematica
 _SHOWN = (0, 1, 2, 3, 4, 5, 6, 7, 10, 20, 50, 99, 100)
 _BITS = 420  # c_99 is of order one beside √99!, which has 260 bits

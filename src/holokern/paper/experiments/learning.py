@@ -147,8 +147,7 @@ def learn(label: str, problem: Problem) -> Learned:
     return Learned(label, found, (fine, predict(found["compiled"].kernel, cross, problem)))
 
 
-# methods whose curves are drawn; those of the others cover that of hgm
-_SHOWN = ("gauss_hermite", "hgm")
+_SHOWN = ("gauss_hermite", "hgm")  # methods whose curves are drawn; those of the others cover that of hgm
 
 
 def learning(problem: Problem) -> Findings:

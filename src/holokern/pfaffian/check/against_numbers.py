@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 
 Element = tuple[int, ...]
 
-# named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
-_TOLERANCE = 1e-9
-# the noise is an estimate, so a residual of many times as much still proves nothing
-_NOISE_FACTOR = 100.0
-# with more noise beside the terms a wrong entry could hide, so the check refuses to decide
-_POWER = 1e-6
-# deviations are halved up to five times, for σ like exp(a u²) that has moments at small ones only
-_SHRINKS = 6
-# the farthest break lies about so many deviations away: both of its sides then have weight
-_SPREAD = 2.5
+_TOLERANCE = 1e-9  # named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
+_NOISE_FACTOR = 100.0  # the noise is an estimate, so a residual of many times as much still proves nothing
+_POWER = 1e-6  # with more noise beside the terms a wrong entry could hide, so the check refuses to decide
+_SHRINKS = 6  # deviations are halved up to five times, for σ like exp(a u²) that has moments at small ones only
+_SPREAD = 2.5  # the farthest break lies about so many deviations away: both of its sides then have weight
 
 
 def numeric_vector(

@@ -25,8 +25,7 @@ Table = list[list["RationalFunction"]]
 _LOW, _HIGH = 1 << 60, 1 << 61
 # the primes between 2^60 and 2^61 number more than 2^54 (Rosser–Schoenfeld bounds for π(x) give 2.7e16 > 1.8e16)
 _PRIMES = float(1 << 54)
-# a point meets a denominator by chance once in about 2^55; twenty times means a zero denominator
-_TRIES = 20
+_TRIES = 20  # a point meets a denominator by chance once in about 2^55; twenty times means a zero denominator
 
 
 @dataclass(frozen=True)

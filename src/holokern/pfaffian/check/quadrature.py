@@ -22,26 +22,17 @@ from holokern.numeric import EPS, Array
 Break = SupportsFloat
 Function = Callable[[Array], Array]
 
-# panels are halved until two rules differ by less, relative to the integral of the absolute value
-_TOLERANCE = 1e-12
-# two rules, whose difference is the error; the finer one is exact up to degree 39 on a panel
-_NODES = (14, 20)
-# deviations that are scanned: fast growing functions have their mass far out; sin and relu need ten
-_REACH = 40.0
-# exp(-45) = 3e-20 of the largest integrand is below rounding
-_CUTOFF = 45.0
-# a tenth of the tolerance of the moments: the panels of an axis share it
-_RESOLVED = 1e-13
-# the rule of 14 nodes (exact to degree 27) then still resolves a σ of degree 18 times each of these
-_MULTIPLIERS = 10
-# of an axis: with 40 panels √|u| is off by 5e-11, with 160 by 3e-13, and 640 do not help
-_MAX_PANELS = 160
-# panels of 2.5, 1.25 and 0.6 conditional deviations; finer ones would not help a σ that is not smooth
-_ROUNDS = 3
+_TOLERANCE = 1e-12  # panels are halved until two rules differ by less, relative to the integral of the absolute value
+_NODES = (14, 20)  # two rules, whose difference is the error; the finer one is exact up to degree 39 on a panel
+_REACH = 40.0  # deviations that are scanned: fast growing functions have their mass far out; sin and relu need ten
+_CUTOFF = 45.0  # exp(-45) = 3e-20 of the largest integrand is below rounding
+_RESOLVED = 1e-13  # a tenth of the tolerance of the moments: the panels of an axis share it
+_MULTIPLIERS = 10  # the rule of 14 nodes (exact to degree 27) then still resolves a σ of degree 18 times each of these
+_MAX_PANELS = 160  # of an axis: with 40 panels √|u| is off by 5e-11, with 160 by 3e-13, and 640 do not help
+_ROUNDS = 3  # panels of 2.5, 1.25 and 0.6 conditional deviations; finer ones would not help a σ that is not smooth
 # multiplications of a block: OpenBLAS starts threads above 262144, and they would compete with other work
 _BLOCK = 200_000
-# exp(709) is the largest float
-_MAX_LOG = 700.0
+_MAX_LOG = 700.0  # exp(709) is the largest float
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,10 @@ from holokern.weyl import Operator
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 
-# 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
-_PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))
+_PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))  # 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
-# two operators of the largest degree, 24 each, need 48 and some more
-_MAX_DEGREE = 60
+_MAX_DEGREE = 60  # two operators of the largest degree, 24 each, need 48 and some more
 
 
 @dataclass(frozen=True)

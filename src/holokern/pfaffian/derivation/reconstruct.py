@@ -35,17 +35,14 @@ from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
 from holokern.weyl import FunctionField, RationalFunction
 
-# values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
-_MAX_SAMPLES = 300
+_MAX_SAMPLES = 300  # values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 # how every refusal ends
 _ADVICE = (
     "choose another basis or simpler numbers, or split the function into summands and derive the system "
     "of each pair, pfaffian(f, g)"
 )
-# values times bits on the way to an apparent singularity; about ten seconds
-_MAX_WORK = 60_000
-# numbers in all numerators; some minutes
-_MAX_COEFFICIENTS = 8_000_000
+_MAX_WORK = 60_000  # values times bits on the way to an apparent singularity; about ten seconds
+_MAX_COEFFICIENTS = 8_000_000  # numbers in all numerators; some minutes
 
 
 def reconstruct(

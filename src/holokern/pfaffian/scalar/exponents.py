@@ -216,8 +216,7 @@ def _result(point: Place, kind: str, polynomial: fmpz_poly) -> LocalExponents:
     return LocalExponents(point, kind, polynomial, tuple(roots), others)
 
 
-# exact linear algebra of this size takes four seconds, of twice the size half a minute
-_MAX_UNKNOWNS = 1000
+_MAX_UNKNOWNS = 1000  # exact linear algebra of this size takes four seconds, of twice the size half a minute
 
 
 def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 Monomial = tuple[int, ...]
 
-# what the grammar of texts reads as one name
-_NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)  # what the grammar of texts reads as one name
 
 
 def exact_rational(value: object) -> fmpq:
