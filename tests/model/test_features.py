@@ -10,7 +10,7 @@ from holokern.model.features.feature_map import Landmarks
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.features.radial import coefficients
 from holokern.model.kernel import NetworkKernel
-from holokern.model.solvers.feature_ridge import FeatureRidge
+from holokern.model.solvers.solution import FeatureRidge
 from holokern.network import Network
 
 METHODS = ["landmarks", "leverage", "harmonics"]

@@ -9,10 +9,10 @@ import numpy as np
 from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput
+from holokern.hgm.lines.ball_lines import precisely, radius
 from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
 from holokern.hgm.lines.initial import Holonomic, Point, as_ball, as_complex, read_point, read_system, start_vector
-from holokern.hgm.lines.precision import precisely, radius
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem

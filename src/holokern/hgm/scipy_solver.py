@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.errors import BadInput, SingularPath
-from holokern.hgm.steps.path import Path
-from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.series import Array, Path
 
 INTEGRATORS = ("RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA")
 

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 from flint import arb
 
 from holokern.activation.named import read_rational
-from holokern.activation.ode.annihilator import annihilator_of, minimal_operator
+from holokern.activation.ode.annihilator import annihilator_of, minimal_operator, product_operator, sum_operator
 from holokern.activation.ode.branches import Branch, Value, as_value, plus, scaled, times
-from holokern.activation.ode.closure import product_operator, sum_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.ode_activation import OdeActivation, assembled
 from holokern.activation.ring.element import Element

@@ -13,9 +13,13 @@ import numpy as np
 from flint import arb
 
 from holokern.activation.named import read_rational
-from holokern.activation.ode.annihilator import right_coefficients, saturated_annihilator
+from holokern.activation.ode.annihilator import (
+    affine_operator,
+    derivative_operator,
+    right_coefficients,
+    saturated_annihilator,
+)
 from holokern.activation.ode.branches import Branch, Value, as_value, may_vanish, plus, read_branches, scaled
-from holokern.activation.ode.closure import affine_operator, derivative_operator
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries

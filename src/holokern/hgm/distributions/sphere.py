@@ -26,8 +26,8 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
+from holokern.hgm.lines.ball_lines import precisely
 from holokern.hgm.lines.initial import Scalar, as_ball
-from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.series import Array
 from holokern.numeric import EPS, working_precision
 from holokern.weyl import LeftIdeal, weyl_algebra

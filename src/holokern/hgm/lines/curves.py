@@ -11,9 +11,9 @@ import numpy as np
 from flint import arb
 
 from holokern.errors import BadInput
+from holokern.hgm.lines.ball_lines import radius
 from holokern.hgm.lines.carry import carry_along, floats_along
 from holokern.hgm.lines.initial import Scalar, as_complex, exactly, row_values, start_vector
-from holokern.hgm.lines.precision import radius
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem

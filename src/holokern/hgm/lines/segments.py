@@ -19,8 +19,7 @@ from math import comb
 import numpy as np
 from flint import fmpz_mpoly
 
-from holokern.hgm.steps.path import SeriesEquation, batch_roots
-from holokern.hgm.steps.series import Array, multiply_series, power_table
+from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, power_table
 from holokern.pfaffian import PfaffianSystem, split_off
 
 Powers = tuple[int, ...]

@@ -9,8 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from holokern.hgm.polar.tables import PolarTable, Polynomial
-from holokern.hgm.steps.path import SeriesEquation, batch_roots
-from holokern.hgm.steps.series import Array, multiply_series, power_table, trigonometric_series
+from holokern.hgm.steps.series import (
+    Array,
+    SeriesEquation,
+    batch_roots,
+    multiply_series,
+    power_table,
+    trigonometric_series,
+)
 
 
 @dataclass(frozen=True)

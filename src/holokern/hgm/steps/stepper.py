@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.hgm.steps.path import Path, SeriesEquation
-from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.series import Array, Path, SeriesEquation
 from holokern.numeric import EPS
 
 TAYLOR_TERMS = 40

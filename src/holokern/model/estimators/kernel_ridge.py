@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
-from holokern.model.solvers.feature_ridge import FeatureRidge
 from holokern.model.solvers.ridge import EighRidge, RidgePath
-from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, Problem, solve
+from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureRidge, Problem, solve
 from holokern.network import Network, layers
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
