@@ -56,8 +56,6 @@ class Panel:
 def collocate(system: NearEnd, start: float, stop: float, state: Array, degree: int) -> Panel:
     """Solve from φ = ``start`` with H = ``state`` to φ = ``stop``, which may be 0.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> from holokern.hgm.polar.tables import polar_table
     >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)

@@ -24,8 +24,6 @@ _BLOCK_ENTRIES = 1 << 22
 class NetworkKernel:
     """The NTK or the NNGP kernel of a network.
 
-    Examples
-    --------
     >>> from holokern.network import Network
     >>> kernel = NetworkKernel(Network("relu", depth=1), "nngp")
     >>> kernel(np.array([[3.0, 4.0]])).round(12).tolist(), kernel.diagonal(np.array([[3.0, 4.0]])).round(12).tolist()
@@ -70,8 +68,6 @@ def alike(array: Array, like: Any) -> Any:
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
     """Slices of ``rows`` whose blocks with ``columns`` columns stay near 32 MB.
 
-    Examples
-    --------
     >>> [(part.start, part.stop) for part in row_blocks(5, 1 << 21)]
     [(0, 2), (2, 4), (4, 5)]
     """

@@ -64,8 +64,6 @@ class Problem:
 def kernel_error(one: Array, other: Array) -> float:
     """The paper's kernel error: Frobenius norm of the difference divided by the number of elements.
 
-    Examples
-    --------
     >>> kernel_error(np.zeros((2, 2)), np.ones((2, 2)))
     0.5
     """
@@ -84,8 +82,6 @@ def best_of(work: Callable[[], T], *, least: int = 1) -> tuple[T, float, float]:
     The first run may derive a system or compile a kernel, so ``least`` is 2 where that matters. Quick work is
     repeated more often, because other programs disturb it.
 
-    Examples
-    --------
     >>> result, first, best = best_of(lambda: 6 * 7)
     >>> result, 0 <= best <= first
     (42, True)

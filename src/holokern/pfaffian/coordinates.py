@@ -40,8 +40,6 @@ class Coordinates:
     def monomial(self, element: Element) -> tuple[Fraction, tuple[int, int]]:
         """A basis element as factor and monomial.
 
-        Examples
-        --------
         >>> COORDINATES["x"].monomial((0, 2, 0))
         (Fraction(4, 1), (2, 2))
         """
@@ -54,8 +52,6 @@ class Coordinates:
     def text(self, element: Element) -> str:
         """A basis element as text that :func:`read_basis` reads.
 
-        Examples
-        --------
         >>> COORDINATES["sigma"].text((2, 1)), COORDINATES["x"].text((0, 1, 0))
         ('a^2*b', 'd12')
         """
@@ -73,8 +69,6 @@ COORDINATES: Mapping[str, Coordinates] = {
 def coordinates_named(name: object) -> Coordinates:
     """The coordinate system called ``name``: "sigma" (also "Sigma", "Σ") or "x".
 
-    Examples
-    --------
     >>> coordinates_named("Σ").variables
     ('S11', 'S12', 'S22')
     """
@@ -89,8 +83,6 @@ def coordinates_named(name: object) -> Coordinates:
 def read_basis(given: object, coordinates: Coordinates) -> tuple[Element, ...]:
     """Read a basis: a text such as "1, d12", or a sequence of texts, of 1, and of tuples of exponents.
 
-    Examples
-    --------
     >>> read_basis("1, d12, d11*d22", COORDINATES["x"])
     ((0, 0, 0), (0, 1, 0), (1, 0, 1))
     >>> read_basis([1, "a*b", (2, 2)], COORDINATES["sigma"])
@@ -174,8 +166,6 @@ def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinat
 
     From Σ to x the vector F is multiplied by π/√det x, and divided by it on the way back.
 
-    Examples
-    --------
     >>> K = COORDINATES["sigma"].field
     >>> one = ((K.zero,),)
     >>> pull_back((one, one, one), COORDINATES["sigma"], COORDINATES["x"])[1]

@@ -52,8 +52,6 @@ def from_ideal(ideal: LeftIdeal | RationalIdeal, basis: object = None) -> Pfaffi
     Raises NotHolonomic when the rank is infinite; BadInput when the rank is 0, so that only the function 0 is a
     solution, or the basis is none.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x y")
     >>> from_ideal(D.ideal("dx^2 - dy", "x*dx + 2*y*dy - 3")).basis_text

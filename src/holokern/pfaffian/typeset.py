@@ -20,8 +20,6 @@ _LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array tak
 def text(system: PfaffianSystem) -> str:
     """The annihilators, rank, basis, matrices and singular locus as plain text.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> print(text(pfaffian(operator="D - 1", cache=False)))
     annihilator     D - 1
@@ -60,8 +58,6 @@ def text(system: PfaffianSystem) -> str:
 def latex(system: PfaffianSystem) -> str:
     r"""LaTeX source of the equations, an ``aligned`` block for display mathematics.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> print(latex(pfaffian(operator="D - 1", cache=False)))
     \begin{aligned}

@@ -119,8 +119,6 @@ def fits_matrices(system: PfaffianSystem) -> bool:
 def system_equations(system: PfaffianSystem) -> tuple[list[str], list[str]]:
     r"""LaTeX of the equations, first what F is, then each derivative; and the meaning of the names in them.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> lines, names = system_equations(pfaffian("relu"))
     >>> lines[1]
@@ -147,8 +145,6 @@ def system_equations(system: PfaffianSystem) -> tuple[list[str], list[str]]:
 def without_brackets(text: str) -> str:
     r"""The factor without brackets round all of it.
 
-    Examples
-    --------
     >>> without_brackets(r"\left(a + b\right)"), without_brackets("(a) + (b)"), without_brackets("(a + b)")
     ('a + b', '(a) + (b)', 'a + b')
     """
@@ -176,8 +172,6 @@ def _applied(operator: str) -> str:
 def _named(cell: str, names: dict[str, str]) -> str:
     r"""An entry with names for the factors of its denominator, and for its numerator if that is long.
 
-    Examples
-    --------
     >>> _named(r"-\frac{a}{2 (a^2 - b)}", {"a^2 - b": "Q_1"})
     '-\\frac{a}{2 Q_1}'
     """
@@ -241,8 +235,6 @@ class ReadableForm:
 def readable(form: ClosedForm) -> ReadableForm:
     r"""The closed form in terms of r, c₁, c₂ and named subexpressions.
 
-    Examples
-    --------
     >>> from holokern.dual import closed_form
     >>> shown = readable(closed_form("gelu"))
     >>> shown.names

@@ -37,8 +37,6 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  #
 def chart_svg(chart: Chart) -> str:
     """A chart as an SVG file.
 
-    Examples
-    --------
     >>> chart = Chart("line", "A line", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),))
     >>> chart_svg(chart) == chart_svg(chart), "A line" in chart_svg(chart)
     (True, True)

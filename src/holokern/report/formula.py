@@ -69,8 +69,6 @@ class _Box:
 class Typesetter:
     r"""Draws the formulas of one page; they share outlines of glyphs, which `definitions` holds.
 
-    Examples
-    --------
     >>> page = Typesetter()
     >>> page.inline(r"\frac{u}{2}").count("<use")
     3
@@ -181,8 +179,6 @@ class Typesetter:
 def pieces(source: str) -> list[str]:
     r"""The formula in parts: a new line may begin before a relation or a sign that stands outside all brackets.
 
-    Examples
-    --------
     >>> pieces(r"k = \frac{a + b}{2} + \left(c - d\right) e - \sin(x + y)")
     ['k =', '\\frac{a + b}{2} + \\left(c - d\\right) e', '- \\sin(x + y)']
     """
@@ -205,8 +201,6 @@ def pieces(source: str) -> list[str]:
 def latex_of_text(text: str) -> str:
     r"""A polynomial or an operator as holokern prints it, in LaTeX.
 
-    Examples
-    --------
     >>> latex_of_text("u^2*D - S12^2 + x11*d12")
     'u^{2}\\, \\partial - \\Sigma_{12}^{2} + x_{11}\\, \\partial_{12}'
     """
@@ -218,8 +212,6 @@ def latex_of_text(text: str) -> str:
 def matrix_rows(source: str) -> list[list[str]]:
     r"""The cells of the first matrix in the formula.
 
-    Examples
-    --------
     >>> matrix_rows(r"P = \begin{pmatrix} 1 & x \\ 0 & 2 \end{pmatrix} F")
     [['1', 'x'], ['0', '2']]
     """

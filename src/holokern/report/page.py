@@ -59,8 +59,6 @@ _LONG = 40  # characters: longer cells may break into lines
 def page_frame(title: str, body: str, *, style: str = "", script: str = "") -> str:
     """A whole page around an HTML body; ``style`` and ``script`` are put into the file, which may fetch nothing.
 
-    Examples
-    --------
     >>> page = page_frame("T", "<p>Text</p>")
     >>> page.startswith("<!doctype html>"), "default-src 'none'" in page
     (True, True)
@@ -114,8 +112,6 @@ def _cell(text: str, kind: str) -> str:
 def html_figures(drawings: Sequence[tuple[str, str]]) -> str:
     """SVG elements with their captions side by side, as many as fit.
 
-    Examples
-    --------
     >>> html_figures([("<svg></svg>", "A line.")])
     '<div class="figures"><figure><svg></svg><figcaption>A line.</figcaption></figure></div>'
     """

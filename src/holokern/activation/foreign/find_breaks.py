@@ -35,8 +35,6 @@ def resolved_line(function: Function, breaks: Sequence[Fraction], reach: float) 
     Raises Rough where the function is not smooth on either side of any point, or not finite; TooManyBreaks when more
     than ``MOST_BREAKS`` were found.
 
-    Examples
-    --------
     >>> resolved_line(lambda u: np.maximum(u, 0.3), [], 4.0)[1]
     (Fraction(3, 10),)
     """

@@ -108,8 +108,6 @@ _ROUNDING = 2e-5  # JAX computes in float32 unless told otherwise, and so do mod
 def library_of(source: object) -> str | None:
     """The library that an object comes from: torch, jax, numpy, scipy, math, or None for all others.
 
-    Examples
-    --------
     >>> library_of(np.tanh), library_of(print)
     ('numpy', None)
     """
@@ -126,8 +124,6 @@ def recognised(source: object) -> Recognised | None:
 
     Raises Unsupported for functions of a library that are known and cannot be activations; the message says why.
 
-    Examples
-    --------
     >>> recognised(np.absolute)
     ('abs', {})
     """
@@ -238,8 +234,6 @@ _SOFTPLUS_THRESHOLD = 20
 def respelled(name: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """The name and the parameters as the registry has them.
 
-    Examples
-    --------
     >>> respelled("leaky_relu", {"negative_slope": 0.2})
     ('leaky_relu', {'slope': 0.2})
     >>> respelled("gelu", {"approximate": "tanh"})

@@ -50,8 +50,6 @@ class Line:
 
     Raises Rough where it is not smooth, or not finite.
 
-    Examples
-    --------
     >>> line = Line(np.sin, [], 4.0)
     >>> bool(abs(line.derivative(np.array([1.0])) - np.cos(1.0))[0] < 1e-11)
     True
@@ -208,8 +206,6 @@ class NumericalSlope:
     ``line``: the function between its breaks.
     ``breaks``: all breaks, those beyond the reach of the line too.
 
-    Examples
-    --------
     >>> slope = NumericalSlope(Line(np.sin, [], 4.0), [])
     >>> u = np.array([1.0, 30.0])
     >>> bool(np.all(np.abs(slope(u) - np.cos(u)) <= slope.noise(u))), bool(np.all(slope.noise(u) < 1e-11))

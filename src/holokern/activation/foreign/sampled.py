@@ -227,8 +227,6 @@ def sampled(source: Foreign, breaks: object = (), derivative: object = None) -> 
     Raises BadInput for a callable that is no function of one number, has fewer than 15 digits or is not smooth between
     the breaks.
 
-    Examples
-    --------
     >>> bump = sampled(lambda u: np.exp(-(u**4)))
     >>> round(bump.derivative(1.0) * np.e, 12)
     -4.0

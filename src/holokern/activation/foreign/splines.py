@@ -22,8 +22,6 @@ _MOST_PIECES = 300  # a spline with more pieces than this would make expressions
 def is_spline(source: object) -> bool:
     """Whether it is a piecewise polynomial of SciPy, or a class derived from one.
 
-    Examples
-    --------
     >>> from scipy.interpolate import CubicSpline
     >>> is_spline(CubicSpline([0, 1, 2], [0, 1, 0])), is_spline(abs)
     (True, False)
@@ -37,8 +35,6 @@ def spline_tree(source: Any) -> Node:
     Raises Unsupported for a periodic function, one that is undefined outside its range, and one with several
     components; BadInput for coefficients that are not finite real numbers.
 
-    Examples
-    --------
     >>> from scipy.interpolate import PPoly
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(spline_tree(PPoly([[0, 1], [0.25, 0.25]], [-1, 0, 1])))

@@ -48,8 +48,6 @@ def annihilator_of(source: Node | Pieces) -> Annihilator:
     When nothing is left to add, the ideal is the whole annihilator; without breaks it is the Weyl closure of P₀
     [Tsai2000].
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> annihilator_of(read_expression("u*(1 + erf(u))")).by_order
     (u^2*D^2 + 2*u^3*D - 2*u*D - 2*u^2 + 2, D^3 + 4*u*D^2 + 4*u^2*D - 4*u)
@@ -81,8 +79,6 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
 def minimal_operator(elements: tuple[Element, ...]) -> Operator:
     """The primitive operator of least order over Q(u) that annihilates all elements, each constant component by itself.
 
-    Examples
-    --------
     >>> from holokern.activation.ring.quotient import Quotient
     >>> minimal_operator((Element.rational(Quotient.variable()),))
     u*D - 1
@@ -202,8 +198,6 @@ _MOST_ORDER = 36  # operators of orders 5 and 4, whose product has order 20, tak
 def sum_operator(left: Operator, right: Operator) -> Operator:
     """The operator of the sums f + g: the least common left multiple.
 
-    Examples
-    --------
     >>> sum_operator(D1("D - 1"), D1("D + 1"))
     D^2 - 1
     """
@@ -213,8 +207,6 @@ def sum_operator(left: Operator, right: Operator) -> Operator:
 def product_operator(left: Operator, right: Operator) -> Operator:
     """The operator of the products f·g: the symmetric product.
 
-    Examples
-    --------
     >>> product_operator(D1("D^2 + 1"), D1("D^2 + 1"))
     D^3 + 4*D
     """
@@ -235,8 +227,6 @@ def derivative_operator(operator: Operator) -> Operator:
 
     With P = QD + p₀ the derivative g solves Qg = -p₀f, so D(Qg/p₀) + g = 0; and Qg = 0 if p₀ vanishes.
 
-    Examples
-    --------
     >>> derivative_operator(D1("u*D - 1"))
     D
     """
@@ -255,8 +245,6 @@ def derivative_operator(operator: Operator) -> Operator:
 def affine_operator(operator: Operator, scale: Fraction, shift: Fraction) -> Operator:
     """The operator of f(scale·u + shift); an isomorphism of D₁, so generators go to generators.
 
-    Examples
-    --------
     >>> affine_operator(D1("D + u"), Fraction(2), Fraction(1))
     D + 4*u + 2
     """

@@ -52,8 +52,6 @@ def multiply(left: OdeActivation, right: object) -> OdeActivation:
 def ode_of_tree(tree: Node) -> OdeActivation:
     """An expression as the solution of its ODE, with exact data on each piece.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> ode_of_tree(read_expression("Heaviside(u)*sin(u)")).operators
     (u*D^2 + u,)

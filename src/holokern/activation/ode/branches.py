@@ -53,8 +53,6 @@ Value: TypeAlias = ExactReal | Enclosure
 def plus(a: Value, b: Value) -> Value:
     """The sum, exact if both are.
 
-    Examples
-    --------
     >>> plus(exact(1), exact(2)), plus(exact(1), Enclosure(Fraction(1), Fraction(0)))
     (3, Enclosure(middle=Fraction(2, 1), radius=Fraction(0, 1)))
     """
@@ -122,8 +120,6 @@ def read_branches(values: object) -> tuple[Branch, ...]:
 
     Raises BadInput for anything but the two forms above, and for intervals that do not tile the line.
 
-    Examples
-    --------
     >>> read_branches({0: ["1/2", 0]})
     (Branch(low=None, high=None, point=Fraction(0, 1), values=(1/2, 0)),)
     """

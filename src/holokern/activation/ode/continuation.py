@@ -135,8 +135,6 @@ def _solved(relations: Sequence[_Relation], values: Sequence[Any], terms: int) -
 class LinearOde:
     """The equation Σ a_i y^(i) = 0, a_i in Q[u] without common factor, a_r ≠ 0.
 
-    Examples
-    --------
     >>> ode = LinearOde([fmpq_poly([1]), fmpq_poly([]), fmpq_poly([1])])
     >>> ode.series(Fraction(0), [Fraction(0), Fraction(1)], 4, lambda c: Fraction(int(c.p), int(c.q)))
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1), Fraction(-1, 6)]

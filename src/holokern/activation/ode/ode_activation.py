@@ -39,8 +39,6 @@ class OdeActivation:
 
     Make one with :func:`ode_activation`.  ``operators`` generate the annihilator, ``branches`` hold the data.
 
-    Examples
-    --------
     >>> resin = ode_activation("u*(D^2 + 1)", {(None, 0): 0, (0, None): {0: [0, 1]}})
     >>> abs(resin(1.0) - 0.8414709848078965) < 1e-15, resin(-1.0)
     (True, 0.0)
@@ -96,8 +94,6 @@ class OdeActivation:
 
         Raises Unsupported when the data stands at a singular point of the equation, where the first step is not proven.
 
-        Examples
-        --------
         >>> sine = ode_activation("D^2 + 1", {0: [0, 1]})
         >>> sine.ball(2).overlaps(arb(2).sin()) and sine.ball(2).rel_accuracy_bits() > 100
         True
@@ -254,8 +250,6 @@ def ode_activation(operator: object, values: object, *, whole: bool = False, che
     Raises BadOperator for operators that cannot be read, or the operator 0; BadInput for data that cannot be read, does
     not fix a solution or contradicts the equation; CheckFailed when an operator leaves a δ-term at a break.
 
-    Examples
-    --------
     >>> bessel = ode_activation("u*D^2 + D + u", {0: [1, 0]})
     >>> round(bessel(2.0), 12)
     0.223890779141

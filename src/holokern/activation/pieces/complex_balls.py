@@ -22,8 +22,6 @@ def continuation(piece: Node, precision: int) -> Continuation:
 
     ``piece``: a tree without cases, as from :func:`holokern.activation.tree.resolve.resolve`; it may be stabilised.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> continuation(read_expression("u^2"), 53)(acb(0, 1), False)
     -1.00000000000000

@@ -47,8 +47,6 @@ class ErfTerm:
 def exponential_terms(piece: Node) -> list[ExponentialTerm] | None:
     """Write a smooth piece as a sum of terms at the current precision; None when it is not of this kind.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> [(t.degree, t.rate) for t in exponential_terms(read_expression("u^2*exp(-3*u)"))]
     [(2, -3.00000000000000)]

@@ -127,8 +127,6 @@ def piece_line(tree: Node) -> PieceLine:
 
     Raises Unsupported when a break point is known only as a float, so that nothing rigorous can be said.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> piece_line(read_expression("Max(u, 0)")).breaks
     (Fraction(0, 1),)

@@ -61,8 +61,6 @@ def tail_bound(piece: Node, side: int) -> TailBound:
 
     Raises Unsupported if no bound of this form is known for a function in the piece.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> tail_bound(read_expression("u*exp(-u)"), 1).power
     1

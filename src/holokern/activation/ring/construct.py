@@ -43,8 +43,6 @@ def element_of(node: Node, sample: Fraction | None) -> Element:
     Raises NotHolonomic when the function satisfies no linear ODE with polynomial coefficients, with the reason;
     BadInput when the function is not real at the sample.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, add, call, power, number
     >>> element_of(add(power(call("sin", U), number(2)), power(call("cos", U), number(2))), None).value
     1

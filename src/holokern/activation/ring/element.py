@@ -99,8 +99,6 @@ Key: TypeAlias = tuple[ConstantMonomial, FunctionMonomial]
 class Element:
     """An element of the ring: a sum of Q(u)-multiples of (constant monomial) · (function monomial).
 
-    Examples
-    --------
     >>> u = Quotient.variable()
     >>> (exponential(u) * exponential(-u)).scalar
     1

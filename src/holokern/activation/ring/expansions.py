@@ -29,8 +29,6 @@ def expand(element: Element, point: Fraction, side: int, order: int) -> LocalSer
     Raises BadInput when an exponential grows without bound there; Unsupported when the function oscillates infinitely
     fast there, as sin(1/u) does at 0.
 
-    Examples
-    --------
     >>> from holokern.activation.ring.element import wave
     >>> u = Quotient.variable()
     >>> expand(wave("sin", u) * (1 / u), Fraction(0), 1, 2)

@@ -72,8 +72,6 @@ def pieces_of(tree: Node) -> Pieces:
     breaks; Unsupported when arguments or breaks are irrational and no single scaling of u makes them rational; BadInput
     when the function is not real, not defined or not locally integrable somewhere.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, add, call
     >>> pieces_of(call("Max", U, ZERO)).breaks
     (Fraction(0, 1),)
@@ -179,8 +177,6 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
 
     Raises NotHolonomic when there are infinitely many.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call, multiply
     >>> find_breaks(multiply(call("Heaviside", U), call("tanh", U)))
     (Fraction(0, 1),)
@@ -202,8 +198,6 @@ def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
 
     Raises Unsupported when a one-sided derivative is infinite.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, call
     >>> jumps(pieces_of(call("Max", U, ZERO)), 1)
     (1,)
@@ -224,8 +218,6 @@ def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
 def jump_order(tree: Node) -> int | None:
     """The smallest n such that the n-th derivative is not continuous; None for a smooth function.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, call
     >>> jump_order(call("Heaviside", U)), jump_order(call("Max", U, ZERO)), jump_order(U)
     (0, 1, None)
@@ -276,8 +268,6 @@ def parity(tree: Node) -> str | None:
 
     The zero function counts as even.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call
     >>> parity(call("Abs", U)), parity(call("erf", U)), parity(call("exp", U)), parity(call("tanh", U))
     ('even', 'odd', None, 'odd')
@@ -297,8 +287,6 @@ def parity(tree: Node) -> str | None:
 def parity_by_rules(node: Node) -> str | None:
     """``"even"`` or ``"odd"`` when the rules prove it, else None.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call, multiply
     >>> parity_by_rules(multiply(U, call("tanh", U)))
     'even'

@@ -14,8 +14,6 @@ _ONE = fmpq_poly([1])  # polynomials do not change, so one serves all
 class Quotient:
     """A rational function of u over Q; immutable and hashable, with a monic denominator coprime to the numerator.
 
-    Examples
-    --------
     >>> u = Quotient.variable()
     >>> (u * u - 1) / (u + 1)
     u - (1)

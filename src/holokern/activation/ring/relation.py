@@ -92,8 +92,6 @@ def _cleared(weights: list[Quotient]) -> Operator:
 def operator_from(coefficients: list[fmpq_poly]) -> Operator:
     """Σ a_k D^k from polynomials a_k (``fmpq_poly``), divided by their common factor.
 
-    Examples
-    --------
     >>> operator_from([fmpq_poly([0, -1]), fmpq_poly([0, 0, 1])])
     u*D - 1
     """

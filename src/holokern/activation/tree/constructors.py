@@ -54,8 +54,6 @@ def number(value: int | Fraction) -> Number:
 def add(*terms: Node) -> Node:
     """The sum, flattened (also c*(a + b)), with equal terms collected in the order in which they first appear.
 
-    Examples
-    --------
     >>> add(U, ONE, U) == Sum((multiply(number(2), U), ONE))
     True
     """
@@ -220,8 +218,6 @@ def negation(part: Condition) -> Condition:
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     """The same operation on changed operands, those of conditions too; a leaf stays as it is.
 
-    Examples
-    --------
     >>> mapped(call("sin", U), negate) == call("sin", negate(U))
     True
     """
@@ -255,8 +251,6 @@ def _mapped_condition(test: Condition, change: Callable[[Node], Node]) -> Condit
 def substitute(node: Node, replacement: Node) -> Node:
     """The tree with u replaced.
 
-    Examples
-    --------
     >>> substitute(call("sin", U), add(U, ONE)) == call("sin", add(U, ONE))
     True
     """
@@ -378,8 +372,6 @@ def shown(value: Fraction) -> str:
 def exact_root(value: int, degree: int) -> int | None:
     """The integer root of a non-negative integer, if there is one.
 
-    Examples
-    --------
     >>> exact_root(27, 3), exact_root(28, 3)
     (3, None)
     """

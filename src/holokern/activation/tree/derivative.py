@@ -45,8 +45,6 @@ def differentiate(node: Node) -> Node:
 
     In a ``Cases`` node the branch that holds at the break gives the value there.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(differentiate(read_expression("Max(u, 0)^2")))

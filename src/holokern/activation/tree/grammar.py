@@ -99,8 +99,6 @@ def read_expression(text: str) -> Node:
     UnknownName for a function or a variable that is not in the language; TooLarge for a text, a number, an exponent or
     a tree beyond the limits.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(read_expression("u/2*(1 + erf(u/sqrt(2)))"))
     'u*(1 + erf(u/sqrt(2)))/2'

@@ -166,8 +166,6 @@ def walk(node: Node | Condition) -> Iterator[Node | Condition]:
 def count(node: Node | Condition) -> int:
     """How many nodes and conditions the tree has.
 
-    Examples
-    --------
     >>> count(Sum((Variable(), Number(Fraction(1)))))
     3
     """

@@ -27,8 +27,6 @@ from holokern.activation.tree.nodes import (
 def to_text(node: Node) -> str:
     """The expression as text in SymPy spelling.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, add, call, divide, multiply, number, sqrt
     >>> to_text(divide(multiply(U, add(number(1), call("erf", divide(U, sqrt(number(2)))))), number(2)))
     'u*(1 + erf(u/sqrt(2)))/2'

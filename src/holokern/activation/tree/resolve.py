@@ -20,8 +20,6 @@ def resolve(node: Node, sample: Fraction) -> Node:
 
     Raises BadInput when no case holds at the sample.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call
     >>> resolve(call("Max", U, ZERO), Fraction(-1)) == ZERO
     True

@@ -68,8 +68,6 @@ def from_sympy(expression: Basic) -> Node:
     Raises BadInput for two or more symbols, complex numbers and infinities; Unsupported for a function that activations
     do not have; TooLarge for an expression beyond the limits of size or depth.
 
-    Examples
-    --------
     >>> import sympy
     >>> from holokern.activation.tree.printing import to_text
     >>> x = sympy.Symbol("x")

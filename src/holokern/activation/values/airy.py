@@ -28,8 +28,6 @@ _FARTHEST = 1e8
 def airy(x: Array) -> tuple[Array, Array]:
     """Ai(x) and Ai′(x).
 
-    Examples
-    --------
     >>> value, slope = airy(np.array([0.0, -1000.0]))
     >>> value.round(12).tolist(), slope.round(12).tolist()
     ([0.355028053888, 0.055971895773], [-0.258819403793, 2.633071019524])

@@ -24,8 +24,6 @@ def ball(tree: Node, x: arb | fmpq | Fraction | int, precision: int = 128) -> ar
 
     It is not finite where the function is undefined or ``x``, an exact point or a ball, is too wide to tell.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> bool(ball(read_expression("Max(u, 0)"), Fraction(1, 4)) == 0.25)
     True

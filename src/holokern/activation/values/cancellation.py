@@ -30,8 +30,6 @@ _TWO = number(2)  # the number 2 as a tree
 def stabilise(node: Node) -> Node:
     """The same function, written so that floating-point evaluation keeps its digits.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(stabilise(read_expression("u/2*(1 + erf(u/sqrt(2)))")))

@@ -35,8 +35,6 @@ def evaluate(tree: Node, x: Any) -> Any:
     and so it is at a single point where only the formula is undefined, such as 0 for sin(u)/u.
     Raises BadInput for input that is not real numbers.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> gelu = read_expression("u/2*(1 + erf(u/sqrt(2)))")
     >>> f"{evaluate(gelu, -10.0):.14e}"  # plain floats give 0
@@ -57,8 +55,6 @@ def evaluate(tree: Node, x: Any) -> Any:
 def evaluation_noise(tree: Node, x: Array) -> Array:
     """Bounds of the errors of `evaluate` at an array of floats, to first order; infinite where nothing is known.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> far = read_expression("Abs(u)*(sqrt(1 + u^2) - Abs(u))")  # 1/2 in the limit
     >>> bool(evaluation_noise(far, np.array([1e6]))[0] > 1e-6)

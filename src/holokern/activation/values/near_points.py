@@ -74,8 +74,6 @@ def near_points(stable: Node) -> tuple[NearPoint, ...]:
 
     The points are zero and the zeros of the linear expressions in the tree.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> [(near.side, near.power) for near in near_points(read_expression("u - tanh(u)"))]
     [(1, 3), (-1, 3)]

@@ -33,8 +33,6 @@ _MOST_PRODUCTS = 16  # the largest exponent that double floats multiply out
 def noisy(stable: Node, x: Array) -> Noisy:
     """Values of a stabilised tree at a row of floats, and bounds of their errors; infinite where nothing is known.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> value, error = noisy(read_expression("u - tanh(u)"), np.array([1e-4, 1.0]))
     >>> bool(error[0] > 1e-9 * value[0]), bool(error[1] < 1e-14)

@@ -104,8 +104,6 @@ _PATTERNS = [(re.compile(pattern), words) for pattern, words in _WORDS]  # compi
 def for_the_command_line(message: str) -> str:
     """The message on one line, with options and commands where it names keywords and functions of Python.
 
-    Examples
-    --------
     >>> for_the_command_line('numerical methods serve it: hk.dual(activation, ..., method="quadrature")')
     'numerical methods serve it: holokern dual EXPR --method quadrature'
     >>> for_the_command_line("the parameter 'degree' is missing; write activation('hermite', degree=...)")

@@ -241,8 +241,6 @@ def ray_system(beta: Array, a: float | arb, c: float | arb) -> tuple[Array, Arra
 
     For each row of ``beta``; balls are welcome in an array of objects.
 
-    Examples
-    --------
     >>> [part[0].tolist() for part in ray_system(np.array([[2.0]]), 1.0, 3.0)]
     [[[0.0, 1.0], [0.0, -2.0]], [[0.0, 0.0], [2.0, 2.0]]]
     """

@@ -108,8 +108,6 @@ def carry_balls(system: BallSystem, columns: Sequence[Sequence[Ball]]) -> list[l
     ``columns``: solutions at t = 0.
     Returns balls that contain them at t = 1.
 
-    Examples
-    --------
     >>> turning = BallSystem((BallRow(acb_poly([1]), {0: acb_poly([acb(0, 1)])}),))
     >>> carry_balls(turning, [[acb(1)]])[0][0].overlaps(acb(arb(1).cos(), arb(1).sin()))
     True

@@ -19,8 +19,6 @@ Array: TypeAlias = NDArray[Any]
 def multiply_series(one: Array, other: Array, order: int) -> Array:
     """The product of two arrays of series, up to and including the power ``order``; other axes broadcast.
 
-    Examples
-    --------
     >>> multiply_series(np.array([1.0, 1.0]), np.array([1.0, -1.0]), 2)
     array([ 1.,  0., -1.])
     """
@@ -37,8 +35,6 @@ def multiply_series(one: Array, other: Array, order: int) -> Array:
 def power_table(series: Array, highest: int, order: int) -> Array:
     """The powers 0, …, ``highest`` of each series, along a new axis before the last.
 
-    Examples
-    --------
     >>> power_table(np.array([1.0, 1.0]), 2, 2)
     array([[1., 0., 0.],
            [1., 1., 0.],
@@ -56,8 +52,6 @@ def power_table(series: Array, highest: int, order: int) -> Array:
 def power_of_series(series: Array, exponent: float) -> Array:
     """A real power f^α of each series, by f y' = α f' y; the constant terms must not vanish.
 
-    Examples
-    --------
     >>> power_of_series(np.array([1.0, -1.0, 0.0]), -1.0)
     array([1., 1., 1.])
     """
@@ -74,8 +68,6 @@ def power_of_series(series: Array, exponent: float) -> Array:
 def trigonometric_series(angle: Array, speed: Array | float, order: int) -> tuple[Array, Array]:
     """The series in x of cos and sin of ``angle + speed x``.
 
-    Examples
-    --------
     >>> [series.tolist() for series in trigonometric_series(np.array([0.0]), 1.0, 2)]
     [[[1.0, -0.0, -0.5]], [[0.0, 1.0, -0.0]]]
     """
@@ -134,8 +126,6 @@ class Path(Protocol):
 def batch_roots(dense: Array) -> Array:
     """Roots of polynomials given by rows of coefficients, lowest first; infinite where the degree is lower.
 
-    Examples
-    --------
     >>> batch_roots(np.array([[-4.0, 0.0, 1.0]])).real.round(12).tolist()
     [[-2.0, 2.0]]
     """

@@ -64,8 +64,6 @@ def taylor_coefficients(
     If ``perturbed``, the columns after the first receive the rounding errors of the first.  Where D and N have fewer
     terms than ``order`` asks for, they are polynomials.
 
-    Examples
-    --------
     >>> top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
     >>> bottom = np.array([[1.0, 0.0, 0.0, 0.0]])
     >>> system = SeriesEquation(bottom, top, None)

@@ -151,8 +151,6 @@ _NODES, _REACH = 97, 8.5
 def class_probabilities(means: Array, deviations: Array) -> Array:
     """One row for each point, one column for each class; a single column of means belongs to the second of two classes.
 
-    Examples
-    --------
     >>> class_probabilities(np.array([[0.0], [1.96]]), np.ones(2)).round(3).tolist()
     [[0.5, 0.5], [0.025, 0.975]]
     >>> class_probabilities(np.array([[1.0, 1.0, 1.0, -99.0]]), np.ones(1)).round(12).tolist()

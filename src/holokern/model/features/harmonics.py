@@ -53,8 +53,6 @@ class HarmonicFeatures:
     def of(cls, kernel: NetworkKernel, points: Array, count: int, rng: np.random.RandomState) -> HarmonicFeatures:
         """At most ``count`` features for points such as these; the last degree is the best one on some of their pairs.
 
-        Examples
-        --------
         >>> from holokern.network import Network
         >>> kernel = NetworkKernel(Network("erf", depth=1, bias=0.5), "ntk")
         >>> x = np.random.default_rng(0).normal(size=(50, 2))
@@ -183,8 +181,6 @@ def _polynomial(cosines: Any, degree: int, dimension: int) -> Any:
 def _harmonics(dimension: int, degree: int) -> int:
     """The number of harmonics.
 
-    Examples
-    --------
     >>> [_harmonics(3, k) for k in range(4)], [_harmonics(2, k) for k in range(4)], [_harmonics(1, k) for k in range(3)]
     ([1, 3, 5, 7], [1, 2, 2, 2], [1, 1, 0])
     """

@@ -144,8 +144,6 @@ def _table(radial: Radial, low: float, high: float) -> Array:
 def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Array, last: int) -> Array:
     """μ_k(c, c') for all degrees up to ``last``, all lengths in ``rows`` and all in ``columns``.
 
-    Examples
-    --------
     >>> from holokern.network import Network
     >>> found = coefficients(NetworkKernel(Network("relu", 1), "nngp"), 3, np.ones(1), np.ones(1), 60)
     >>> bool(abs(np.sum(found) - 1) < 1e-3), bool(np.all(found > -1e-12))

@@ -151,8 +151,6 @@ def conjugate_gradients(
     With a ``checkpoint`` every step is written to this file, and a run that finds it there, for the same right-hand
     side, goes on where it stopped.
 
-    Examples
-    --------
     >>> a = np.diag([1.0, 2.0, 4.0])
     >>> result = conjugate_gradients(lambda v: a @ v, np.array([[1.0], [2.0], [4.0]]))
     >>> result.solution.round(9).ravel().tolist(), result.steps, result.converged
@@ -255,8 +253,6 @@ class _State:
 def _outlook(residuals: tuple[float, ...], tolerance: float, pace: float) -> str:
     """How many more steps it will take, and how long, if the residual goes on to fall as it did in the last steps.
 
-    Examples
-    --------
     >>> _outlook((1.0, 0.1, 0.01), 1e-5, 2.0), _outlook((1.0,), 1e-5, 2.0), _outlook((1.0, 1e-6), 1e-5, 2.0)
     (', about 3 more steps in 6 s', '', '')
     """

@@ -16,8 +16,6 @@ from holokern.model.kernel import Array
 class CholeskyRidge:
     """K + αI = L Lᵀ.
 
-    Examples
-    --------
     >>> CholeskyRidge.of(np.array([[3.0]]), alpha=1.0).solve(np.array([[8.0]])).tolist()
     [[2.0]]
     """
@@ -66,8 +64,6 @@ class CholeskyRidge:
 class EighRidge:
     """K = Q diag(λ) Qᵀ with one α; directions in which K + αI vanishes within rounding are left out (pseudo-inverse).
 
-    Examples
-    --------
     >>> EighRidge.of(np.ones((2, 2)), alpha=0.0).solve(np.array([[1.0], [1.0]])).round(12).tolist()
     [[0.5], [0.5]]
     """
@@ -141,8 +137,6 @@ class RidgePath:
     def of(cls, factor: EighRidge, targets: Array, alphas: Sequence[float] | Array) -> RidgePath:
         """The path over ``alphas``.
 
-        Examples
-        --------
         >>> path = RidgePath.of(EighRidge.of(np.eye(2), 0.0), np.array([[1.0], [2.0]]), [1.0, 3.0])
         >>> path.coefficients[:, :, 0].tolist(), path.best
         ([[0.5, 1.0], [0.25, 0.5]], 1.0)
@@ -164,8 +158,6 @@ class RidgePath:
 def factorise(kernel: Array, alpha: float, method: str) -> Factorisation:
     """Factorise K + αI by ``"cholesky"`` or ``"eigh"``; a singular matrix is warned about and left to the second.
 
-    Examples
-    --------
     >>> factorise(np.eye(2), 1.0, "cholesky").inverse_diagonal().round(12).tolist()
     [0.5, 0.5]
     """

@@ -82,8 +82,6 @@ _FIRST = (_exact(0, 1, 0), _exact(0, 0, 1), _exact(1, -1, 0), _exact(0, 0, -1), 
 def exact_values(count: int) -> list[Exact]:
     """c_n as rational combinations of 1, d0 and d1, by the paper's recurrence of order 6.
 
-    Examples
-    --------
     >>> exact_values(7)[6]
     (5, -1, 0)
     """

@@ -30,8 +30,6 @@ def path_points(problem: Problem) -> Array:
     All ordered pairs of different training points with 0.01 ≤ det Σ ≤ 1; points closer than 1e-5 are one.  With β = 0.5
     (indeed with 0.35 ≤ β ≤ 0.5) that makes the paper's 91.
 
-    Examples
-    --------
     >>> path_points(Problem()).shape
     (91, 3)
     """

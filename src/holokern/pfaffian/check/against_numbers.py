@@ -51,8 +51,6 @@ def numeric_vector(
     ``point``: Σ11, Σ12, Σ22 or x11, x12, x22.
     Returns values, errors: the entries and an estimate of their quadrature and rounding errors.
 
-    Examples
-    --------
     >>> relu = lambda u: np.maximum(u, 0)
     >>> values, errors = numeric_vector(relu, None, [(0, 0), (1, 1)], (1, 0, 1))
     >>> [round(float(v), 10) for v in values]
@@ -95,8 +93,6 @@ def check_against_numbers(
 def random_points(first: Function, second: Function, count: int) -> list[Point]:
     """Reproducible random rational covariances, spread so that the breaks of both functions matter.
 
-    Examples
-    --------
     >>> points = random_points(np.sin, np.sin, 3)
     >>> all(s11 * s22 > s12 * s12 > 0 for s11, s12, s22 in points)
     True

@@ -52,8 +52,6 @@ def flatness(
     ``matrices``: P_i in the order of ``variables``, which must be the first ones of the field of the entries.
     ``trials``: independent tests; each multiplies the doubt by a factor of about 1e-14.
 
-    Examples
-    --------
     >>> from holokern.weyl import function_field
     >>> K = function_field("x y")
     >>> flatness([[[K("1/x")]], [[K("y")]]], K.variables).flat

@@ -74,8 +74,6 @@ def hermite_moments(
     ``breaks``, ``other_breaks``: where ``first`` and ``second`` are not smooth.
     Raises PrecisionLost when the integrand does not decay at this covariance.
 
-    Examples
-    --------
     >>> relu = lambda u: np.maximum(u, 0)
     >>> table = hermite_moments(relu, relu, (1.0, 0.5, 1.0), 2, breaks=(0,), other_breaks=(0,))
     >>> round(float(table.values[0, 0]), 12)

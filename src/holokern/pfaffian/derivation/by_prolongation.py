@@ -69,8 +69,6 @@ class Connection:
 def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
     """The connection matrices in the standard monomials; None when a few more derivatives do not give them.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> found = connection_by_prolongation(weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3"))
     >>> found.standard, found.matrices[1]

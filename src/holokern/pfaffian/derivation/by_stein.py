@@ -23,8 +23,6 @@ _MAX_OPERATOR_DEGREE = 24
 def read_operators(given: object) -> tuple[Operator, ...]:
     """Operators in u and D from a text, an operator, or a list of them.
 
-    Examples
-    --------
     >>> read_operators(["u*D - 1", "D^2"])
     (u*D - 1, D^2)
     """
@@ -52,8 +50,6 @@ def read_operators(given: object) -> tuple[Operator, ...]:
 def height(operators: Iterable[Operator]) -> int:
     """The number of bits of the largest coefficient, denominators cleared.
 
-    Examples
-    --------
     >>> height(read_operators("u*D/3 - 5"))
     4
     """

@@ -119,8 +119,6 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
 
     It is the number of monomials of a large degree outside the ideal of top-degree parts [SST2000, §1.4].
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("u", "D")
     >>> bernstein_multiplicity([D("u*(D^2 + 1)")]), bernstein_multiplicity([D("u*D - 1"), D("D^2")])

@@ -44,8 +44,6 @@ def right_action(terms: dict[Pair, int], i: int, variance: int) -> dict[Pair, di
 
     ``variance`` multiplies the covariance: 1 in the coordinates Σ, 2 in the coordinates x.
 
-    Examples
-    --------
     >>> right_action({(1, 0): 1}, 1, 1)
     {(2, 0): {(1, 0, 0): 1}, (1, 1): {(0, 1, 0): 1}, (0, 0): {(0, 0, 0): 1}}
     """
@@ -113,8 +111,6 @@ class Presentation:
 def slopes(operators: Iterable[Operator]) -> tuple[tuple[fmpz_poly, ...], bool]:
     """The irreducible polynomials over Z whose roots are the finite slopes λ, and whether λ = ∞ occurs.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> slopes([weyl_algebra("u", "D")("D^2 + 2*u*D")])
     ((2*x + 1,), True)
@@ -134,8 +130,6 @@ def slopes(operators: Iterable[Operator]) -> tuple[tuple[fmpz_poly, ...], bool]:
 def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmpz_mpoly]:
     """The irreducible polynomials among whose zeros every singularity lies that is not due to the basis.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> from holokern.weyl import function_field
     >>> P = weyl_algebra("u", "D")("u*D - 1")

@@ -26,8 +26,6 @@ def sorted_terms(operator: Operator) -> list[tuple[Monomial, fmpq]]:
 def text(operator: Operator) -> str:
     """Text in the grammar that ``algebra(text)`` reads.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> text(weyl_algebra("x")("dx^2/2 - x"))
     '1/2*dx^2 - x'
@@ -39,8 +37,6 @@ def text(operator: Operator) -> str:
 def latex(operator: Operator) -> str:
     r"""LaTeX source, with \partial for the derivations.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> print(latex(weyl_algebra("x")("dx^2/2 - x")))
     \frac{1}{2} \partial_{x}^{2} - x
@@ -101,8 +97,6 @@ Rule = Callable[[Read, Read, str], Read]
 def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
     """Read ``text`` as an operator; products keep the written order, so ``dx*x`` is ``x*dx + 1``.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> read_operator(weyl_algebra("u", "D"), "u^2*(D^2 + 1)")
     u^2*D^2 + u^2

@@ -209,8 +209,6 @@ def _rebuild(algebra: WeylAlgebra, terms: list[tuple[Monomial, tuple[int, int]]]
 def widened(operator: Operator, algebra: WeylAlgebra, places: Sequence[int]) -> Operator:
     """The operator in a larger algebra, its variable i at ``places[i]``.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> widened(weyl_algebra("x")("x*dx"), weyl_algebra("t x"), [1])
     x*dx
@@ -230,8 +228,6 @@ def substituted(
 ) -> Operator:
     """The image under the ring homomorphism that is given on the generators.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x")
     >>> substituted(D("x*dx"), [D("dx")], [D("-x")], D)

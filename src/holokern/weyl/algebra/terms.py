@@ -18,8 +18,6 @@ _MAX_POWER = 1000  # a power is a loop of products
 def listed(generators: object) -> list[object]:
     """The generators of an ideal as one list: given one by one, as one list, or alone.
 
-    Examples
-    --------
     >>> listed("dx"), listed(("dx", "dy")), listed((["dx", "dy"],))
     (['dx'], ['dx', 'dy'], ['dx', 'dy'])
     """
@@ -193,8 +191,6 @@ class GeneratedIdeal(ABC, Generic[A, P]):
 def ideal_latex(generators: Iterable[Any]) -> str:
     r"""LaTeX source of the ideal of operators that have a method ``latex``.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x")
     >>> print(ideal_latex([D("x*dx"), D("dx^2")]))

@@ -187,8 +187,6 @@ def split_names(given: str | Iterable[str]) -> tuple[str, ...]:
 def fresh_name(algebra: WeylAlgebra, name: str) -> str:
     """The name, with as many underscores as it takes to differ from the algebra's generators.
 
-    Examples
-    --------
     >>> fresh_name(weyl_algebra("t x"), "t")
     't_'
     """

@@ -21,8 +21,6 @@ from holokern.weyl.rational.fractions import RationalFunction, function_field
 def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
     """A polynomial as an operator without derivations; all names in a text are variables, sorted.
 
-    Examples
-    --------
     >>> polynomial_of("x^2 + y^3").algebra.variables
     ('x', 'y')
     """

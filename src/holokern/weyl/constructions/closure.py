@@ -100,8 +100,6 @@ def direct_sum(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
 def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
     """The ideal of all products f·g of solutions.
 
-    Examples
-    --------
     >>> R = rational_weyl_algebra("x")
     >>> tensor_product(R.ideal("dx^2 + 1"), R.ideal("dx^2 + 1")).groebner()
     (dx^3 + 4*dx,)
@@ -206,8 +204,6 @@ def _along(
 class Extension:
     """The ring of polynomials in α modulo a polynomial; ``tail`` has α^d = Σ tail_i α^i.
 
-    Examples
-    --------
     >>> K = Extension.make(function_field("x"), "r", "r^2 - x")
     >>> (K("r") * K("r")).coordinates, K("1/r").coordinates, K("r").derivative("x").coordinates
     ((x, 0), (0, 1/x), (0, 1/(2*x)))

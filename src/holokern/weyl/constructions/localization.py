@@ -88,8 +88,6 @@ def weyl_closure_ideal(ideal: LeftIdeal) -> LeftIdeal:
 
     Raises NotHolonomic when the rank is infinite.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> I = weyl_algebra("x y").ideal("(x - y)*dx - 1", "(x - y)*dy + 1")
     >>> weyl_closure_ideal(I).generators

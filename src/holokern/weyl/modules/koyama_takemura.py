@@ -35,8 +35,6 @@ def product_annihilator(factors: Sequence[Iterable[Operator]]) -> tuple[Operator
 
     ``factors``: the i-th entry holds operators of a Weyl algebra in one variable (of any name) that annihilate σ_i.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("u", "D")
     >>> product_annihilator([[D("u*D - 1")], [D("D^2 + 1")]])
@@ -68,8 +66,6 @@ def koyama_takemura_generators(
 ) -> tuple[Operator, ...]:
     """Generators of the ideal of :func:`koyama_takemura_ideal`, without making the ideal.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> koyama_takemura_generators([weyl_algebra("t")("t*dt - 1")])
     (-2*x11*dy1^2 - y1*dy1 - 2, -dy1^2 + dx11)

@@ -340,8 +340,6 @@ def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalO
     Only functions divide, and only numbers divide an operator of positive order: what a quotient of operators means
     would depend on the side.
 
-    Examples
-    --------
     >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
     >>> read_rational_operator(rational_weyl_algebra("u", "D"), "1/u*D^2*u")
     D^2 + (2/u)*D

@@ -88,8 +88,6 @@ def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Se
 def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly]) -> tuple[RationalFunction, ...]:
     """The different irreducible factors of non-zero polynomials of ``field.ctx``, the simplest first.
 
-    Examples
-    --------
     >>> from holokern.weyl.rational.fractions import function_field
     >>> K = function_field("x y")
     >>> irreducible_factors(K, [K("x^3 - x*y^2").numerator, K("2*x").numerator])

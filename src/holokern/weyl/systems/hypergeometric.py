@@ -165,8 +165,6 @@ def algebra_with(
 
     Numbers need the Weyl algebra over Q only; names in a text become parameters of the rational Weyl algebra.
 
-    Examples
-    --------
     >>> algebra_with(("x",), ["1/2", 3])[1], algebra_with(("x",), ["a + 1", 3])[0].parameters
     ([1/2, 3], ('a',))
     """
