@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from flint import fmpz_poly
+
 from holokern.activation.named import Entry, Parameter
 from holokern.activation.tree.constructors import (
     HALF,
@@ -47,13 +49,10 @@ def _polynomial(coefficients: tuple[Fraction, ...]) -> Node:
 
 def _hermite(degree: int) -> Node:
     """He_n by He_{n+1} = u He_n - n He_{n-1}."""
-    before: tuple[Fraction, ...] = ()
-    row: tuple[Fraction, ...] = (Fraction(1),)
+    u, before, row = fmpz_poly([0, 1]), fmpz_poly([]), fmpz_poly([1])
     for n in range(degree):
-        shifted = (Fraction(0), *row)
-        lower = (*before, *(Fraction(0) for _ in range(len(shifted) - len(before))))
-        before, row = row, tuple(a - n * b for a, b in zip(shifted, lower, strict=True))
-    return _polynomial(row)
+        before, row = row, u * row - n * before
+    return _polynomial(tuple(Fraction(int(c)) for c in row.coeffs()))
 
 
 def _leaky(slope: Fraction) -> Node:

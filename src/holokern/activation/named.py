@@ -91,15 +91,6 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(repr(spelled[item]) for item in close)}?" if close else ""
 
 
-def find(name: str, registry: Mapping[str, Entry]) -> Entry:
-    """The entry of that name."""
-    entry = registry.get(name)
-    if entry is None:
-        hint = suggestion(name, registry) or "; hk.activations() lists the names"
-        raise UnknownName(f"no activation is called {name[:60]!r}{hint}")
-    return entry
-
-
 def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
     """The tree of a named activation and its parameters, read exactly.
 

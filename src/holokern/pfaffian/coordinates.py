@@ -154,13 +154,6 @@ def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, i
     raise BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")
 
 
-def transported(values: Sequence[RationalFunction], field: FunctionField) -> tuple[RationalFunction, ...]:
-    """The coordinates of one system in terms of the other's: M -> -½M⁻¹ on symmetric matrices, its own inverse."""
-    m11, m12, m22 = values
-    twice = 2 * (m11 * m22 - m12 * m12)
-    return (field.zero - m22) / twice, m12 / twice, (field.zero - m11) / twice
-
-
 def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinates) -> tuple[Matrix, ...]:
     """The matrices of dF = PF in the other coordinates, for the same vector times the ratio of normalisations.
 
@@ -173,25 +166,16 @@ def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinat
     """
     if source == target:
         return tuple(matrices)
-    field = target.field
-    images = transported(field.gens, field)
-    moved = dict(zip(source.variables, images, strict=True))
-    rank = len(matrices[0])
-    x11, x12, x22 = field.gens
+    from holokern.pfaffian.ideal import matrices_along
+
+    m11, m12, m22 = target.field.gens
     # d log(π/√det x) = -½ d log det x; back, -d log(π/√det x) = -½ d log det Σ since 4 det x det Σ = 1
-    det = x11 * x22 - x12 * x12
-    carried = [[[entry.substitute(moved) for entry in row] for row in matrix] for matrix in matrices]
-    result = []
-    for variable in target.variables:
-        speeds = [image.derivative(variable) for image in images]
-        extra = det.derivative(variable) / (-2 * det)
-        table = [
-            [
-                sum((m[i][j] * speed for m, speed in zip(carried, speeds, strict=True)), field.zero)
-                + (extra if i == j else field.zero)
-                for j in range(rank)
-            ]
-            for i in range(rank)
-        ]
-        result.append(tuple(tuple(row) for row in table))
-    return tuple(result)
+    det = m11 * m22 - m12 * m12
+    # M -> -½M⁻¹ on symmetric matrices, its own inverse
+    images = (-m22 / (2 * det), m12 / (2 * det), -m11 / (2 * det))
+    moved = matrices_along(matrices, dict(zip(source.variables, images, strict=True)))
+    extra = [det.derivative(variable) / (-2 * det) for variable in target.variables]
+    return tuple(
+        tuple(tuple(e + more if i == j else e for j, e in enumerate(row)) for i, row in enumerate(matrix))
+        for matrix, more in zip(moved, extra, strict=True)
+    )

@@ -250,7 +250,11 @@ class Subject:
     @property
     def name(self) -> str:
         """The name with the parameters that are not the usual ones, or the expression."""
-        return _name(self.activation)
+        text = str(self.activation)
+        if self.activation.name not in (None, text):
+            given = ", ".join(f"{key} = {value}" for key, value in self.activation.parameters.items())
+            text = f"{self.activation.name} ({given})"
+        return text if len(text) <= 80 else f"{text[:79]}…"
 
     def data(self) -> dict[str, Json]:
         """What the script of the page draws."""
@@ -267,14 +271,6 @@ class Subject:
             "spectrum": _spectrum_data(self.sigma),
             "edge": edge,
         }
-
-
-def _name(activation: Activation) -> str:
-    text = str(activation)
-    if activation.name not in (None, text):
-        given = ", ".join(f"{key} = {value}" for key, value in activation.parameters.items())
-        text = f"{activation.name} ({given})"
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _graph(activation: Activation) -> dict[str, Json]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
 from holokern.activation.foreign.line import Line, NumericalSlope, Rough, quotient, quotient_noise
 from holokern.activation.named import read_rational
+from holokern.activation.values.evaluate import on_floats
 from holokern.errors import BadInput, Unsupported
 
 if TYPE_CHECKING:
@@ -63,14 +64,8 @@ class SampledFunction:
 
     def __call__(self, x: Any) -> Any:
         """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
-        points = np.asarray(x)
-        if points.dtype.kind not in "fiu":
-            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
         with np.errstate(all="ignore"):
-            found = np.asarray(self.values(points.astype(float).ravel()), dtype=float).reshape(points.shape)
-        if points.dtype in (np.float32, np.float16):
-            found = found.astype(points.dtype)
-        return float(found) if points.ndim == 0 else found
+            return on_floats(x, lambda u: np.asarray(self.values(u), dtype=float))
 
     def noise(self, x: Array) -> Array:
         """How far the values may be off: some units in the last place, more where they are derivatives of a series."""

@@ -165,15 +165,8 @@ def _constant_term(a: fmpq_poly, series: LocalSeries, side: int, n: int) -> Exac
     for i, c in enumerate(a.coeffs()):
         if c == 0 or i > n:
             continue
-        value = series.get((Fraction(n - i), 0))
-        if value:
-            factor = to_fraction(c) * side ** (i + n)
-            for k in range(2, n + 1):
-                factor *= k
-            total = total + value * factor
-        for k in range(1, max((k for _, k in series), default=0) + 1):
-            value = series.get((Fraction(n - i), k))
-            if value:
+        for (e, k), value in series.items():
+            if e == n - i:
                 total = total + value * (to_fraction(c) * side ** (i + n) * _log_derivative(n, k))
     return total
 

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial
-from typing import Any, TypeAlias
-
-from flint import arb
+from typing import TypeAlias
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of, minimal_operator, product_operator, sum_operator
-from holokern.activation.ode.branches import Branch, Value, as_value, plus, scaled, times
+from holokern.activation.ode.branches import Branch, Value, plus, scaled, times
 from holokern.activation.ode.continuation import LinearOde
-from holokern.activation.ode.ode_activation import OdeActivation, assembled
+from holokern.activation.ode.ode_activation import OdeActivation, assembled, taylor_at
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.pieces import pieces_of
@@ -22,7 +20,6 @@ from holokern.activation.ring.relation import D1
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import Unsupported
-from holokern.numeric import working_precision
 from holokern.weyl import Operator
 
 _BITS = 400
@@ -153,20 +150,9 @@ def _ordinary_point(
 
 def _derivatives(function: OdeActivation, index: int, point: Fraction, count: int) -> list[Value]:
     """σ, σ', … at the point: exact at the point of the data, enclosed elsewhere."""
-    part = function.solution(index)
-    if part.is_zero:
-        return [exact(0)] * count
-    if point == part.branch.point:
-        coefficients: list[Any] = list(part.taylor(max(count, len(part.branch.values))))[:count]
-    else:
-        sharp = function.solution(index, _BITS)
-        with working_precision(_BITS):
-            state = sharp.state(point, sharp.flow.order)
-            first = [y / factorial(n) for n, y in enumerate(state)]
-            known = sharp.flow.series(point, first, max(count, len(first)), arb)
-        assert known is not None
-        coefficients = known[:count]
-    return [scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients)]
+    known = point == function.branches[index].point
+    coefficients = taylor_at(function.solution(index, None if known else _BITS), point, count)
+    return [scaled(c, factorial(n)) for n, c in enumerate(coefficients)]
 
 
 def _leibniz(f: list[Value], g: list[Value]) -> list[Value]:

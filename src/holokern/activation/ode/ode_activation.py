@@ -25,8 +25,9 @@ from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
+from holokern.activation.values.evaluate import on_floats
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.numeric import to_fmpq, to_fraction, working_precision
+from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 _CHECK_BITS = 256
@@ -69,25 +70,22 @@ class OdeActivation:
 
         At a break it is the mean of both sides; NaN at NaN and at the infinities.
         """
-        points = np.asarray(x)
-        if points.dtype.kind not in "fiu":
-            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
-        flat = points.astype(np.float64).ravel()
+        return on_floats(x, self._floats)
+
+    def _floats(self, flat: Array) -> Array:
         result = np.full_like(flat, np.nan)
         weight = np.zeros_like(flat)
         finite = np.isfinite(flat)
         function, order = self.origin or (self, 0)
         for index, branch in enumerate(self.branches):
-            low, high = (default if end is None else float(end) for end, default in _ends(branch))
+            low = -inf if branch.low is None else float(branch.low)
+            high = inf if branch.high is None else float(branch.high)
             here = finite & (flat >= low) & (flat <= high)
             if here.any():
                 values = function.solution(index).floats(flat[here], order)
                 result[here] = np.where(weight[here] > 0, (result[here] + values) / 2, values)
                 weight[here] += 1
-        shaped = result.reshape(points.shape)
-        if points.dtype in (np.float32, np.float16):
-            shaped = shaped.astype(points.dtype)
-        return float(shaped) if points.ndim == 0 else shaped
+        return result
 
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
         """A flint ball that contains σ at ``x``; proven by Cauchy's majorant in every Taylor step.
@@ -164,7 +162,7 @@ class OdeActivation:
         """Taylor coefficients at break number ``index`` from the left and the right."""
         point = self.breaks[index]
         sides = [self.solution(index + k, _CHECK_BITS) for k in (0, 1)]
-        return _taylor_at(sides[0], point, terms), _taylor_at(sides[1], point, terms)
+        return taylor_at(sides[0], point, terms), taylor_at(sides[1], point, terms)
 
     def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
         """Exact expansions at a break in s = |u - break|, for data that stands at the break or is zero."""
@@ -327,7 +325,7 @@ def assembled(equation: Operator, branches: tuple[Branch, ...]) -> OdeActivation
         return OdeActivation((factor * equation,), branches)
 
 
-def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
+def taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
     """Taylor coefficients at any point of the closed interval: exact constants where the data allows, else balls."""
     if part.is_zero or point == part.branch.point:
         return [as_value(c) for c in part.taylor(max(terms, len(part.branch.values)))[:terms]]
@@ -336,7 +334,7 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
             f"the equation is singular at u = {point}, so the values there are unknown; give the data at u = {point} "
             "if the solution is analytic there, or write the activation as an expression"
         )
-    with working_precision(_CHECK_BITS):
+    with working_precision(part.precision):
         state = part.state(point, part.flow.order)
         first = [y / factorial(i) for i, y in enumerate(state)]
         known = part.flow.series(point, first, max(terms, len(first)), arb)
@@ -346,7 +344,3 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
 
 def _is_zero(value: Value) -> bool:
     return isinstance(value, ExactReal) and not value
-
-
-def _ends(branch: Branch) -> tuple[tuple[Fraction | None, float], tuple[Fraction | None, float]]:
-    return (branch.low, -inf), (branch.high, inf)

@@ -14,7 +14,7 @@ from flint import acb, fmpq_poly
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
-from holokern.activation.ring.quotient import Quotient
+from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.activation.ring.taylor import ball_at
 from holokern.activation.tree.constructors import subtract
 from holokern.activation.tree.nodes import (
@@ -191,9 +191,7 @@ def _element_roots(element: Element) -> list[Break] | None:
 
 def _coefficient_roots(parts: dict[ConstantMonomial, Quotient]) -> list[Break] | None:
     """Roots of Σ constant · rational function."""
-    common = fmpq_poly([1])
-    for function in parts.values():
-        common = common * (function.den // common.gcd(function.den))
+    common = common_denominator(parts.values())
     found = polynomial_roots(common)
     if len(parts) == 1:
         (function,) = parts.values()

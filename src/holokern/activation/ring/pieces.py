@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
+from math import ceil, factorial
 from typing import Protocol
-
-from flint import fmpq_poly
 
 from holokern.activation.ring.breaks import (
     Break,
@@ -24,6 +22,7 @@ from holokern.activation.ring.breaks import (
 from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries, expand
+from holokern.activation.ring.quotient import common_denominator
 from holokern.activation.ring.taylor import taylor
 from holokern.activation.tree.constructors import U, multiply, negate, substitute
 from holokern.activation.tree.nodes import EVEN, ODD, Call, Node, Number, Power, Product, Sum, Variable, is_constant
@@ -137,11 +136,8 @@ def _rational_break(point: Break) -> Fraction:
 
 def _poles(element: Element) -> list[Break]:
     """The real points where a coefficient or an argument of the element has a pole."""
-    common = fmpq_poly([1])
-    for (_, monomial), c in element.terms.items():
-        for function in (c, *monomial.arguments()):
-            common = common * (function.den // common.gcd(function.den))
-    return merged(polynomial_roots(common))
+    functions = (f for (_, monomial), c in element.terms.items() for f in (c, *monomial.arguments()))
+    return merged(polynomial_roots(common_denominator(functions)))
 
 
 def _tidied(breaks: list[Fraction], elements: list[Element]) -> tuple[tuple[Fraction, ...], tuple[Element, ...]]:
@@ -208,10 +204,7 @@ def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
         if any((e.denominator != 1 or e < 0 or k) and e < n + (k > 0) for e, k in (*left, *right)):
             raise Unsupported(f"derivative {n} of the activation is infinite at u = {point}, so it has no jump there")
         key = (Fraction(n), 0)
-        difference = right.get(key, exact(0)) - left.get(key, exact(0)) * (-1) ** n
-        for k in range(2, n + 1):
-            difference = difference * k
-        result.append(difference)
+        result.append((right.get(key, exact(0)) - left.get(key, exact(0)) * (-1) ** n) * factorial(n))
     return tuple(result)
 
 

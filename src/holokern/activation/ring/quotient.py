@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from flint import fmpq, fmpq_poly, fmpq_series
@@ -147,6 +148,14 @@ class Quotient:
         if self.is_polynomial:
             return Quotient(self.num.derivative(), reduced=True)
         return Quotient(self.num.derivative() * self.den - self.num * self.den.derivative(), self.den * self.den)
+
+
+def common_denominator(functions: Iterable[Quotient]) -> fmpq_poly:
+    """The least common multiple of the denominators."""
+    common = _ONE
+    for function in functions:
+        common = common * (function.den // common.gcd(function.den))
+    return common
 
 
 def _coerced(value: Quotient | int) -> Quotient:

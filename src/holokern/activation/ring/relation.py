@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from flint import fmpq_poly, nmod_poly
 
-from holokern.activation.ring.quotient import Quotient
+from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.errors import TooLarge
 from holokern.numeric import Dependence
 from holokern.weyl import Operator, weyl_algebra
@@ -83,9 +83,7 @@ def _integral(polynomial: fmpq_poly) -> list[int]:
 
 def _cleared(weights: list[Quotient]) -> Operator:
     """Σ w_i D^i multiplied by the least common denominator."""
-    common = fmpq_poly([1])
-    for w in weights:
-        common = common * (w.den // common.gcd(w.den))
+    common = common_denominator(weights)
     return operator_from([w.num * (common // w.den) for w in weights])
 
 

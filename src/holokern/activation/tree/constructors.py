@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import isqrt
+
+from flint import fmpz
 
 from holokern.activation.tree.nodes import (
     COMPARE,
@@ -375,11 +376,5 @@ def exact_root(value: int, degree: int) -> int | None:
     >>> exact_root(27, 3), exact_root(28, 3)
     (3, None)
     """
-    if degree == 2:
-        root = isqrt(value)
-    else:
-        # Newton from above stays above the root, so it stops at the floor of it
-        root = 1 << -(-value.bit_length() // degree)
-        while (better := ((degree - 1) * root + value // root ** (degree - 1)) // degree) < root:
-            root = better
+    root = int(fmpz(value).root(degree))
     return root if root**degree == value else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -50,6 +51,20 @@ def evaluate(tree: Node, x: Any) -> Any:
         if points.dtype in (np.float32, np.float16):
             shaped = shaped.astype(points.dtype)
     return float(result[0]) if np.ndim(x) == 0 and not isinstance(x, np.ndarray) else shaped
+
+
+def on_floats(x: Any, values: Callable[[Array], Array]) -> Any:
+    """What ``values`` gives for a row of floats: a float for a scalar, else an array of the shape of ``x``.
+
+    float32 and float16 are computed in double precision and rounded once.  Raises BadInput unless ``x`` is real.
+    """
+    points = np.asarray(x)
+    if points.dtype.kind not in "fiu":
+        raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
+    found = values(points.astype(float).ravel()).reshape(points.shape)
+    if points.dtype in (np.float32, np.float16):
+        found = found.astype(points.dtype)
+    return float(found) if points.ndim == 0 else found
 
 
 def evaluation_noise(tree: Node, x: Array) -> Array:

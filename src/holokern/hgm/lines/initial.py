@@ -137,14 +137,10 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
 def _derivatives(system: PfaffianSystem | UnexpandedSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
     """Taylor coefficients become derivatives."""
     found: dict[object, Ball] = {}
-    algebra = None
     for key, value in values.items():
         if isinstance(key, tuple):
-            from holokern.weyl import rational_weyl_algebra
-
             if len(key) != len(system.variables) or not all(isinstance(e, int) and e >= 0 for e in key):
                 raise BadInput(f"expected {len(system.variables)} exponents of a Taylor coefficient, got {key!r}")
-            algebra = algebra or rational_weyl_algebra(system.variables)
             found[key] = as_ball(value) * prod(factorial(e) for e in key)
         else:
             found[key] = as_ball(value)

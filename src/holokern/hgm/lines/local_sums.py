@@ -124,11 +124,11 @@ class LocalSum:
             terms.append([*([arb(0)] * mu), *solved] if solved else [])
         return terms
 
-    def _right(self, terms: Sequence[Sequence[Ball]], n: int, first: int = 1) -> list[Ball]:
+    def _right(self, terms: Sequence[Sequence[Ball]], n: int) -> list[Ball]:
         """Σ_(j≥1) Q_j(ρ + n - j + S) y_(n-j)."""
         size = max((len(y) for y in terms[max(0, n - len(self.parts) + 1) :]), default=0)
         total: list[Ball] = [arb(0)] * size
-        for j in range(first, min(len(self.parts), n + 1)):
+        for j in range(1, min(len(self.parts), n + 1)):
             if n - j >= len(terms) or not terms[n - j] or self.parts[j].degree() < 0:
                 continue
             y = terms[n - j]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
 from holokern.numeric import Array
-from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite_moments
+from holokern.pfaffian.check.quadrature import Function, hermite_moments
 
 if TYPE_CHECKING:
     from holokern.pfaffian.system import PfaffianSystem
@@ -57,11 +57,8 @@ def numeric_vector(
     [0.1591549431, 0.25]
     """
     terms = [_term(element, coordinates) for element in basis]
-    degree = max((i + j for _, (i, j) in terms), default=0)
-    moments, weight = _moments(activation, other, point, coordinates, degree)
-    polynomials = _Polynomials(moments.covariance, coordinates)
-    pairs = [moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in terms]
-    return np.array([value for value, _ in pairs]), np.array([error for _, error in pairs])
+    values, errors = _expectations(activation, other, terms, point, coordinates).T
+    return values, errors
 
 
 def check_against_numbers(
@@ -147,11 +144,7 @@ def _check_one(system: PfaffianSystem, first: Function, second: Function, point:
     rules = _PRICE if system.coordinates == "sigma" else _MOMENT
     moves = [rules[name[-2:]] for name in system.variables]
     wanted = [*elements, *((c * f, (i + di, j + dj)) for f, (di, dj) in moves for c, (i, j) in elements)]
-    degree = max(i + j for _, (i, j) in wanted)
-    moments, weight = _moments(first, second, point, system.coordinates, degree)
-    polynomials = _Polynomials(moments.covariance, system.coordinates)
-    pairs = np.array([moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in wanted])
-    vectors = pairs.reshape(-1, rank, 2)
+    vectors = _expectations(first, second, wanted, point, system.coordinates).reshape(-1, rank, 2)
     if len(matrices) > len(moves):
         vectors = _moved(vectors, matrices[len(moves) :])
     values, errors = vectors[0].T
@@ -270,10 +263,14 @@ def _times(coefficients: Array, axis: int) -> Array:
     return np.asarray(result if axis == 0 else result.T)
 
 
-def _moments(
-    first: Function, second: Function | None, point: Sequence[SupportsFloat], coordinates: str, degree: int
-) -> tuple[HermiteMoments, float]:
-    """Moments at the covariance of ``point``, and the factor from E to the unnormalised integral (1 in Σ)."""
+def _expectations(
+    first: Function,
+    second: Function | None,
+    terms: Sequence[tuple[float, tuple[int, int]]],
+    point: Sequence[SupportsFloat],
+    coordinates: str,
+) -> Array:
+    """Values and errors, (terms, 2): expectations at the covariance of ``point``, unnormalised integrals in x."""
     second = first if second is None else second
     covariance, weight = tuple(float(x) for x in point), 1.0
     if coordinates == "x":
@@ -282,15 +279,11 @@ def _moments(
         if not (det > 0 and x11 < 0):
             raise BadInput(f"expected a negative definite x, got {covariance}")
         covariance, weight = (-x22 / (2 * det), x12 / (2 * det), -x11 / (2 * det)), float(np.pi / np.sqrt(det))
-    moments = hermite_moments(
-        first,
-        second,
-        covariance,
-        degree,
-        breaks=getattr(first, "breaks", ()),
-        other_breaks=getattr(second, "breaks", ()),
-    )
-    return moments, weight
+    degree = max((i + j for _, (i, j) in terms), default=0)
+    breaks = [getattr(function, "breaks", ()) for function in (first, second)]
+    moments = hermite_moments(first, second, covariance, degree, breaks=breaks[0], other_breaks=breaks[1])
+    polynomials = _Polynomials(moments.covariance, coordinates)
+    return np.array([moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in terms])
 
 
 def _to_coordinates(point: Point, coordinates: str) -> Point:
