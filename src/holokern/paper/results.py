@@ -51,14 +51,15 @@ class Table:
         """
         cells = [self.columns, *(tuple(format_cell(cell) for cell in row) for row in self.rows)]
         blocks = ["\n".join(self._block(cells, block, width)) for block in _blocks(cells, width)]
-        notes = [_wrapped(note, width) for note in self.notes]
+        indents = {"initial_indent": _INDENT, "subsequent_indent": _INDENT}
+        notes = [fill(note, width, break_on_hyphens=False, **indents) for note in self.notes]
         return "\n".join([*wrap(self.title, width), "\n\n".join(blocks), *notes])
 
     def _block(self, cells: list[tuple[str, ...]], block: list[int], width: int) -> list[str]:
         right, widths = self.numeric(), _widths(cells, block, width)
         lines = []
         for row in cells:
-            parts = [_broken(row[i], widths[i]) for i in block]
+            parts = [wrap(row[i], widths[i], break_on_hyphens=False) or [""] for i in block]
             height = max(map(len, parts))
             if row is self.columns:  # headings stand on the numbers below them
                 parts = [[""] * (height - len(part)) + part for part in parts]
@@ -130,14 +131,6 @@ def _widths(cells: list[tuple[str, ...]], block: list[int], width: int) -> dict[
     # even the longest words do not fit: they are broken
     share = max(1, (width - _total([0] * len(block))) // len(block))
     return {i: min(least[i], share) for i in block}
-
-
-def _broken(text: str, width: int) -> list[str]:
-    return wrap(text, width, break_on_hyphens=False) or [""]
-
-
-def _wrapped(note: str, width: int) -> str:
-    return fill(note, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 Numbers = tuple[float, ...]

@@ -70,7 +70,7 @@ def latex(system: PfaffianSystem) -> str:
     rows = [f"F &= {_latex_vector(system)}"]
     for name, matrix in zip(system.variables, system.matrices, strict=True):
         table = [[_latex_entry(entry) for entry in row] for row in matrix]
-        rows.append(rf"\frac{{\partial F}}{{\partial {_symbol(name)}}} &= {_pmatrix(table)} F")
+        rows.append(rf"\frac{{\partial F}}{{\partial {_greek(latex_name(name))}}} &= {_pmatrix(table)} F")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
@@ -190,10 +190,6 @@ def _pmatrix(table: list[list[str]]) -> str:
     wide = max(map(len, table), default=0) > _LATEX_COLUMNS
     inner = rf"\left(\begin{{array}}{{{'c' * len(table[0])}}} {body} \end{{array}}\right)" if wide else ""
     return inner or rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
-
-
-def _symbol(name: str) -> str:
-    return _greek(latex_name(name))
 
 
 def _greek(source: str) -> str:

@@ -118,7 +118,7 @@ def _add_legend(figure: Figure, entries: int) -> None:
 
 
 def _fill(axes: Axes, chart: Chart) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
     colour = 0
     for number, series in enumerate(chart.series):
@@ -143,7 +143,7 @@ def _fill(axes: Axes, chart: Chart) -> None:
             axis.set_major_locator(LogLocator(numticks=7))
             low, high = axis.get_view_interval()
             few = high < _FEW_DECADES * low
-            axis.set_major_formatter(FuncFormatter(_plain if few else _power))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}") if few else FuncFormatter(_power))
             axis.set_minor_formatter(FuncFormatter(_two_or_five) if few else NullFormatter())
     if chart.names:
         axes.set_xticks(range(len(chart.names)), chart.names)
@@ -160,10 +160,6 @@ def _look(series: Series, number: int) -> dict[str, Any]:
     if series.style == "points":
         look["linestyle"] = "none"
     return look
-
-
-def _plain(value: float, _: int) -> str:
-    return f"{value:g}"
 
 
 def _two_or_five(value: float, _: int) -> str:

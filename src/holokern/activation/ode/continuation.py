@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import factorial, inf, log2, perm
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import natural_roots, to_fmpq, working_precision
+
+Number: TypeAlias = Any
+"""``Fraction``, ``ExactReal`` or ``arb``: one code serves all, and a union of them has no operators."""
 
 _FLOAT_BITS = 160
 _CLOSEST = Fraction(1, 2**100)
@@ -83,12 +86,12 @@ class _Relation:
     """lead · y_index + Σ c_n y_n = 0 over the pairs (n, c_n) of ``others``; ``solved`` is -1/lead, None if it is 0."""
 
     index: int
-    lead: Any
-    solved: Any
-    others: tuple[tuple[int, Any], ...]
+    lead: Number
+    solved: Number | None
+    others: tuple[tuple[int, Number], ...]
 
 
-def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], Any]) -> list[_Relation]:
+def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], Number]) -> list[_Relation]:
     """The equation in t^m as a relation of Taylor coefficients, for every m that concerns the first ``terms``."""
     shifts: dict[int, fmpq_poly] = {}
     for i, a in enumerate(shifted):
@@ -110,7 +113,7 @@ def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], 
     return found
 
 
-def _solved(relations: Sequence[_Relation], values: Sequence[Any], terms: int) -> list[Any] | None:
+def _solved(relations: Sequence[_Relation], values: Sequence[Number], terms: int) -> list[Number] | None:
     """So many Taylor coefficients that begin with ``values``; None when a relation contradicts or does not fix one."""
     known = list(values)
     zero = known[0] - known[0]
@@ -169,8 +172,8 @@ class LinearOde:
         return [list(a(shift).coeffs()) for a in self.coefficients]
 
     def series(
-        self, point: Fraction, values: Sequence[Any], terms: int, convert: Callable[[fmpq], Any]
-    ) -> list[Any] | None:
+        self, point: Fraction, values: Sequence[Number], terms: int, convert: Callable[[fmpq], Number]
+    ) -> list[Number] | None:
         """Taylor coefficients of the solution with the given first coefficients, in any arithmetic.
 
         ``convert`` makes a number of that arithmetic from an ``fmpq``.  At a singular point the coefficients that the
@@ -297,5 +300,5 @@ def _ball(value: Fraction) -> arb:
     return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
-def _certainly_not_zero(value: Any) -> bool:
+def _certainly_not_zero(value: Number) -> bool:
     return not value.contains(0) if isinstance(value, arb) else bool(value)

@@ -192,7 +192,8 @@ class OdeActivation:
             count = max(ode.determining_terms(branch.point), len(branch.values))
             coefficients = self.solution(index).taylor(count + 1)
             kept = tuple(scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients))[1:]
-            branches.append(Branch(branch.low, branch.high, branch.point, () if all(map(_is_zero, kept)) else kept))
+            vanishes = all(isinstance(value, ExactReal) and not value for value in kept)
+            branches.append(Branch(branch.low, branch.high, branch.point, () if vanishes else kept))
         function, order = self.origin or (self, 0)
         return replace(assembled(equation, tuple(branches)), origin=(function, order + 1))
 
@@ -340,7 +341,3 @@ def taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
         known = part.flow.series(point, first, max(terms, len(first)), arb)
     assert known is not None
     return [as_value(c) for c in known[:terms]]
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ExactReal) and not value

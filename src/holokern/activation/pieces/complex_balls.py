@@ -79,10 +79,6 @@ def _with_cuts(function: Callable[[acb], acb], x: acb, analytic: bool) -> acb:
     return acb("nan", "nan") if analytic and touches else function(x)
 
 
-def _exprel(x: acb) -> acb:
-    return x.hypgeom_1f1(1, 2) if x.contains(0) else x.expm1() / x
-
-
 # functions that are a logarithm of something, with its cut
 _LOGARITHMS: dict[str, Callable[[acb], acb]] = {
     "log": lambda x: x,
@@ -97,6 +93,6 @@ _ENTIRE_OR_MEROMORPHIC: dict[str, Callable[[acb], acb]] = {
     "expm1": acb.expm1,
     "expit": lambda x: 1 / (1 + (-x).exp()),
     "sinc": acb.sinc,
-    "exprel": _exprel,
+    "exprel": lambda x: x.hypgeom_1f1(1, 2) if x.contains(0) else x.expm1() / x,
     "airyaiprime": lambda x: x.airy_ai(derivative=1),
 }

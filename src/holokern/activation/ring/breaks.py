@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cmp_to_key
 from itertools import combinations, pairwise
 from math import lcm
 from typing import TypeAlias, cast
@@ -96,11 +95,7 @@ def merged(points: Iterable[Break]) -> list[Break]:
             tidy = point.rational
         if not any(_same(tidy, other) for other in kept):
             kept.append(tidy)
-    return sorted(kept, key=cmp_to_key(_compare))
-
-
-def _compare(a: Break, b: Break) -> int:
-    return (comparable(a) - comparable(b)).sign()
+    return sorted(kept, key=comparable)
 
 
 def _same(a: Break, b: Break) -> bool:

@@ -265,10 +265,6 @@ def _error_function(name: str) -> Callable[[list[Element], Fraction | None], Ele
     return build
 
 
-def _erfc(args: list[Element], sample: Fraction | None) -> Element:
-    return Element.constant(1) - _error_function("erf")(args, sample)
-
-
 def _odd_atom(kind: str) -> Callable[[list[Element], Fraction | None], Element]:
     def build(args: list[Element], _: Fraction | None) -> Element:
         x = args[0]
@@ -339,7 +335,7 @@ _BUILDERS: dict[str, Callable[[list[Element], Fraction | None], Element]] = {
     "cosh": _hyperbolic(1),
     "erf": _error_function("erf"),
     "erfi": _error_function("erfi"),
-    "erfc": _erfc,
+    "erfc": lambda args, sample: Element.constant(1) - _error_function("erf")(args, sample),
     "atan": _odd_atom("atan"),
     "asinh": _odd_atom("asinh"),
     "besselj": _bessel,

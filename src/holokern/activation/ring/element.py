@@ -311,12 +311,8 @@ def _merge(
             raise TooLarge(f"a piece of the activation has the power {e} of {atom.kind}; at most {_MAX_ATOM_POWER}")
         if rest:
             kept.append((atom, rest))
-    kept.sort(key=_atom_order)
+    kept.sort(key=lambda item: (item[0].kind, repr(item[0].argument), item[0].parameter))
     return factor, tuple(kept)
-
-
-def _atom_order(item: tuple[Atom, Fraction]) -> tuple[str, str, Fraction]:
-    return item[0].kind, repr(item[0].argument), item[0].parameter
 
 
 @lru_cache(maxsize=4096)

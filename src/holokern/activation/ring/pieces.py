@@ -181,12 +181,9 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     if not isinstance(result, HolokernError):
         if result.scale == 1:
             return result.breaks
-        return tuple(_tidy_break(exact(point) / result.scale) for point in result.breaks)
+        moved = [exact(point) / result.scale for point in result.breaks]
+        return tuple(point if point.rational is None else point.rational for point in moved)
     return tuple(point for point, _ in _numerical_jumps(tree))
-
-
-def _tidy_break(point: ExactReal) -> Break:
-    return point if point.rational is None else point.rational
 
 
 def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:

@@ -82,16 +82,12 @@ def _product(factors: tuple[Node, ...]) -> Node:
             top = multiply(*factors[:-1])
             change = add(multiply(differentiate(top), base), multiply(Number(value), top, differentiate(base)))
             return multiply(change, power(base, Number(value - 1)))
-    return add(*(_replace(factors, place) for place in range(len(factors))))
+    return add(*(multiply(*factors[:i], differentiate(f), *factors[i + 1 :]) for i, f in enumerate(factors)))
 
 
 def _is_piecewise_rational(node: Node) -> bool:
     smooth = {"Abs", "sign", "Heaviside", "Max", "Min"}
     return not any(isinstance(part, Call) and part.name not in smooth for part in walk(node))
-
-
-def _replace(factors: tuple[Node, ...], place: int) -> Node:
-    return multiply(*factors[:place], differentiate(factors[place]), *factors[place + 1 :])
 
 
 def _power(base: Node, exponent: Node) -> Node:

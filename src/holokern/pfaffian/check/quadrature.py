@@ -156,7 +156,8 @@ def _scan(
     for function, cut in zip(functions, cuts, strict=True):
         # points beside the breaks and between them, so that a short piece is not overlooked
         near = cut[np.abs(cut) < _REACH]
-        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 160), near - 1e-6, near + 1e-6, _middles(near)]))
+        middles = (near[1:] + near[:-1]) / 2
+        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 160), near - 1e-6, near + 1e-6, middles]))
         with np.errstate(divide="ignore", invalid="ignore"):
             y = np.log(np.abs(function(x)))
         points.append(x)
@@ -186,10 +187,6 @@ def _scan(
         for p, (low, high) in zip(points, profiles, strict=True)
     )
     return first, second
-
-
-def _middles(cut: Array) -> Array:
-    return (cut[1:] + cut[:-1]) / 2
 
 
 def _panels(function: Function, cut: Array, profile: _Profile, width: float) -> tuple[Array, Array]:
