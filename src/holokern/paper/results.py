@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from textwrap import fill, wrap
+from textwrap import fill, indent, wrap
 from typing import Any, TypeAlias
 
 WIDTH = 100
@@ -51,8 +51,7 @@ class Table:
         """
         cells = [self.columns, *(tuple(format_cell(cell) for cell in row) for row in self.rows)]
         blocks = ["\n".join(self._block(cells, block, width)) for block in _blocks(cells, width)]
-        indents = {"initial_indent": _INDENT, "subsequent_indent": _INDENT}
-        notes = [fill(note, width, break_on_hyphens=False, **indents) for note in self.notes]
+        notes = [indent(fill(note, width - len(_INDENT), break_on_hyphens=False), _INDENT) for note in self.notes]
         return "\n".join([*wrap(self.title, width), "\n\n".join(blocks), *notes])
 
     def _block(self, cells: list[tuple[str, ...]], block: list[int], width: int) -> list[str]:

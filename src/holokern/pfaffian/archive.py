@@ -12,17 +12,15 @@ import os
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from flint import fmpz_mpoly
 
 from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import read_regular, write_atomically
+from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import FunctionField, Matrix, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
-
-if TYPE_CHECKING:
-    from flint import fmpz_mpoly
-
-    from holokern.pfaffian.system import PfaffianSystem
 
 FORMAT = "holokern.pfaffian"
 VERSION = 1

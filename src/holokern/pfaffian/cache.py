@@ -15,13 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from holokern.errors import ArchiveError, BadInput, TooLarge
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
+from holokern.pfaffian.system import PfaffianSystem
 
 CacheChoice = bool | str | os.PathLike[str] | None
 

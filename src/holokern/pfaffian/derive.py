@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, overload
+from fractions import Fraction
+from typing import Literal, overload
 
+from holokern.activation import Activation, ExactReal
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
@@ -15,11 +17,6 @@ from holokern.pfaffian.system import PfaffianSystem
 from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.progress import display, report
 from holokern.weyl import Operator
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from holokern.activation import Activation, ExactReal
 
 _SMALL = 16  # bits of a coefficient: every named activation has at most 4, but for selu with 104
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from holokern.weyl import RationalFunction, latex_name
+from flint import fmpz_mpoly
 
-if TYPE_CHECKING:
-    from flint import fmpz_mpoly
-
-    from holokern.pfaffian.system import BasisElement, PfaffianSystem
-    from holokern.weyl import Matrix
+from holokern.pfaffian.system import BasisElement, PfaffianSystem
+from holokern.weyl import Matrix, RationalFunction, latex_name
 
 _WIDTH = 100  # characters that a terminal shows side by side
 _LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array takes any number

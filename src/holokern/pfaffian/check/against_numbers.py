@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
 from holokern.numeric import Array
 from holokern.pfaffian.check.quadrature import Function, hermite_moments
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
-    from holokern.weyl import RationalFunction
+from holokern.pfaffian.system import PfaffianSystem
+from holokern.weyl import RationalFunction
 
 Element = tuple[int, ...]
 

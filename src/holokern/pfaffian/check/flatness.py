@@ -10,14 +10,11 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from flint import fmpz, fmpz_mpoly, nmod_mat
 
 from holokern.errors import BadInput
-
-if TYPE_CHECKING:
-    from holokern.weyl import RationalFunction
+from holokern.weyl import RationalFunction
 
 Table = list[list["RationalFunction"]]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from flint import fmpq, fmpq_poly
 
@@ -14,9 +14,7 @@ from holokern.errors import BadInput, CheckFailed, NotHolonomic
 from holokern.numeric import Dependence, to_fmpq, to_fraction
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12

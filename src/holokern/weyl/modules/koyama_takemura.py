@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, BadOperator
 from holokern.weyl.algebra.operator import Operator, substituted
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 
 
 def gaussian_integral_algebra(d: int, linear: str = "y", quadratic: str = "x") -> WeylAlgebra:

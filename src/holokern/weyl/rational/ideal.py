@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import fmpz_mpoly
 
@@ -13,6 +13,7 @@ from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
 from holokern.weyl.algebra.terms import GeneratedIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import divides, grevlex_key, groebner_rows, key_of, primitive_row
 from holokern.weyl.rational.fractions import RationalFunction
@@ -22,9 +23,6 @@ from holokern.weyl.rational.matrices import (
     gauge_transform,
     irreducible_factors,
 )
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
 
 OrderLike = Order | str | Sequence[int] | None
 
