@@ -51,13 +51,8 @@ class Entry:
 def read_rational(value: object, what: str) -> Fraction:
     """Read a number exactly; a float stands for the decimal that it prints as.
 
-    Raises
-    ------
-    BadInput
-        For NaN, infinities and whatever is not a real number.
+    Raises BadInput for NaN, infinities and whatever is not a real number.
 
-    Examples
-    --------
     >>> read_rational(0.1, "the slope")
     Fraction(1, 10)
     >>> read_rational("2/3", "the slope")

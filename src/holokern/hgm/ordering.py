@@ -116,8 +116,6 @@ def resampled(points: Array, step: int) -> Array:
 
     With ``step`` 1 nothing changes; with larger steps the path is closer to a straight line.
 
-    Examples
-    --------
     >>> resampled(np.array([[0.0], [5.0], [1.0]]), 2).ravel().tolist()
     [0.0, 0.5, 1.0]
     """

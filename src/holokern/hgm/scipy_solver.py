@@ -21,10 +21,7 @@ def solve_along(
     target.  Within a small distance of a singular target the value is continued by one Taylor step, since explicit
     methods cannot arrive there.
 
-    Returns
-    -------
-    value, slope
-        H and c1c2k′ at the target.
+    Returns H and c1c2k′ at the target.
     """
     from holokern.hgm.steps.stepper import taylor_coefficients
 

@@ -20,21 +20,13 @@ RIDGE = 0.01
 
 @dataclass(frozen=True)
 class Problem:
-    """15 training and 20 test points of sin πx on [-1, 1], and the network that is to learn it.
+    """15 training and 20 test points of sin πx on [-1, 1], and the network that is to learn it."""
 
-    Attributes
-    ----------
-    depth
-        Hidden layers.
-    bias
-        Standard deviation β of the biases; the paper does not give it.  With 0.5 its experiment on paths has the 91
-        points that it states.
-    x, tests
-        Training and test points.
-    """
-
-    depth: int = 2
+    depth: int = 2  # hidden layers
+    # standard deviation β of the biases; the paper does not give it.  With 0.5 its experiment on paths has the 91
+    # points that it states.
     bias: float = 0.5
+    # x, tests: training and test points
     x: Array = field(default_factory=lambda: np.linspace(-1, 1, 15))
     tests: Array = field(default_factory=lambda: np.linspace(-1, 1, 20))
 

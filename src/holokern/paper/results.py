@@ -28,8 +28,6 @@ Cell = str | int | float | bool | None
 class Table:
     """One finished table.
 
-    Examples
-    --------
     >>> print(Table("Ranks", ("case", "rank", "seconds"), (("ReLU", 2, 0.0312),)).text())
     Ranks
       case  rank  seconds
@@ -84,8 +82,6 @@ class Table:
 def format_cell(cell: Cell) -> str:
     """One cell as text: a dash for None, three significant digits for floats.
 
-    Examples
-    --------
     >>> format_cell(4701.7), format_cell(0.01234), format_cell(2e-16)
     ('4,700', '0.0123', '2e-16')
     """
@@ -156,30 +152,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One pair of axes with curves.
+    """One pair of axes with curves."""
 
-    Attributes
-    ----------
-    name : str
-        The file name without its ending.
-    title, x_label, y_label : str
-    series : tuple of Series
-    log : {"", "x", "y", "xy"}
-        Logarithmic axes.
-    names : tuple of str
-        Words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined.
-    caption : str
-        What is to be seen, for a reader who does not know the paper.
-    """
-
-    name: str
+    name: str  # the file name without its ending
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
-    log: str = ""
+    log: str = ""  # logarithmic axes: "", "x", "y" or "xy"
+    # words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined
     names: tuple[str, ...] = ()
-    caption: str = ""
+    caption: str = ""  # what is to be seen, for a reader who does not know the paper
 
     def data(self) -> dict[str, Json]:
         """The chart as plain JSON data."""
@@ -191,22 +174,12 @@ _watcher: ContextVar[Callable[[Table], None] | None] = ContextVar("holokern_fini
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The result of one experiment.
+    """The result of one experiment."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    tables : tuple of Table
-    charts : tuple of Chart
-    headline : str
-        The result in one sentence, for somebody who reads nothing else.
-    """
-
-    title: str
+    title: str  # the heading
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
-    headline: str = ""
+    headline: str = ""  # the result in one sentence, for somebody who reads nothing else
 
     def data(self) -> dict[str, Json]:
         """Everything as plain JSON data."""
@@ -235,8 +208,6 @@ def watching(watcher: Callable[[Table], None]) -> Iterator[None]:
 def finished(table: Table) -> Table:
     """The table itself; whoever watches sees it now.
 
-    Examples
-    --------
     >>> with watching(lambda table: print(table.title)):
     ...     _ = finished(Table("Ranks", ("case", "rank"), ()))
     Ranks

@@ -103,19 +103,10 @@ class Cache:
 def open_cache(choice: CacheChoice = None) -> Cache | None:
     """Turn the user's choice and the environment into a cache, or None for no cache.
 
-    Parameters
-    ----------
-    choice : bool, path or None
-        False: none.  A path: that folder.  True or None: as the environment says, that is none when
-        ``HOLOKERN_CACHE`` is off, the folder ``HOLOKERN_CACHE_DIR`` when it is set, else :func:`default_folder`.
+    ``choice``: False: none.  A path: that folder.  True or None: as the environment says, that is none when
+    ``HOLOKERN_CACHE`` is off, the folder ``HOLOKERN_CACHE_DIR`` when it is set, else :func:`default_folder`.
+    Raises ArchiveError when a folder that the user named cannot be written.
 
-    Raises
-    ------
-    ArchiveError
-        When a folder that the user named cannot be written.
-
-    Examples
-    --------
     >>> open_cache(False) is None
     True
     """

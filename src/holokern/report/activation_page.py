@@ -40,19 +40,10 @@ class ActivationPage:
 def page_about(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
     """The page of an activation, or of two side by side.
 
-    Parameters
-    ----------
-    source, other
-        What `holokern.activation` reads: names, expressions in u, or activations.
-    timings
-        Whether to time every method in a process of its own, which takes most of the time.
-    **parameters
-        Parameters of a named activation, for one activation only.
-
-    Raises
-    ------
-    BadInput
-        For a text that is not an activation, or a constant.
+    ``source``, ``other``: what `holokern.activation` reads: names, expressions in u, or activations.
+    ``timings``: whether to time every method in a process of its own, which takes most of the time.
+    ``**parameters``: parameters of a named activation, for one activation only.
+    Raises BadInput for a text that is not an activation, or a constant.
     """
     if other is not None and parameters:
         raise BadInput("parameters belong to one activation; pass activations, such as hk.activation('elu', alpha=2)")

@@ -138,8 +138,6 @@ def html_page(
 
     The sentences of the summary come first.
 
-    Examples
-    --------
     >>> page = html_page("Ranks", ["Ours."], [Table("T", ("case", "rank"), (("ReLU", 2),))])
     >>> "<td>ReLU</td>" in page and "://" not in page
     True

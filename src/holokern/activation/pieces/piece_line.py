@@ -63,8 +63,6 @@ class Piece:
 class PieceLine:
     """A function on the line: its break points, and the piece that holds on each interval between them.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> line = activation("Max(u, 0)").pieces
     >>> line.breaks, line.derivative.jump_order

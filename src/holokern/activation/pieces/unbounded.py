@@ -47,8 +47,6 @@ class UnboundedSide:
 def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
     """All sides of breaks where σ′ is unbounded; none for an activation without exact pieces.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> [(g.side, str(g.exponent), g.sign) for g in unbounded_sides(activation("Abs(u)^(1/2)"))]
     [(-1, '1/2', -1), (1, '1/2', 1)]
@@ -86,8 +84,6 @@ def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
 def not_square_integrable(activation: Activation) -> str | None:
     """Why E[σ(cx)²] is infinite for every c, or None.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> not_square_integrable(activation("tan(u)"))
     'it has a pole at u = -1.5708'

@@ -75,8 +75,6 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
 class ExactReal:
     """An exact real number; immutable, hashable, ordered by its value.
 
-    Examples
-    --------
     >>> root = exact(2).to_power(Fraction(1, 2))
     >>> root * root
     2

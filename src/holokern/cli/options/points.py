@@ -49,7 +49,7 @@ def _array(path: Path) -> Points:
     return _table(text)
 
 
-def _binary(path: Path) -> Points:
+def _binary(path: Path) -> Any:
     import zipfile
 
     try:

@@ -89,27 +89,17 @@ class TableFunction:
 
 @dataclass(frozen=True, eq=False)
 class ArrayLayer:
-    """A layer with all the numbers that its formulas need.
+    """A layer with all the numbers that its formulas need."""
 
-    Attributes
-    ----------
-    layer, table
-        The layer, and the table of its activation on the deviations that it meets.
-    gap, bend, slope
-        The functions W, H and K; K is not used when σ jumps.
-    radicals
-        Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each.
-    ends
-        The smallest and the largest deviation that the layer serves.
-    """
-
+    # layer, table: the layer, and the table of its activation on the deviations that it meets
     layer: HiddenLayer
     table: DualTable
+    # gap, bend, slope: the functions W, H and K; K is not used when σ jumps
     gap: TableFunction
     bend: TableFunction
     slope: TableFunction
-    radicals: Array
-    ends: tuple[float, float]
+    radicals: Array  # Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each
+    ends: tuple[float, float]  # the smallest and the largest deviation that the layer serves
 
     @classmethod
     def of(cls, layer: HiddenLayer, ends: tuple[float, float], dropped: float) -> ArrayLayer:

@@ -98,10 +98,7 @@ class Layer(ABC):
     def shape(self, shape: Output) -> Output:
         """The shape after the layer.
 
-        Raises
-        ------
-        BadInput
-            If the layer does not fit what comes before it.
+        Raises BadInput if the layer does not fit what comes before it.
         """
 
     @abstractmethod

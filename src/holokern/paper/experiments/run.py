@@ -49,8 +49,6 @@ def run_experiments(names: Sequence[str] = (), problem: Problem | None = None) -
     The derivations run first, so that nothing of theirs is in memory yet.  Linear algebra gets one thread: the
     matrices are small, and threads that wait for each other spoil the clocks.
 
-    Examples
-    --------
     >>> found = run_experiments(["hermite"])
     >>> found["hermite"].title
     'Hermite coefficients of ReSin'

@@ -26,8 +26,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)  # what the grammar of 
 def exact_rational(value: object) -> fmpq:
     """Return ``value`` as an exact ``fmpq``; floats and everything inexact are refused.
 
-    Examples
-    --------
     >>> exact_rational("3/4") + 1
     7/4
     """

@@ -46,8 +46,6 @@ def _dot(row: Sequence[RationalFunction], column: Sequence[RationalFunction]) ->
 def inverse_matrix(matrix: Matrix) -> Matrix:
     """The inverse, by elimination with the shortest pivot; BadInput if there is none.
 
-    Examples
-    --------
     >>> from holokern.weyl import function_field
     >>> K = function_field("x")
     >>> inverse_matrix(((K("x"), K(1)), (K(0), K("x"))))

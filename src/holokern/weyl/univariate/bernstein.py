@@ -28,8 +28,6 @@ def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Op
     The result always generates the ideal of the operators; that no further element is needed for a Gröbner basis is
     decided by Buchberger's criterion modulo a random prime of 61 bits.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D1 = weyl_algebra("u", "D")
     >>> bernstein_basis([D1("u*D - 1"), D1("D^2")])
