@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -44,6 +44,38 @@ def takes_positions(estimator: Any) -> bool:
     """Whether the data may have positions, as images do: (n_samples, positions, n_channels)."""
     given = estimator.activation
     return isinstance(given, layers.Layer) or (isinstance(given, Network) and not given.hidden_layers)
+
+
+class ManyTargets(RegressorMixin):  # type: ignore[misc]
+    """Regression with one or several targets; ``_solve`` fits a matrix of them."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, finite.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        nd = takes_positions(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
+        y = np.asarray(y, dtype=float)
+        self._flat = y.ndim == 1
+        self._solve(X, y.reshape(len(y), -1))
+        return self
 
 
 class NetworkRidge(BaseEstimator):  # type: ignore[misc]

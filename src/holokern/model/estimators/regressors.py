@@ -9,48 +9,19 @@ from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
+from holokern.model.estimators.kernel_ridge import ManyTargets, NetworkRidge
 from holokern.model.features.feature_map import draw
 from holokern.model.gaussian_process.kernels import NNGPKernel
 from holokern.model.kernel import Array, Kind
 from holokern.network import Network
 
 
-class _NetworkRegressor(RegressorMixin, NetworkRidge):  # type: ignore[misc]
+class _NetworkRegressor(ManyTargets, NetworkRidge):  # type: ignore[misc]
     """Regression with one or several targets."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> _NetworkRegressor:
-        """Fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data, finite.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The targets.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        nd = takes_positions(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
-        y = np.asarray(y, dtype=float)
-        self._flat = y.ndim == 1
-        self._solve(X, y.reshape(len(y), -1))
-        return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict block by block; the matrix between all of X and all training points is never stored.
