@@ -23,10 +23,8 @@ import numpy as np
 
 from holokern.errors import ArchiveError, BadInput
 
-# bytes of the key of a sealed file
-_KEY = 32
-# a line break and the digits of SHA-256
-_SEAL = 65
+_KEY = 32  # bytes of the key of a sealed file
+_SEAL = 65  # a line break and the digits of SHA-256
 
 
 def prepare_folder(folder: Path) -> Path:

@@ -14,10 +14,8 @@ from holokern.errors import BadInput, TooLarge
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 60
-# more than any float has, and few enough that an exact number stays short
-_MAX_DIGITS = 400
-# beyond the range of floats
-_MAX_DECIMAL_EXPONENT = 400
+_MAX_DIGITS = 400  # more than any float has, and few enough that an exact number stays short
+_MAX_DECIMAL_EXPONENT = 400  # beyond the range of floats
 
 # white space, numbers, names and signs
 _TOKEN = re.compile(
@@ -27,8 +25,7 @@ _TOKEN = re.compile(
       | (?P<sign>\*\*|<=|>=|==|!=|[-+*/^(),<>&|~])""",
     re.VERBOSE | re.ASCII,
 )
-# signs between two sides of a condition
-_RELATIONS = {"<", "<=", ">", ">=", "==", "!="}
+_RELATIONS = {"<", "<=", ">", ">=", "==", "!="}  # signs between two sides of a condition
 # binary sign -> (left binding power, right binding power)
 _BINDING = {
     "|": (1, 2),

@@ -39,7 +39,8 @@ def _array(path: Path) -> Points:
     if path.stat().st_size == 0:
         raise ValueError("it is empty")
     if path.suffix == ".npy":
-        return _binary(path)
+        array: Points = _binary(path)
+        return array
     if path.suffix == ".npz":
         return _only_array(path)
     try:
@@ -69,7 +70,8 @@ def _only_array(path: Path) -> Points:
         if len(chosen) != 1:
             raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'}, and none of them is called X")
         try:
-            return archive[chosen[0]]
+            array: Points = archive[chosen[0]]
+            return array
         except ValueError:
             raise ValueError(f"its array {chosen[0]!r} does not hold numbers") from None
 
