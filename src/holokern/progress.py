@@ -36,8 +36,6 @@ class Display:
 def report(stage: str, done: int | None = None, total: int | None = None) -> None:
     """Say what is being done now, and how much of it is done.
 
-    Examples
-    --------
     >>> seen = []
     >>> with listen(lambda stage, done, total: seen.append((stage, done, total))):
     ...     report("interpolating", 3, 10)
@@ -75,16 +73,10 @@ def display(
     Without a ``stage`` nothing is shown before the first report, so that quick work costs nothing.  A display inside
     another one leaves the outer one in charge.  The line is erased at the end, also after an exception.
 
-    Parameters
-    ----------
-    stage
-        What is being done before the first report.
-    stream
-        Where to write; by default stderr if it is a terminal, or the output of a notebook's cell.
-    delay
-        Seconds before anything is shown.
-    quiet
-        Whether to show nothing at all.
+    ``stage``: what is being done before the first report.
+    ``stream``: where to write; by default stderr if it is a terminal, or the output of a notebook's cell.
+    ``delay``: seconds before anything is shown.
+    ``quiet``: whether to show nothing at all.
     """
     target = None if quiet or _listener.get() is not None else _place(stream)
     if target is None:
