@@ -15,19 +15,9 @@ from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.activation.ring.taylor import ball_at
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import subtract
-from holokern.activation.tree.nodes import (
-    ODD,
-    Call,
-    Condition,
-    Node,
-    Number,
-    Power,
-    Relation,
-    children,
-    is_constant,
-    walk,
-)
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
@@ -43,7 +33,7 @@ _MAX_NUMERICAL = 60  # one in two units on average: a function that changes its 
 _MAX_ARGUMENTS = 64
 _MAX_CANDIDATES = 2_000  # points where formulas may change; each is compared with all others
 _MAX_DENOMINATOR = 1000  # breaks that somebody typed have small denominators
-_ODD_INCREASING = ODD - {"sin", "tan"}  # sin and tan do not increase everywhere
+_ODD_INCREASING = nodes.ODD - {"sin", "tan"}  # sin and tan do not increase everywhere
 _SPLIT = Fraction(2027, 4099)  # an unlikely ratio, so that a sample is not a root or pole of what somebody typed
 
 
@@ -54,8 +44,8 @@ def break_candidates(node: Node | Condition) -> list[Break]:
     compared with each other.
     """
     found: list[Break] = []
-    for child in children(node):
-        if not is_constant(child):
+    for child in nodes.children(node):
+        if not nodes.is_constant(child):
             found += break_candidates(child)
     for switch in _switches(node):
         inner = merged(break_candidates(switch))
@@ -124,24 +114,24 @@ def _switches(node: Node | Condition) -> list[Node]:
     """The expressions whose sign changes may change the formula of this very node."""
     switches: list[Node] = []
     match node:
-        case Call(name, args) if name in CHOICES:
+        case nodes.Call(name, args) if name in CHOICES:
             if len(args) > _MAX_ARGUMENTS:
                 raise TooLarge(
                     f"{name} has {len(args)} arguments, and at most {_MAX_ARGUMENTS} are compared; nest several of them"
                 )
             switches = [subtract(a, b) for a, b in combinations(args, 2)] if name in ("Max", "Min") else [args[0]]
-        case Relation(left, _, right):
+        case nodes.Relation(left, _, right):
             switches = [subtract(left, right)]
-        case Call("log", (argument,)):
+        case nodes.Call("log", (argument,)):
             switches = [argument]
-        case Power(base, Number(value)) if value.denominator != 1:
+        case nodes.Power(base, nodes.Number(value)) if value.denominator != 1:
             switches = [base]
-    return [_stripped(switch) for switch in switches if not is_constant(switch)]
+    return [_stripped(switch) for switch in switches if not nodes.is_constant(switch)]
 
 
 def _stripped(switch: Node) -> Node:
     """An expression with the same sign: odd increasing functions keep the sign of their argument."""
-    while isinstance(switch, Call) and switch.name in _ODD_INCREASING:
+    while isinstance(switch, nodes.Call) and switch.name in _ODD_INCREASING:
         switch = switch.args[0]
     return switch
 
@@ -300,7 +290,8 @@ def _numerical_roots(node: Node) -> list[float]:
 
 def _oscillates(node: Node) -> bool:
     return any(
-        isinstance(part, Call) and part.name in ("sin", "cos", "tan", "besselj", "airyai") for part in walk(node)
+        isinstance(part, nodes.Call) and part.name in ("sin", "cos", "tan", "besselj", "airyai")
+        for part in nodes.walk(node)
     )
 
 

@@ -11,6 +11,7 @@ from math import ceil
 
 from holokern.activation.catalogue import REGISTRY
 from holokern.activation.named import build, suggestion
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import (
     MINUS_ONE,
     ONE,
@@ -31,21 +32,7 @@ from holokern.activation.tree.constructors import (
     substitute,
     subtract,
 )
-from holokern.activation.tree.nodes import (
-    ARITY,
-    Always,
-    Call,
-    Condition,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Sum,
-    Variable,
-    check_size,
-    children,
-)
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
 
@@ -74,7 +61,7 @@ _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
     "sech": lambda arg: divide(ONE, call("cosh", arg)),
 }
 #: Every function name that an expression may use.
-FUNCTIONS = tuple(sorted({*ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
+FUNCTIONS = tuple(sorted({*nodes.ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
 _ORDINARY_NAMES = ("u", "pi", "E")  # what a name may be that is no function
 # names that people try, and why not
 _REFUSED = {
@@ -104,7 +91,7 @@ def read_expression(text: str) -> Node:
     'u*(1 + erf(u/sqrt(2)))/2'
     """
     tree = _node(parse(text, _WHAT))
-    check_size(tree)
+    nodes.check_size(tree)
     degree = _formal_degree(tree)
     if degree > MAX_DEGREE:
         raise TooLarge(f"the {_WHAT} has formal degree {min(degree, 10**9)} in u; degrees up to {MAX_DEGREE} are read")
@@ -137,7 +124,7 @@ def _name(name: str) -> Node:
     if name == "u":
         return U
     if name in ("pi", "E"):
-        return Constant(name)
+        return nodes.Constant(name)
     if name in _REFUSED:
         raise BadInput(f"the name {name!r} cannot be used in the {_WHAT}: {_REFUSED[name]}")
     if name in FUNCTIONS:
@@ -166,8 +153,8 @@ def _call(syntax: Syntax) -> Node:
         hint = suggestion(name, FUNCTIONS) or f"; allowed are {', '.join(FUNCTIONS)}"
         raise UnknownName(f"unknown function {name[:60]!r} in the {_WHAT}{hint}")
     args = tuple(map(_node, syntax.parts))
-    if name in ARITY:
-        _check_arity(name, len(args), ARITY[name])
+    if name in nodes.ARITY:
+        _check_arity(name, len(args), nodes.ARITY[name])
         return call(name, *args)
     if name in _SHORTHANDS:
         _check_arity(name, len(args), 1)
@@ -183,12 +170,12 @@ def _named(name: str, args: tuple[Node, ...]) -> Node:
         raise BadInput(f"the function {name!r} takes at most {1 + len(entry.parameters)} arguments, got {len(args)}")
     given: dict[str, object] = {}
     for parameter, arg in zip(entry.parameters, args[1:], strict=False):
-        if not isinstance(arg, Number):
+        if not isinstance(arg, nodes.Number):
             raise BadInput(f"the parameter {parameter.name!r} of {name!r} must be a rational number")
         given[parameter.name] = arg.value
     result = substitute(build(entry, given)[0], args[0])
     # nesting may double the tree each time, so the size is checked at every level
-    check_size(result)
+    nodes.check_size(result)
     return result
 
 
@@ -216,7 +203,7 @@ def _condition(syntax: Syntax) -> Condition:
         case "unary" if syntax.head == "~":
             return negation(_condition(syntax.parts[0]))
         case "name" if syntax.head in ("True", "False"):
-            return Always(syntax.head == "True")
+            return nodes.Always(syntax.head == "True")
     raise BadInput(
         f"cannot read a condition of Piecewise: {syntax.kind} {syntax.head[:60]!r} is not a comparison; "
         "write for example u < 1, (u > 0) & (u <= 2) or True"
@@ -226,11 +213,11 @@ def _condition(syntax: Syntax) -> Condition:
 def _formal_degree(node: Node | Condition) -> int:
     """A bound of the degree that expanding the powers would give."""
     match node:
-        case Variable():
+        case nodes.Variable():
             return 1
-        case Product(factors):
+        case nodes.Product(factors):
             return sum(map(_formal_degree, factors))
-        case Power(base, Number(value)):
+        case nodes.Power(base, nodes.Number(value)):
             return _formal_degree(base) * ceil(abs(Fraction(value)))
-        case Sum() | Call() | _:
-            return max(map(_formal_degree, children(node)), default=0)
+        case nodes.Sum() | nodes.Call() | _:
+            return max(map(_formal_degree, nodes.children(node)), default=0)

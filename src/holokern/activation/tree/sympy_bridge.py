@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import (
     MINUS_ONE,
     U,
@@ -22,27 +23,7 @@ from holokern.activation.tree.constructors import (
     power,
     relation,
 )
-from holokern.activation.tree.nodes import (
-    ARITY,
-    MAX_NODES,
-    MAX_TREE_DEPTH,
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Constant,
-    Node,
-    Not,
-    Number,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-    Variable,
-    check_size,
-)
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, Unsupported
 
 if TYPE_CHECKING:
@@ -79,7 +60,7 @@ def from_sympy(expression: Basic) -> Node:
     if len(symbols) > 1:
         raise BadInput(f"the SymPy expression has the symbols {', '.join(symbols)[:80]}; one symbol, u, is expected")
     tree = _node(expression)
-    check_size(tree)
+    nodes.check_size(tree)
     return tree
 
 
@@ -88,21 +69,21 @@ def to_sympy(tree: Node) -> Expr:
     import sympy
 
     match tree:
-        case Number(value):
+        case nodes.Number(value):
             return sympy.Rational(value.numerator, value.denominator)
-        case Constant(name):
+        case nodes.Constant(name):
             return sympy.pi if name == "pi" else sympy.E
-        case Variable():
+        case nodes.Variable():
             return sympy.Symbol("u", real=True)
-        case Sum(terms):
+        case nodes.Sum(terms):
             return sympy.Add(*map(to_sympy, terms))
-        case Product(factors):
+        case nodes.Product(factors):
             return sympy.Mul(*map(to_sympy, factors))
-        case Power(base, exponent):
+        case nodes.Power(base, exponent):
             return sympy.Pow(to_sympy(base), to_sympy(exponent))
-        case Call(name, args):
+        case nodes.Call(name, args):
             return getattr(sympy, name)(*map(to_sympy, args))
-        case Cases(branches):
+        case nodes.Cases(branches):
             return sympy.Piecewise(*((to_sympy(value), _to_condition(test)) for value, test in branches))
 
 
@@ -117,15 +98,15 @@ def _to_condition(test: Condition) -> Basic:
     import sympy
 
     match test:
-        case Always(truth):
+        case nodes.Always(truth):
             return sympy.true if truth else sympy.false
-        case Relation(left, sign, right):
+        case nodes.Relation(left, sign, right):
             return getattr(sympy, _RELATIONS[sign])(to_sympy(left), to_sympy(right))
-        case And(parts):
+        case nodes.And(parts):
             return sympy.And(*map(_to_condition, parts))
-        case Or(parts):
+        case nodes.Or(parts):
             return sympy.Or(*map(_to_condition, parts))
-        case Not(part):
+        case nodes.Not(part):
             return sympy.Not(_to_condition(part))
 
 
@@ -136,9 +117,10 @@ def _check_size(expression: Basic) -> None:
     while stack:
         top, depth = stack.pop()
         seen += 1
-        if seen > MAX_NODES or depth > MAX_TREE_DEPTH:
+        if seen > nodes.MAX_NODES or depth > nodes.MAX_TREE_DEPTH:
             raise TooLarge(
-                f"the SymPy expression has more than {MAX_NODES} nodes or is nested more than {MAX_TREE_DEPTH} deep"
+                f"the SymPy expression has more than {nodes.MAX_NODES} nodes or is nested more than "
+                f"{nodes.MAX_TREE_DEPTH} deep"
             )
         stack.extend((arg, depth + 1) for arg in top.args)
 
@@ -169,7 +151,7 @@ def _constant(expression: Basic) -> Node:
         standard = expression._prec == 53
         return number(Fraction(repr(float(expression)) if standard else str(expression)))
     if expression in (sympy.pi, sympy.E):
-        return Constant("pi" if expression == sympy.pi else "E")
+        return nodes.Constant("pi" if expression == sympy.pi else "E")
     raise BadInput(f"the constant {expression!s:.40} cannot be part of an activation; use real numbers, pi and E")
 
 
@@ -181,13 +163,15 @@ def _function(expression: Basic) -> Node:
         if name == "Heaviside":
             # the value at 0, SymPy's second argument, does not matter to any kernel
             return call(name, _node(expression.args[0]))
-        if name in ARITY and len(expression.args) == (ARITY[name] or len(expression.args)):
+        if name in nodes.ARITY and len(expression.args) == (nodes.ARITY[name] or len(expression.args)):
             return call(name, *map(_node, expression.args))
         if name in _OTHER:
             return _OTHER[name](_node(expression.args[0]))
     if isinstance(expression, sympy.Max | sympy.Min):
         return call(name, *map(_node, expression.args))
-    raise Unsupported(f"SymPy's {name[:60]!r} cannot be part of an activation; known functions are {', '.join(ARITY)}")
+    raise Unsupported(
+        f"SymPy's {name[:60]!r} cannot be part of an activation; known functions are {', '.join(nodes.ARITY)}"
+    )
 
 
 def _reciprocal_of(function: str) -> Callable[[Node], Node]:
@@ -205,7 +189,7 @@ def _condition(test: Basic) -> Condition:
     import sympy
 
     if test in (sympy.true, sympy.false):
-        return Always(bool(test))
+        return nodes.Always(bool(test))
     if test.is_Relational:
         left, right = map(_node, test.args)
         return relation(left, test.rel_op, right)
