@@ -11,27 +11,9 @@ from math import ceil
 
 from holokern.activation.catalogue import REGISTRY
 from holokern.activation.named import build, suggestion
+from holokern.activation.tree import constructors as make
 from holokern.activation.tree import nodes
-from holokern.activation.tree.constructors import (
-    MINUS_ONE,
-    ONE,
-    U,
-    add,
-    both,
-    call,
-    cases,
-    divide,
-    either,
-    multiply,
-    negate,
-    negation,
-    number,
-    power,
-    relation,
-    sqrt,
-    substitute,
-    subtract,
-)
+from holokern.activation.tree.constructors import U
 from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
@@ -54,11 +36,11 @@ _SYNONYMS = {
 }
 # functions that are short for expressions
 _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
-    "sqrt": sqrt,
-    "expm1": lambda arg: subtract(call("exp", arg), ONE),
-    "log1p": lambda arg: call("log", add(ONE, arg)),
-    "sinc": lambda arg: divide(call("sin", arg), arg),
-    "sech": lambda arg: divide(ONE, call("cosh", arg)),
+    "sqrt": make.sqrt,
+    "expm1": lambda arg: make.subtract(make.call("exp", arg), make.ONE),
+    "log1p": lambda arg: make.call("log", make.add(make.ONE, arg)),
+    "sinc": lambda arg: make.divide(make.call("sin", arg), arg),
+    "sech": lambda arg: make.divide(make.ONE, make.call("cosh", arg)),
 }
 #: Every function name that an expression may use.
 FUNCTIONS = tuple(sorted({*nodes.ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
@@ -87,7 +69,7 @@ def read_expression(text: str) -> Node:
     a tree beyond the limits.
 
     >>> from holokern.activation.tree.printing import to_text
-    >>> to_text(read_expression("u/2*(1 + erf(u/sqrt(2)))"))
+    >>> to_text(read_expression("u/2*(1 + erf(u/make.sqrt(2)))"))
     'u*(1 + erf(u/sqrt(2)))/2'
     """
     tree = _node(parse(text, _WHAT))
@@ -101,15 +83,15 @@ def read_expression(text: str) -> Node:
 def _node(syntax: Syntax) -> Node:
     match syntax.kind:
         case "number":
-            return number(syntax.value)
+            return make.number(syntax.value)
         case "name":
             return _name(syntax.head)
         case "sum":
-            return add(*map(_node, syntax.parts))
+            return make.add(*map(_node, syntax.parts))
         case "product":
-            return multiply(*map(_node, syntax.parts))
+            return make.multiply(*map(_node, syntax.parts))
         case "power":
-            return power(*map(_node, syntax.parts))
+            return make.power(*map(_node, syntax.parts))
         case "unary":
             return _unary(syntax)
         case "call":
@@ -137,25 +119,25 @@ def _unary(syntax: Syntax) -> Node:
     operand = _node(syntax.parts[0])
     match syntax.head:
         case "-":
-            return negate(operand)
+            return make.negate(operand)
         case "+":
             return operand
         case "/":
-            return power(operand, MINUS_ONE)
+            return make.power(operand, make.MINUS_ONE)
     raise BadInput(f"cannot read the {_WHAT}: '~' negates conditions, not functions of u")
 
 
 def _call(syntax: Syntax) -> Node:
     name = _SYNONYMS.get(syntax.head, syntax.head)
     if name == "Piecewise":
-        return cases(*(_branch(part) for part in syntax.parts))
+        return make.cases(*(_branch(part) for part in syntax.parts))
     if name not in FUNCTIONS:
         hint = suggestion(name, FUNCTIONS) or f"; allowed are {', '.join(FUNCTIONS)}"
         raise UnknownName(f"unknown function {name[:60]!r} in the {_WHAT}{hint}")
     args = tuple(map(_node, syntax.parts))
     if name in nodes.ARITY:
         _check_arity(name, len(args), nodes.ARITY[name])
-        return call(name, *args)
+        return make.call(name, *args)
     if name in _SHORTHANDS:
         _check_arity(name, len(args), 1)
         return _SHORTHANDS[name](args[0])
@@ -173,7 +155,7 @@ def _named(name: str, args: tuple[Node, ...]) -> Node:
         if not isinstance(arg, nodes.Number):
             raise BadInput(f"the parameter {parameter.name!r} of {name!r} must be a rational number")
         given[parameter.name] = arg.value
-    result = substitute(build(entry, given)[0], args[0])
+    result = make.substitute(build(entry, given)[0], args[0])
     # nesting may double the tree each time, so the size is checked at every level
     nodes.check_size(result)
     return result
@@ -195,13 +177,13 @@ def _condition(syntax: Syntax) -> Condition:
     match syntax.kind:
         case "relation":
             left, right = map(_node, syntax.parts)
-            return relation(left, syntax.head, right)
+            return make.relation(left, syntax.head, right)
         case "and":
-            return both(*map(_condition, syntax.parts))
+            return make.both(*map(_condition, syntax.parts))
         case "or":
-            return either(*map(_condition, syntax.parts))
+            return make.either(*map(_condition, syntax.parts))
         case "unary" if syntax.head == "~":
-            return negation(_condition(syntax.parts[0]))
+            return make.negation(_condition(syntax.parts[0]))
         case "name" if syntax.head in ("True", "False"):
             return nodes.Always(syntax.head == "True")
     raise BadInput(

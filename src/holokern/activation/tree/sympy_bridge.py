@@ -7,22 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from holokern.activation.tree import constructors as make
 from holokern.activation.tree import nodes
-from holokern.activation.tree.constructors import (
-    MINUS_ONE,
-    U,
-    add,
-    both,
-    call,
-    cases,
-    divide,
-    either,
-    multiply,
-    negation,
-    number,
-    power,
-    relation,
-)
+from holokern.activation.tree.constructors import U
 from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, Unsupported
 
@@ -131,13 +118,13 @@ def _node(expression: Basic) -> Node:
     if expression.is_Number or expression.is_NumberSymbol or (expression.is_number and not expression.args):
         return _constant(expression)
     if expression.is_Add:
-        return add(*map(_node, expression.args))
+        return make.add(*map(_node, expression.args))
     if expression.is_Mul:
-        return multiply(*map(_node, expression.args))
+        return make.multiply(*map(_node, expression.args))
     if expression.is_Pow:
-        return power(*map(_node, expression.args))
+        return make.power(*map(_node, expression.args))
     if expression.is_Piecewise:
-        return cases(*((_node(branch.expr), _condition(branch.cond)) for branch in expression.args))
+        return make.cases(*((_node(branch.expr), _condition(branch.cond)) for branch in expression.args))
     return _function(expression)
 
 
@@ -145,11 +132,11 @@ def _constant(expression: Basic) -> Node:
     import sympy
 
     if expression.is_Rational:
-        return number(Fraction(int(expression.p), int(expression.q)))
+        return make.number(Fraction(int(expression.p), int(expression.q)))
     if expression.is_Float and expression.is_finite:
         # at standard precision the shortest decimal is what was typed; else SymPy prints every digit that it holds
         standard = expression._prec == 53
-        return number(Fraction(repr(float(expression)) if standard else str(expression)))
+        return make.number(Fraction(repr(float(expression)) if standard else str(expression)))
     if expression in (sympy.pi, sympy.E):
         return nodes.Constant("pi" if expression == sympy.pi else "E")
     raise BadInput(f"the constant {expression!s:.40} cannot be part of an activation; use real numbers, pi and E")
@@ -162,26 +149,26 @@ def _function(expression: Basic) -> Node:
     if isinstance(expression, sympy.Function) and not isinstance(expression, sympy.core.function.AppliedUndef):
         if name == "Heaviside":
             # the value at 0, SymPy's second argument, does not matter to any kernel
-            return call(name, _node(expression.args[0]))
+            return make.call(name, _node(expression.args[0]))
         if name in nodes.ARITY and len(expression.args) == (nodes.ARITY[name] or len(expression.args)):
-            return call(name, *map(_node, expression.args))
+            return make.call(name, *map(_node, expression.args))
         if name in _OTHER:
             return _OTHER[name](_node(expression.args[0]))
     if isinstance(expression, sympy.Max | sympy.Min):
-        return call(name, *map(_node, expression.args))
+        return make.call(name, *map(_node, expression.args))
     raise Unsupported(
         f"SymPy's {name[:60]!r} cannot be part of an activation; known functions are {', '.join(nodes.ARITY)}"
     )
 
 
 def _reciprocal_of(function: str) -> Callable[[Node], Node]:
-    return lambda arg: power(call(function, arg), MINUS_ONE)
+    return lambda arg: make.power(make.call(function, arg), make.MINUS_ONE)
 
 
 # functions of SymPy that are no functions of ours
 _OTHER: dict[str, Callable[[Node], Node]] = {
     **{name: _reciprocal_of(function) for name, function in _RECIPROCALS.items()},
-    "sinc": lambda arg: divide(call("sin", arg), arg),
+    "sinc": lambda arg: make.divide(make.call("sin", arg), arg),
 }
 
 
@@ -192,11 +179,11 @@ def _condition(test: Basic) -> Condition:
         return nodes.Always(bool(test))
     if test.is_Relational:
         left, right = map(_node, test.args)
-        return relation(left, test.rel_op, right)
+        return make.relation(left, test.rel_op, right)
     if isinstance(test, sympy.And):
-        return both(*map(_condition, test.args))
+        return make.both(*map(_condition, test.args))
     if isinstance(test, sympy.Or):
-        return either(*map(_condition, test.args))
+        return make.either(*map(_condition, test.args))
     if isinstance(test, sympy.Not):
-        return negation(_condition(test.args[0]))
+        return make.negation(_condition(test.args[0]))
     raise Unsupported(f"the condition {test!s:.60} cannot be read; use comparisons joined by And, Or, Not")
