@@ -20,7 +20,7 @@ from holokern.model.kernel import Array, Kind
 from holokern.network import Network
 
 
-class _NetworkRegressor(ManyTargets, NetworkRidge):  # type: ignore[misc]
+class _NetworkRegressor(ManyTargets, NetworkRidge):
     """Regression with one or several targets."""
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
