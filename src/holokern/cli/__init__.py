@@ -122,10 +122,5 @@ def main() -> None:
     """  # noqa: D301 (click reads the backspace)
 
 
-main.add_command(activations)
-main.add_command(derive)
-main.add_command(hgm)
-main.add_command(kernel)
-main.add_command(dual)
-main.add_command(paper)
-main.add_command(report)
+for _command in (activations, derive, hgm, kernel, dual, paper, report):
+    main.add_command(_command)

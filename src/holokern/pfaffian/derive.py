@@ -174,13 +174,7 @@ def _small(side: _Side) -> tuple[Operator, ...]:
 def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem:
     if left.scale is None and right.scale is None:
         return system
-    return replace(system, scale=(_or_one(left.scale), _or_one(right.scale)))
-
-
-def _or_one(scale: ExactReal | None) -> Fraction | ExactReal:
-    from fractions import Fraction
-
-    return Fraction(1) if scale is None else scale
+    return replace(system, scale=(left.scale or Fraction(1), right.scale or Fraction(1)))
 
 
 def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:

@@ -96,7 +96,7 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     ode = LinearOde(equation.polynomials())
     branches = []
     for low, high in pairwise(ends):
-        parts = [(function, _index(function, low, high)) for function in (left, right)]
+        parts = [(function, _index(function, low)) for function in (left, right)]
         point = _common_point(parts, low, high)
         if point is None:
             odes = (ode, *(function.solution(index).flow for function, index in parts))
@@ -109,8 +109,8 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     return assembled(equation, tuple(branches))
 
 
-def _index(function: OdeActivation, low: Fraction | None, high: Fraction | None) -> int:
-    """The branch that contains the interval."""
+def _index(function: OdeActivation, low: Fraction | None) -> int:
+    """The branch that contains the interval from ``low`` on."""
     return sum(1 for point in function.breaks if low is not None and point <= low)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb, fmpq, fmpz, fmpz_poly
@@ -72,6 +73,7 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
 }
 
 
+@total_ordering
 class ExactReal:
     """An exact real number; immutable, hashable, ordered by its value.
 
@@ -160,15 +162,6 @@ class ExactReal:
 
     def __lt__(self, other: ExactReal | Fraction | int) -> bool:
         return (self - other).sign() < 0
-
-    def __le__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() <= 0
-
-    def __gt__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() > 0
-
-    def __ge__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() >= 0
 
     # -- arithmetic --------------------------------------------------------------------------------------------------
 
