@@ -32,7 +32,7 @@ from holokern.hgm.lines.ball_lines import precisely
 from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import BallRow
-from holokern.hgm.steps.series import Array, SeriesEquation, multiply_series, power_of_series
+from holokern.hgm.steps.series import Array, SeriesEquation, multiply_series, nearest_root, power_of_series
 from holokern.hgm.steps.stepper import transport
 from holokern.numeric import EPS
 
@@ -163,10 +163,7 @@ class OrthantPath:
 
     def distance(self, tracks: Array, at: Array) -> Array:
         """How far the nearest zero of a principal minor is."""
-        at = np.asarray(at)
-        roots = self._roots[tracks]
-        roots = roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1])
-        return np.asarray(np.min(np.abs(at[..., None] - roots), axis=-1))
+        return nearest_root(np.asarray(at), self._roots[tracks])
 
     def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``: D = 1 and N the coefficients of d arcsin ρ_(ij|J)."""

@@ -14,6 +14,7 @@ from holokern.hgm.steps.series import (
     SeriesEquation,
     batch_roots,
     multiply_series,
+    nearest_root,
     power_table,
     trigonometric_series,
 )
@@ -72,10 +73,7 @@ class AnglePath(PolarPath):
     def distance(self, tracks: Array, at: Array) -> Array:
         """How far the nearest zero of D is from each point."""
         at = np.asarray(at)
-        roots = self.roots[tracks]
-        roots = roots.reshape(*roots.shape[:1], *(1,) * (at.ndim - 1), roots.shape[1])
-        gaps = np.abs(at[..., None] - roots)
-        nearest = np.min(np.where(np.isnan(gaps), np.inf, gaps), axis=-1)
+        nearest = nearest_root(at, self.roots[tracks])
         if self.table.ends:
             nearest = np.minimum(nearest, np.minimum(np.abs(at), np.abs(np.pi - at)))
         return np.asarray(nearest)

@@ -147,3 +147,13 @@ def batch_roots(dense: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.where(np.abs(values) > 1e-14, 1 / values, np.inf)
     return np.asarray(np.sort_complex(result))
+
+
+def nearest_root(at: Array, roots: Array) -> Array:
+    """How far the nearest root of its track, (tracks, roots), is from each point of ``at``, (tracks, …); NaN is none.
+
+    >>> nearest_root(np.array([0.0, 5.0]), np.array([[1.0, np.nan], [3j, 9.0]])).tolist()
+    [1.0, 4.0]
+    """
+    gaps = np.abs(at[..., None] - roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1]))
+    return np.asarray(np.min(np.where(np.isnan(gaps), np.inf, gaps), axis=-1, initial=np.inf))
