@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.activation.values.evaluate import UNITS
 from holokern.numeric import Array
 
 _SIZE = 24  # coefficients of a panel; more would carry the noise of the function further into the derivative
@@ -194,8 +195,6 @@ def resolve(function: Callable[[Array], Array], low: float, high: float, floor: 
 _DIFFERENCE = 1e-5  # the step of difference quotients: a third of the digits for the rounding, two for the value
 # the share of such a quotient that the step leaves out, for functions that change on lengths of 1 and more
 _LEFT_OUT = 1e-9
-# what a foreign function may be off, relative to its value: sixteen units in the last place
-_EPS = 16 * float(np.finfo(float).eps)
 # the line grows up to here; beyond, where nearly no network looks, a difference quotient is good enough
 _FARTHEST = 2.0**16
 
@@ -222,7 +221,7 @@ class NumericalSlope:
     def noise(self, u: Array) -> Array:
         """How far the derivative may be off."""
         function = self._line.function
-        far = quotient_noise(function, lambda at: _EPS * np.abs(function(at)))
+        far = quotient_noise(function, lambda at: UNITS * np.abs(function(at)))
         return self._served(u, lambda line, at: line.noise(at), far)
 
     def _served(self, u: Array, near: Callable[[Line, Array], Array], far: Callable[[Array], Array]) -> Array:

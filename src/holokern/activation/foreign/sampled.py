@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
 from holokern.activation.foreign.line import Line, NumericalSlope, Rough, quotient, quotient_noise
 from holokern.activation.named import read_rational
-from holokern.activation.values.evaluate import on_floats
+from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, Unsupported
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ _REACH = 16.0137  # where smoothness is probed: a normal variable of deviation 1
 _AGREEMENT = 1e-8
 _STEP = 1e-30  # the step of the complex derivative: its square is below every rounding
 _JUMP = 1e-9  # a jump of σ or σ′ smaller than this, relative to the values around, is rounding
-# what a callable may be off, relative to its value: sixteen units in the last place
-_UNITS = 16 * float(np.finfo(float).eps)
 # points without a pattern, between which a function that mixes them would show it
 _PROBES = np.array([-3.217, 2.843, -0.5113, 0.3371, 1.229, -1.771, 5.113])
 
@@ -70,7 +68,7 @@ class SampledFunction:
     def noise(self, x: Array) -> Array:
         """How far the values may be off: some units in the last place, more where they are derivatives of a series."""
         if self.values_noise is None:
-            return np.asarray(_UNITS * np.abs(self(x)))
+            return np.asarray(UNITS * np.abs(self(x)))
         points = np.asarray(x, dtype=float)
         return np.asarray(self.values_noise(points.ravel())).reshape(points.shape)
 
@@ -164,8 +162,8 @@ class SampledFunction:
             operator.add,
             "+",
             lambda u, f, g: f.derivative(u) + g.derivative(u),
-            lambda u, f, g: _noise(f, u) + _noise(g, u),
-            lambda u, f, g: _noise(f.derivative, u) + _noise(g.derivative, u),
+            lambda u, f, g: f.noise(u) + g.noise(u),
+            lambda u, f, g: f.derivative.noise(u) + g.derivative.noise(u),
         )
 
     __radd__ = __add__
@@ -343,14 +341,8 @@ def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str
         ) from None
 
 
-def _noise(function: Function, u: Array) -> Array:
-    """How far the values of a function of any kind may be off."""
-    own = getattr(function, "noise", None)
-    return np.asarray(_UNITS * np.abs(function(u)) if own is None else own(u))
-
-
 def _noise_of_product(u: Array, f: Function, g: Function) -> Array:
-    return np.asarray(_noise(f, u) * np.abs(g(u)) + np.abs(f(u)) * _noise(g, u))
+    return np.asarray(f.noise(u) * np.abs(g(u)) + np.abs(f(u)) * g.noise(u))
 
 
 def _written(source: object) -> str:

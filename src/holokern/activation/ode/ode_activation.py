@@ -25,7 +25,7 @@ from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.evaluate import on_floats
+from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
 from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
@@ -71,6 +71,10 @@ class OdeActivation:
         At a break it is the mean of both sides; NaN at NaN and at the infinities.
         """
         return on_floats(x, self._floats)
+
+    def noise(self, x: Array) -> Array:
+        """How far the values may be off: some units in the last place."""
+        return np.asarray(UNITS * np.abs(self(x)))
 
     def _floats(self, flat: Array) -> Array:
         result = np.full_like(flat, np.nan)

@@ -19,6 +19,9 @@ from holokern.activation.values.near_points import near_points
 from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
 
+UNITS = 16 * float(np.finfo(float).eps)
+"""What a callable or an ODE may be off, relative to its value: sixteen units in the last place."""
+
 _BLOCK = 1 << 15  # points at a time: arrays of 256 kB stay in the cache of a processor
 _BALL_BITS = (128, 512, 2048)  # more and more of them until a value has the digits of a float
 _TRIALS = 200  # points at which balls are asked first, a tenth of a second

@@ -16,7 +16,7 @@ import numpy as np
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.airy import FAR
 from holokern.activation.values.arithmetic import Arithmetic
-from holokern.activation.values.double_floats import Array
+from holokern.activation.values.double_floats import MOST_PRODUCTS, Array
 from holokern.activation.values.floats import FLOATS
 
 Noisy: TypeAlias = tuple[Array, Array]
@@ -27,7 +27,6 @@ _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erf
 _FEW_ULPS = 4.0  # of functions that are not named above
 # functions whose argument is known to twice the precision if it is a polynomial
 _SENSITIVE = ("exp", "expm1", "sin", "cos", "sinh", "cosh", "erfi", "erfc", "expit", "softplus", "exprel", "sinc")
-_MOST_PRODUCTS = 16  # the largest exponent that double floats multiply out
 
 
 def noisy(stable: Node, x: Array) -> Noisy:
@@ -134,7 +133,7 @@ def _is_polynomial(node: Node) -> bool:
         case Sum(parts) | Product(parts) | Call("Max" | "Min" | "Abs", parts):
             return all(map(_is_polynomial, parts))
         case Power(base, Number(q)):
-            return q.denominator == 1 and abs(q) <= _MOST_PRODUCTS and _is_polynomial(base)
+            return q.denominator == 1 and abs(q) <= MOST_PRODUCTS and _is_polynomial(base)
     return False
 
 
