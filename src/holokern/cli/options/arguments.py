@@ -131,7 +131,7 @@ class Real(_Type):
         except ValueError:
             self.fail(f"{value!r} is not a number.", param, ctx)
 
-    def _result(self, _value: Any, number: float) -> Any:
+    def _result(self, _value: object, number: float) -> object:
         return number
 
 
@@ -144,7 +144,7 @@ class ExactNumber(Real):
         except (BadInput, OverflowError):
             self.fail(f"{value!r} is not a number such as 0.5 or 1/2.", param, ctx)
 
-    def _result(self, value: Any, _number: float) -> Any:
+    def _result(self, value: object, _number: float) -> object:
         return value
 
 

@@ -45,7 +45,7 @@ def latex(operator: Operator) -> str:
     names = [latex_name(name) for name in algebra.variables]
     names += [rf"\partial_{{{latex_name(name)}}}" for name in algebra.variables]
 
-    def number(c: Any) -> str:
+    def number(c: fmpq) -> str:
         return str(c.p) if c.q == 1 else rf"\frac{{{c.p}}}{{{c.q}}}"
 
     return join_terms([(c, latex_monomial(names, key)) for key, c in sorted_terms(operator)], " ", number)

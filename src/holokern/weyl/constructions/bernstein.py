@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+
+from flint import fmpq
 
 from holokern.errors import BadInput, CheckFailed
 from holokern.syntax import names_in, parse
@@ -193,7 +194,7 @@ def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -
     return result
 
 
-def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, Any], n: int) -> bool:
+def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, fmpq], n: int) -> bool:
     """Whether h q ∈ I for a polynomial h in x that does not vanish at the point."""
     algebra = ideal.algebra
     multiples = intersection(ideal, algebra.ideal(q))
@@ -207,7 +208,7 @@ def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, Any], n: int) 
         quotients.append(quotient)
     for h in groebner_basis(quotients, order, certified=ideal.certified):
         if not any(any(key[n:]) for key, _ in h):
-            value: Any = 0
+            value = fmpq(0)
             for key, c in h:
                 for name, e in zip(algebra.variables[:n], key, strict=False):
                     c = c * point[name] ** e  # noqa: PLW2901

@@ -325,6 +325,14 @@ class RationalFunction:
         return rf"{sign}\frac{{{top}}}{{{self.field.latex_of(self.denominator)}}}"
 
 
+def common_denominator(field: FunctionField, functions: Iterable[RationalFunction]) -> fmpz_mpoly:
+    """The least common multiple of the denominators of functions of the field."""
+    common = field.ctx.constant(1)
+    for function in functions:
+        common = common * (function.denominator // common.gcd(function.denominator))
+    return common
+
+
 def _divided(top: Any, bottom: Any) -> Any:
     """The quotient; constants stay exact where Python would make a float of two integers."""
     return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
