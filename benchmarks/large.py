@@ -29,12 +29,16 @@ import numpy as np
 from _memory import peak_memory
 
 from holokern.files import write_atomically
+from holokern.model.features.feature_map import Landmarks, draw
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import NetworkKernel
-from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
-from holokern.model.solvers.distributed import DistributedKernel
-from holokern.model.solvers.feature_ridge import FeatureRidge
+from holokern.model.solvers.conjugate_gradients import (
+    DistributedKernel,
+    NystromPreconditioner,
+    TiledKernel,
+    conjugate_gradients,
+)
+from holokern.model.solvers.solution import FeatureRidge
 from holokern.network import Network
 from holokern.paper.experiments import machine
 from holokern.progress import listen

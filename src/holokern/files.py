@@ -23,19 +23,14 @@ import numpy as np
 
 from holokern.errors import ArchiveError, BadInput
 
-# bytes of the key of a sealed file
-_KEY = 32
-# a line break and the digits of SHA-256
-_SEAL = 65
+_KEY = 32  # bytes of the key of a sealed file
+_SEAL = 65  # a line break and the digits of SHA-256
 
 
 def prepare_folder(folder: Path) -> Path:
     """Make ``folder`` if needed and prove that it can be written, before any work is done.
 
-    Raises
-    ------
-    ArchiveError
-        When the folder cannot be made or written.
+    Raises ArchiveError when the folder cannot be made or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,8 +57,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def read_regular(path: Path, largest: int) -> bytes | None:
     """The content of a regular file of at most so many bytes; None for anything else, such as a pipe or a device.
 
-    Examples
-    --------
     >>> read_regular(Path("/dev/zero"), 100) is None
     True
     """
@@ -90,8 +83,6 @@ def read_regular(path: Path, largest: int) -> bytes | None:
 def sealed(content: bytes) -> bytes:
     """The content and a line that `read_sealed` checks.
 
-    Examples
-    --------
     >>> len(sealed(b"numbers"))
     72
     """
@@ -185,12 +176,7 @@ def _check(out: Any, shape: tuple[int, int]) -> None:
 def check_writable(path: Path) -> None:
     """Prove that a ``.npy`` file can be made there, before any work is done.
 
-    Raises
-    ------
-    BadInput
-        If the name does not end in .npy.
-    ArchiveError
-        If nothing can be written there.
+    Raises BadInput if the name does not end in .npy; ArchiveError if nothing can be written there.
     """
     if path.suffix != ".npy":
         raise BadInput(f"out = {str(path)!r} does not end in .npy; name a .npy file, or pass an array")

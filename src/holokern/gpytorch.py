@@ -37,8 +37,7 @@ _STEP = 0.02
 # The range of a learnable number, as in `holokern.model.NNGPKernel`: a line search without it tries variances of
 # 1e-128, which no table serves.
 _BOUNDS = (1e-3, 1e3)
-# A start value outside is this far from the end of its range.
-_ROOM = 10.0
+_ROOM = 10.0  # A start value outside is this far from the end of its range.
 # Tables are made for ranges that end at powers of this, so that small moves of points and variances meet the same one.
 _GRID = 2.0
 

@@ -10,8 +10,6 @@ from typing import Any
 def later(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package: for each name the module that it is imported from.
 
-    Examples
-    --------
     >>> later("shapes", {"pi": "math"})("pi") > 3
     True
     """

@@ -14,29 +14,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TextIO
+from typing import TextIO
 
 Listener = Callable[[str, int | None, int | None], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("holokern_progress", default=None)
-# a wheel that turns
-_FRAMES = "|/-\\"
-# seconds between two frames
-_PAUSE = 0.1
+_FRAMES = "|/-\\"  # a wheel that turns
+_PAUSE = 0.1  # seconds between two frames
 
 
-class Display(Protocol):
-    """What `display` gives: a way to print while the line of progress is shown."""
+class Display:
+    """What `display` gives: a way to print while a line of progress may be shown; this one shows none."""
 
-    def print(self, text: str) -> None:
-        """Print to stdout, above the line of progress."""
+    def print(self, text: str, stream: TextIO | None = None) -> None:
+        """Print to stdout or ``stream``, above the line of progress."""
+        target = sys.stdout if stream is None else stream
+        target.write(f"{text}\n")
+        target.flush()
 
 
 def report(stage: str, done: int | None = None, total: int | None = None) -> None:
     """Say what is being done now, and how much of it is done.
 
-    Examples
-    --------
     >>> seen = []
     >>> with listen(lambda stage, done, total: seen.append((stage, done, total))):
     ...     report("interpolating", 3, 10)
@@ -52,7 +51,7 @@ def note(text: str) -> None:
     """Say, before slow work starts, what it will cost and what to do instead; only in a terminal or a notebook."""
     stream = _place(None)
     if stream is not None:
-        _Silent().print(f"holokern: {text}", stream)
+        Display().print(f"holokern: {text}", stream)
 
 
 @contextmanager
@@ -74,20 +73,14 @@ def display(
     Without a ``stage`` nothing is shown before the first report, so that quick work costs nothing.  A display inside
     another one leaves the outer one in charge.  The line is erased at the end, also after an exception.
 
-    Parameters
-    ----------
-    stage
-        What is being done before the first report.
-    stream
-        Where to write; by default stderr if it is a terminal, or the output of a notebook's cell.
-    delay
-        Seconds before anything is shown.
-    quiet
-        Whether to show nothing at all.
+    ``stage``: what is being done before the first report.
+    ``stream``: where to write; by default stderr if it is a terminal, or the output of a notebook's cell.
+    ``delay``: seconds before anything is shown.
+    ``quiet``: whether to show nothing at all.
     """
     target = None if quiet or _listener.get() is not None else _place(stream)
     if target is None:
-        yield _Silent()
+        yield Display()
         return
     spinner = _Spinner(target, delay)
     if stage is not None:
@@ -115,17 +108,7 @@ def _in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-class _Silent:
-    """A display that shows nothing."""
-
-    def print(self, text: str, stream: TextIO | None = None) -> None:
-        """Print at once."""
-        target = sys.stdout if stream is None else stream
-        target.write(f"{text}\n")
-        target.flush()
-
-
-class _Spinner:
+class _Spinner(Display):
     """Redraws one line until stopped; its thread starts with the first report."""
 
     def __init__(self, stream: TextIO, delay: float) -> None:
@@ -157,11 +140,10 @@ class _Spinner:
             frame += 1
             self.finished.wait(_PAUSE)
 
-    def print(self, text: str) -> None:
-        """Print to stdout, above the line of progress."""
+    def print(self, text: str, stream: TextIO | None = None) -> None:
         with self.lock:
             self._erase()
-            _Silent().print(text)
+            super().print(text, stream)
 
     def stop(self) -> None:
         self.finished.set()

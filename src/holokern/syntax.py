@@ -14,10 +14,8 @@ from holokern.errors import BadInput, TooLarge
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 60
-# more than any float has, and few enough that an exact number stays short
-_MAX_DIGITS = 400
-# beyond the range of floats
-_MAX_DECIMAL_EXPONENT = 400
+_MAX_DIGITS = 400  # more than any float has, and few enough that an exact number stays short
+_MAX_DECIMAL_EXPONENT = 400  # beyond the range of floats
 
 # white space, numbers, names and signs
 _TOKEN = re.compile(
@@ -27,8 +25,7 @@ _TOKEN = re.compile(
       | (?P<sign>\*\*|<=|>=|==|!=|[-+*/^(),<>&|~])""",
     re.VERBOSE | re.ASCII,
 )
-# signs between two sides of a condition
-_RELATIONS = {"<", "<=", ">", ">=", "==", "!="}
+_RELATIONS = {"<", "<=", ">", ">=", "==", "!="}  # signs between two sides of a condition
 # binary sign -> (left binding power, right binding power)
 _BINDING = {
     "|": (1, 2),
@@ -61,8 +58,6 @@ class Syntax:
     or ``/`` for the reciprocal), sum, product (n-ary, in the order written), power, relation (``head`` is the
     sign), and, or.  ``closed`` marks what stood in parentheses; it does not take part in comparisons.
 
-    Examples
-    --------
     >>> parse("2*u - 1/u").kind
     'sum'
     >>> [part.kind for part in parse("2*u - 1/u").parts]
@@ -83,22 +78,11 @@ class Syntax:
 def parse(text: str, what: str = "expression") -> Syntax:
     """Parse ``text`` by the whitelisted grammar.
 
-    Parameters
-    ----------
-    text : str
-        At most ``MAX_LENGTH`` characters, nested at most ``MAX_DEPTH`` deep.
-    what : str
-        How error messages call the text.
+    ``text``: at most ``MAX_LENGTH`` characters, nested at most ``MAX_DEPTH`` deep.
+    ``what``: how error messages call the text.
+    Raises BadInput for a text outside the grammar; the message points at the place; TooLarge for a text that is too
+    long, too deep or has a number with too many digits.
 
-    Raises
-    ------
-    BadInput
-        For a text outside the grammar; the message points at the place.
-    TooLarge
-        For a text that is too long, too deep or has a number with too many digits.
-
-    Examples
-    --------
     >>> parse("Max(u, 0)").head
     'Max'
     """
@@ -114,8 +98,6 @@ def parse(text: str, what: str = "expression") -> Syntax:
 def names_in(node: Syntax) -> set[str]:
     """The names that stand for values, not those of functions.
 
-    Examples
-    --------
     >>> sorted(names_in(parse("f(x) + 2*y")))
     ['x', 'y']
     """

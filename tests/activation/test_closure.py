@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holokern.activation.ode.closure import affine_operator, derivative_operator, product_operator, sum_operator
+from holokern.activation.ode.annihilator import affine_operator, derivative_operator, product_operator, sum_operator
 from holokern.activation.ring.relation import D1
 from holokern.errors import BadInput, BadOperator, TooLarge
 

@@ -10,7 +10,7 @@ from flint import fmpq
 
 from holokern.activation import activation
 from holokern.activation.catalogue import ALIASES, REGISTRY
-from holokern.activation.named import build, find, read_rational
+from holokern.activation.named import build, read_rational
 from holokern.activation.tree.printing import to_text
 from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, TooLarge, UnknownName
@@ -188,9 +188,9 @@ def test_bad_parameters(name, parameters, error, words):
 
 def test_unknown_names_come_with_suggestions():
     with pytest.raises(UnknownName, match="'gelu'"):
-        find("gellu", REGISTRY)
+        activation("gellu")
     with pytest.raises(UnknownName, match="lists the names"):
-        find("zzzzzzzz", REGISTRY)
+        activation("zzzzzzzz")
 
 
 def test_parameters_stay_exact():

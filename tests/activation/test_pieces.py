@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.expansions import expand
-from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, pieces_of
+from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, parity_by_rules, pieces_of
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import taylor
 from holokern.activation.tree.constructors import ZERO
 from holokern.activation.tree.grammar import read_expression
-from holokern.activation.tree.parity import parity_by_rules
 from holokern.activation.tree.resolve import resolve
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, NotHolonomic, Unsupported

@@ -10,12 +10,7 @@ from scipy import integrate
 
 from holokern.activation import activation
 from holokern.activation.pieces.tail_bounds import tail_bound
-from holokern.dual.enclosure.moments import (
-    gaussian_expectation,
-    hermite_moment,
-    read_number,
-    second_moment,
-)
+from holokern.dual.enclosure.moments import gaussian_expectation, hermite_moment, read_number, second_moment
 from holokern.errors import BadInput, Unsupported
 
 ONE = Fraction(1)

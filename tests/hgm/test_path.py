@@ -8,7 +8,7 @@ from holokern.hgm.lines.segments import LinePath, LineTable
 from holokern.hgm.polar.near_end import NearEnd
 from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import polar_table
-from holokern.hgm.steps.path import batch_roots
+from holokern.hgm.steps.series import batch_roots
 from holokern.pfaffian import pfaffian
 
 NAMES = ["relu", "step", "resin", "elu", "gelu", "hardtanh", "identity", "snake"]

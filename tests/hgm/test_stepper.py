@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.hgm.scipy_solver import integrate
-from holokern.hgm.steps.path import SeriesEquation
-from holokern.hgm.steps.series import multiply_series, power_of_series, power_table, trigonometric_series
+from holokern.hgm.steps.series import (
+    SeriesEquation,
+    multiply_series,
+    power_of_series,
+    power_table,
+    trigonometric_series,
+)
 from holokern.hgm.steps.stepper import taylor_coefficients, transport
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from holokern.model.kernel import NetworkKernel
-from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, conjugate_gradients
-from holokern.model.solvers.distributed import DistributedKernel
+from holokern.model.solvers.conjugate_gradients import DistributedKernel, NystromPreconditioner, conjugate_gradients
 from holokern.network import Network
 
 

@@ -15,7 +15,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from holokern.errors import BadInput, Unsupported
 from holokern.model import NNGPClassifier, NNGPKernel, NNGPRegressor, NTKRegressor
-from holokern.model.estimators.probabilities import class_probabilities
+from holokern.model.estimators.classifiers import class_probabilities
 from holokern.network import Network
 
 SOLVERS = ["cholesky", "eigh", "nystrom", "cg"]

@@ -7,7 +7,7 @@ import pytest
 
 from holokern import activation
 from holokern.errors import BadInput
-from holokern.paper.experiments import learning_tables
+from holokern.paper.experiments import learning
 from holokern.paper.experiments.learning import METHODS, learn, tangent_kernel, train
 from holokern.paper.numbers import KERNEL_ERRORS
 from holokern.paper.problem import ACTIVATIONS, Problem, kernel_error
@@ -68,8 +68,8 @@ def test_the_true_error_of_inference_is_small_and_the_paper_prints_another_numbe
 
 
 def test_tables_and_charts_of_a_small_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning_tables, "ACTIVATIONS", {"ReLU": "relu"})
-    found = learning_tables.learning(Problem(depth=1, x=np.linspace(-1, 1, 3), tests=np.linspace(-1, 1, 4)))
+    monkeypatch.setattr(learning, "ACTIVATIONS", {"ReLU": "relu"})
+    found = learning.learning(Problem(depth=1, x=np.linspace(-1, 1, 3), tests=np.linspace(-1, 1, 4)))
     glossary, methods, pairs, speed = found.tables
     assert [row[0] for row in glossary.rows] == list(METHODS)
     assert [row[0] for row in methods.rows] == list(METHODS)

@@ -6,7 +6,7 @@ import pytest
 
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.pfaffian import pfaffian
-from holokern.pfaffian.coordinates import COORDINATES, coordinates_named, pull_back, read_basis, transported
+from holokern.pfaffian.coordinates import COORDINATES, coordinates_named, pull_back, read_basis
 from holokern.weyl import gauge_transform
 
 SIGMA, X = COORDINATES["sigma"], COORDINATES["x"]
@@ -52,11 +52,6 @@ def test_mixed_odd_double_and_huge_elements():
         read_basis([(1000, 0)], SIGMA)
     with pytest.raises(BadInput):
         read_basis("a^1000000", SIGMA)
-
-
-def test_the_map_is_its_own_inverse():
-    gens = X.field.gens
-    assert transported(transported(gens, X.field), X.field) == gens
 
 
 def test_pull_back_twice_is_the_identity():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from holokern.errors import BadInput, BadOperator, NotHolonomic, TooLarge
 from holokern.pfaffian import pfaffian
 from holokern.pfaffian.check.against_numbers import check_against_numbers
-from holokern.pfaffian.check.flatness import is_flat
 from holokern.pfaffian.derivation.by_stein import read_operators
 from holokern.weyl import weyl_algebra
 from holokern.weyl.rational.fractions import function_field
@@ -124,7 +123,7 @@ OPERATORS = [
 @pytest.mark.parametrize("coordinates", ["sigma", "x"])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_flat(operator: str, coordinates: str):
-    assert is_flat(derived(operator, coordinates=coordinates, check=False))
+    assert derived(operator, coordinates=coordinates, check=False).is_flat()
 
 
 @pytest.mark.parametrize("coordinates", ["sigma", "x"])
@@ -153,7 +152,7 @@ def test_products_of_simple_operators_give_flat_systems(left, right):
         system = derived("*".join(left), other_operator="*".join(right), check=False)
     except BadInput:
         return
-    assert is_flat(system)
+    assert system.is_flat()
 
 
 # -- input -----------------------------------------------------------------------------------------------------------

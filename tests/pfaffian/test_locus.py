@@ -7,7 +7,7 @@ import pytest
 from holokern.pfaffian import pfaffian
 from holokern.pfaffian.coordinates import COORDINATES
 from holokern.pfaffian.derivation.by_stein import present, read_operators
-from holokern.pfaffian.derivation.locus import expected_locus, slopes
+from holokern.pfaffian.derivation.relations import expected_locus, slopes
 
 
 def foretold(operator, other=None, coordinates="sigma"):

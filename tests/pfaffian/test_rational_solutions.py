@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.errors import BadInput, TooLarge
-from holokern.pfaffian.scalar.rational_solutions import rational_solutions
+from holokern.pfaffian.scalar.exponents import rational_solutions
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, scalar_ode
 from holokern.weyl import weyl_algebra
 from holokern.weyl.rational.fractions import function_field

@@ -6,8 +6,7 @@ import pytest
 from holokern import activation, pfaffian
 from holokern.errors import BadInput, SingularPath, UnknownName
 from holokern.pfaffian.check.against_numbers import numeric_vector
-from holokern.pfaffian.scalar.exponents import local_exponents, singular_points
-from holokern.pfaffian.scalar.rational_solutions import rational_solutions
+from holokern.pfaffian.scalar.exponents import local_exponents, rational_solutions, singular_points
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.weyl import weyl_algebra
 from holokern.weyl.rational.fractions import function_field

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from holokern import closed_form, dual
-from holokern.report.closed_form import readable, shortened
+from holokern.report.algebra_section import readable, shortened
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu", "erf", "leaky_relu", "sin", "u*(1 + erf(u))", "u*exp(-u^2/2)"])

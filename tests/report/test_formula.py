@@ -8,8 +8,8 @@ import pytest
 
 from holokern import activation, activations, closed_form, pfaffian
 from holokern.errors import HolokernError
+from holokern.report.algebra_section import fits_matrices, system_equations
 from holokern.report.formula import Typesetter, pieces
-from holokern.report.system_equations import fits_matrices, system_equations
 
 
 def test_every_named_activation_and_its_closed_form_can_be_drawn() -> None:

@@ -11,7 +11,7 @@ import pytest
 from holokern import activation, dual
 from holokern.errors import BadInput
 from holokern.network import edge_of_chaos
-from holokern.report.value_tables import read_sigma, value_tables
+from holokern.report.subject import read_sigma, value_tables
 
 
 @pytest.mark.parametrize("name", ["step", "elu"])

@@ -9,8 +9,8 @@ import pytest
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import appell, gauss, gkz, hypergeometric, lauricella, rational_extension, toric_ideal
-from holokern.weyl.rational.connection import Matrix
 from holokern.weyl.rational.ideal import RationalIdeal
+from holokern.weyl.rational.matrices import Matrix
 
 APPELL = {
     1: (["a", "b1", "b2", "c"], 3, "x y x-1 y-1 x-y"),

@@ -6,15 +6,7 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, UnknownName
 from holokern.weyl import weyl_algebra
-from holokern.weyl.algebra.orders import (
-    Order,
-    as_order,
-    elimination,
-    grevlex,
-    lex,
-    order_filtration,
-    weight_order,
-)
+from holokern.weyl.algebra.orders import Order, as_order, elimination, grevlex, lex, order_filtration, weight_order
 from holokern.weyl.algebra.packing import Packing
 
 D = weyl_algebra("x y")

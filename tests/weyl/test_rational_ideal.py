@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
-from holokern.weyl.rational.connection import Matrix
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.matrices import Matrix
 
 # generators of the restricted Koyama–Takemura ideals, as Singular's restrictionIdeal prints them (the first ones)
 RELU = ["dx12^2-4*dx11*dx22", "x12*dx12+2*x22*dx22+2", "2*x11*dx11+x12*dx12+2"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from flint import fmpz_poly
+
 from holokern.activation.named import Entry, Parameter
 from holokern.activation.tree.constructors import (
     HALF,
@@ -35,12 +37,9 @@ ALIASES = {
 
 # the constants of Klambauer et al. (2017) to the digits that PyTorch prints
 _SELU_ALPHA = Fraction("1.6732632423543772848170429916717")
-# the same
-_SELU_SCALE = Fraction("1.0507009873554804934193349852946")
-# max(u, 0)
-_POSITIVE_PART = call("Max", U, ZERO)
-# min(u, 0)
-_NEGATIVE_PART = call("Min", U, ZERO)
+_SELU_SCALE = Fraction("1.0507009873554804934193349852946")  # the same
+_POSITIVE_PART = call("Max", U, ZERO)  # max(u, 0)
+_NEGATIVE_PART = call("Min", U, ZERO)  # min(u, 0)
 
 
 def _polynomial(coefficients: tuple[Fraction, ...]) -> Node:
@@ -50,13 +49,10 @@ def _polynomial(coefficients: tuple[Fraction, ...]) -> Node:
 
 def _hermite(degree: int) -> Node:
     """He_n by He_{n+1} = u He_n - n He_{n-1}."""
-    before: tuple[Fraction, ...] = ()
-    row: tuple[Fraction, ...] = (Fraction(1),)
+    u, before, row = fmpz_poly([0, 1]), fmpz_poly([]), fmpz_poly([1])
     for n in range(degree):
-        shifted = (Fraction(0), *row)
-        lower = (*before, *(Fraction(0) for _ in range(len(shifted) - len(before))))
-        before, row = row, tuple(a - n * b for a, b in zip(shifted, lower, strict=True))
-    return _polynomial(row)
+        before, row = row, u * row - n * before
+    return _polynomial(tuple(Fraction(int(c)) for c in row.coeffs()))
 
 
 def _leaky(slope: Fraction) -> Node:

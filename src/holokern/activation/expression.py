@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ode.annihilator import annihilator_of
@@ -17,18 +19,13 @@ from holokern.activation.tree.grammar import read_expression
 from holokern.activation.tree.nodes import Node, check_size, is_constant
 from holokern.activation.tree.sympy_bridge import to_latex
 from holokern.activation.values.balls import ball
+from holokern.activation.values.constants import ExactReal
 from holokern.activation.values.double_floats import Array
 from holokern.activation.values.evaluate import evaluate, evaluation_noise
 from holokern.errors import BadInput, HolokernError
 from holokern.weyl import Operator
 
-if TYPE_CHECKING:
-    from flint import arb
-
-    from holokern.activation.values.constants import ExactReal
-
-# derivatives of long expressions may be longer than what is read from text
-_MAX_NODES = 50_000
+_MAX_NODES = 50_000  # derivatives of long expressions may be longer than what is read from text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from functools import partial
 
 from holokern.activation.catalogue import ALIASES, REGISTRY
 from holokern.activation.expression import Expression
-from holokern.activation.foreign.functions import differs, recognised
+from holokern.activation.foreign.functions import differs, recognised, respelled
 from holokern.activation.foreign.sampled import sampled
-from holokern.activation.foreign.spelling import respelled
 from holokern.activation.foreign.splines import is_spline, spline_tree
 from holokern.activation.function import Activation
 from holokern.activation.named import build, suggestion
@@ -18,10 +17,8 @@ from holokern.activation.tree.grammar import FUNCTIONS, read_expression
 from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy
 from holokern.errors import BadInput, TooLarge, UnknownName
 
-# a name and nothing else
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
-# relu^3, as papers write it
-_RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)  # a name and nothing else
+_RELU_POWER = re.compile(r"relu\s*(?:\^|\*\*)\s*(\d{1,6})", re.ASCII)  # relu^3, as papers write it
 
 
 def activation(

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from holokern.activation.values.constants import ExactReal
 
-# what an ODE may be off, relative to its value: sixteen units in the last place
-_UNITS = 16 * float(np.finfo(float).eps)
-
 # Questions about an activation that a later folder answers: imports only go backwards, so that folder registers itself.
 _SERVED_LATER: dict[str, Callable[[Activation], Any]] = {}
 
@@ -87,9 +84,7 @@ class Activation:
         >>> bool(activation("gelu").noise(np.array([0.7]))[0] < 1e-15)
         True
         """
-        if isinstance(self.function, Expression | SampledFunction):
-            return np.asarray(self.function.noise(x))
-        return np.asarray(_UNITS * np.abs(self.function(x)))
+        return self.function.noise(x)
 
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
         """A flint ball that contains σ at the exact point, or at every point of the ball, ``x``.

@@ -21,8 +21,7 @@ Parameters: TypeAlias = tuple[tuple[str, Value], ...]
 
 # an exact number: a fraction, or decimals with an exponent of three digits at most
 _RATIONAL = re.compile(r"[+-]?(\d+/0*[1-9]\d*|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)", re.ASCII)
-# characters: nobody types more
-_MAX_RATIONAL_TEXT = 200
+_MAX_RATIONAL_TEXT = 200  # characters: nobody types more
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +51,8 @@ class Entry:
 def read_rational(value: object, what: str) -> Fraction:
     """Read a number exactly; a float stands for the decimal that it prints as.
 
-    Raises
-    ------
-    BadInput
-        For NaN, infinities and whatever is not a real number.
+    Raises BadInput for NaN, infinities and whatever is not a real number.
 
-    Examples
-    --------
     >>> read_rational(0.1, "the slope")
     Fraction(1, 10)
     >>> read_rational("2/3", "the slope")
@@ -92,24 +86,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(repr(spelled[item]) for item in close)}?" if close else ""
 
 
-def find(name: str, registry: Mapping[str, Entry]) -> Entry:
-    """The entry of that name."""
-    entry = registry.get(name)
-    if entry is None:
-        hint = suggestion(name, registry) or "; hk.activations() lists the names"
-        raise UnknownName(f"no activation is called {name[:60]!r}{hint}")
-    return entry
-
-
 def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
     """The tree of a named activation and its parameters, read exactly.
 
-    Raises
-    ------
-    UnknownName
-        For a parameter that this activation does not have.
-    BadInput
-        For a missing parameter or one outside its domain.
+    Raises UnknownName for a parameter that this activation does not have; BadInput for a missing parameter or one
+    outside its domain.
     """
     valid = [parameter.name for parameter in entry.parameters]
     for name in given:

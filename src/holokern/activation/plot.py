@@ -13,14 +13,10 @@ if TYPE_CHECKING:
 
     from holokern.activation.function import Activation
 
-# points of a curve that looks smooth on a screen
-_POINTS = 321
-# the curve reaches this far, and this many times as far as a break
-_REACH, _BEYOND = 4.0, 1.4
-# breaks further away than this are not shown
-_FAR = 20.0
-# the distance from a break at which its two sides are shown
-_SIDE = 1e-7
+_POINTS = 321  # points of a curve that looks smooth on a screen
+_REACH, _BEYOND = 4.0, 1.4  # the curve reaches this far, and this many times as far as a break
+_FAR = 20.0  # breaks further away than this are not shown
+_SIDE = 1e-7  # the distance from a break at which its two sides are shown
 
 
 def curves(sigma: Activation) -> tuple[Array, Array, Array]:

@@ -19,7 +19,7 @@ from holokern.cli.commands.hgm import hgm
 from holokern.cli.commands.kernel import kernel
 from holokern.cli.commands.paper import paper
 from holokern.cli.commands.report import report
-from holokern.cli.messages import for_the_command_line
+from holokern.cli.options.output import for_the_command_line
 from holokern.errors import HolokernError
 
 __all__ = ["main"]
@@ -122,10 +122,5 @@ def main() -> None:
     """  # noqa: D301 (click reads the backspace)
 
 
-main.add_command(activations)
-main.add_command(derive)
-main.add_command(hgm)
-main.add_command(kernel)
-main.add_command(dual)
-main.add_command(paper)
-main.add_command(report)
+for _command in (activations, derive, hgm, kernel, dual, paper, report):
+    main.add_command(_command)

@@ -52,8 +52,8 @@ from holokern.hgm.scipy_solver import integrate, solve_along
 from holokern.hgm.solve import Solution, solve
 from holokern.hgm.steps.balls import BallSystem, transport_balls
 from holokern.hgm.steps.fixed_point import BallRow
-from holokern.hgm.steps.path import Path, SeriesEquation
 from holokern.hgm.steps.series import Array as Numbers
+from holokern.hgm.steps.series import Path, SeriesEquation
 from holokern.hgm.steps.stepper import TAYLOR_TERMS, Arrival, transport
 
 __all__ = [

@@ -26,14 +26,12 @@ MORE = (44, 52)
 
 # halvings of the distance: 2^-30 of it is closer to the end than any target needs; 10 sufficed for ordinary ones
 _LAST = 30
-# unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
-_LARGEST = 800
+_LARGEST = 800  # unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
 # one is not enough (errors ten times as large for σ that breaks away from 0), two are; the others are spare
 _REFINEMENTS = 4
 # uneven, so that perturbations of opposite sign do not cancel, and above 1, to be on the safe side
 _WEIGHTS = np.array([4.0, 2.6, 1.7])
-# relative change at which panels have settled; rounding is a tenth of it
-_ENOUGH = 1e-14
+_ENOUGH = 1e-14  # relative change at which panels have settled; rounding is a tenth of it
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,6 @@ class Panel:
 def collocate(system: NearEnd, start: float, stop: float, state: Array, degree: int) -> Panel:
     """Solve from φ = ``start`` with H = ``state`` to φ = ``stop``, which may be 0.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> from holokern.hgm.polar.tables import polar_table
     >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput
+from holokern.hgm.lines.ball_lines import precisely, radius
 from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
 from holokern.hgm.lines.initial import Holonomic, Point, as_ball, as_complex, read_point, read_system, start_vector
-from holokern.hgm.lines.precision import precisely, radius
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import LeftIdeal, Operator
 
-# corners of a loop: a hexagon keeps a distance of 0.87 radii
-_LOOP = 6
+_LOOP = 6  # corners of a loop: a hexagon keeps a distance of 0.87 radii
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,18 @@ def _transition(
 ) -> Transition:
     size = system.rank
     if balls:
-        found = precisely(lambda: _ball_columns(system, corners, side), digits)
-        table = np.array(found, dtype=object).reshape(size, size)
-        radii = [float(radius(a)) for a in found]
-        return Transition(table, np.array(radii).reshape(size, size), system.basis_text)
+        return _proved(lambda: _ball_columns(system, corners, side), digits, system.basis_text)
     stops = [np.tile([as_complex(x) for x in corner], (size, 1)) for corner in corners]
     if not any(np.any(stop.imag) for stop in stops):
         stops = [stop.real for stop in stops]
     value, error = floats_along(system, stops, np.eye(size), side)
     return Transition(value.T, error.T, system.basis_text)
+
+
+def _proved(entries: Callable[[], list[Ball]], digits: int, basis: tuple[str, ...]) -> Transition:
+    """The matrix whose entries, row by row, have so many digits."""
+    table = np.array(precisely(entries, digits), dtype=object).reshape(len(basis), len(basis))
+    return Transition(table, np.vectorize(lambda a: float(radius(a)), otypes=[float])(table), basis)
 
 
 def _ball_columns(system: PfaffianSystem, corners: Sequence[Sequence[object]], side: str | None) -> list[Ball]:
@@ -155,12 +157,7 @@ def monodromy(
 
 
 def connection(
-    operator: Operator | LeftIdeal,
-    begin: object,
-    end: object,
-    *,
-    side: str | None = None,
-    digits: int = 30,
+    operator: Operator | LeftIdeal, begin: object, end: object, *, side: str | None = None, digits: int = 30
 ) -> Transition:
     """The matrix C between the series at two points: the j-th one at ``begin`` is Σ_i C_ij times the i-th at ``end``.
 
@@ -197,12 +194,9 @@ def connection(
         right = acb_mat([[acb(moved[j][i]) for j in range(size)] for i in range(size)])
         return list(left.solve(right).entries())
 
-    found = precisely(entries, digits)
-    table = np.array(found, dtype=object).reshape(size, size)
-    radii = [float(radius(a)) for a in found]
     local = "(1/x)" if isinstance(second.point, str) else f"(x - {second.point})"
     names = tuple(f"{local}^{rho}" + (f" log^{k}" if k else "") for rho, k in second.exponents)
-    return Transition(table, np.array(radii).reshape(size, size), names)
+    return _proved(entries, digits, names)
 
 
 def _meeting(first: LocalBasis, second: LocalBasis) -> tuple[Ball, Ball]:

@@ -12,8 +12,7 @@ Index = NDArray[np.intp]
 
 ORDERS = ("short", "sorted", "given")
 
-# 8 sweeps settle 800 points; this only bounds the time
-_SWEEPS = 30
+_SWEEPS = 30  # 8 sweeps settle 800 points; this only bounds the time
 
 
 def order_of(points: Array, start: Array, order: str = "short") -> Index:
@@ -117,8 +116,6 @@ def resampled(points: Array, step: int) -> Array:
 
     With ``step`` 1 nothing changes; with larger steps the path is closer to a straight line.
 
-    Examples
-    --------
     >>> resampled(np.array([[0.0], [5.0], [1.0]]), 2).ravel().tolist()
     [0.0, 0.5, 1.0]
     """

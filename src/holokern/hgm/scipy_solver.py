@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.errors import BadInput, SingularPath
-from holokern.hgm.steps.path import Path
-from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.series import Array, Path
 
 INTEGRATORS = ("RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA")
 
-# explicit solvers cannot arrive at a singular target; 17 terms of the series do from here, to (1e-3)^17
-_HALT = 1e-3
+_HALT = 1e-3  # explicit solvers cannot arrive at a singular target; 17 terms of the series do from here, to (1e-3)^17
 
 
 def solve_along(
@@ -23,10 +21,7 @@ def solve_along(
     target.  Within a small distance of a singular target the value is continued by one Taylor step, since explicit
     methods cannot arrive there.
 
-    Returns
-    -------
-    value, slope
-        H and c1c2k′ at the target.
+    Returns H and c1c2k′ at the target.
     """
     from holokern.hgm.steps.stepper import taylor_coefficients
 

@@ -10,7 +10,7 @@ import numpy as np
 from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
-from holokern.hgm.lines.ball_lines import value_at
+from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
 from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
 from holokern.hgm.lines.curves import LineTask
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
@@ -26,15 +26,13 @@ from holokern.hgm.lines.initial import (
     start_vector,
 )
 from holokern.hgm.lines.power_series import regular_start
-from holokern.hgm.lines.precision import are_balls, precisely, radius
 from holokern.hgm.lines.rays import Landing, landing
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
-# the smallest normal float: what underflows is lost
-_TINY = float(np.finfo(float).tiny)
+_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from holokern.network import Network
 Array = NDArray[np.float64]
 Kind = Literal["ntk", "nngp"]
 
-# Squares of sums of a few such lengths stay below the largest float.
-_LARGEST = 1e150
+_LARGEST = 1e150  # Squares of sums of a few such lengths stay below the largest float.
 # 32 MB: a block of features or of a kernel stays small beside the data, and large enough for BLAS.
 _BLOCK_ENTRIES = 1 << 22
 
@@ -25,23 +24,14 @@ _BLOCK_ENTRIES = 1 << 22
 class NetworkKernel:
     """The NTK or the NNGP kernel of a network.
 
-    Attributes
-    ----------
-    network
-        The infinitely wide network.
-    kind
-        ``"ntk"`` or ``"nngp"``.
-
-    Examples
-    --------
     >>> from holokern.network import Network
     >>> kernel = NetworkKernel(Network("relu", depth=1), "nngp")
     >>> kernel(np.array([[3.0, 4.0]])).round(12).tolist(), kernel.diagonal(np.array([[3.0, 4.0]])).round(12).tolist()
     ([[25.0]], [25.0])
     """
 
-    network: Network
-    kind: Kind
+    network: Network  # the infinitely wide network
+    kind: Kind  # ``"ntk"`` or ``"nngp"``
 
     def __call__(self, x: Array, y: Array | None = None) -> Array:
         """The matrix between the rows of ``x`` and of ``y``."""
@@ -66,11 +56,18 @@ class NetworkKernel:
         return np.where(vanishing.reshape(-1, *[1] * (x.ndim - 1)), 0.0, x) if np.any(vanishing) else x
 
 
+def alike(array: Array, like: Any) -> Any:
+    """Numbers as an array of the kind, type and place of ``like``, which numpy, JAX or torch made."""
+    if isinstance(like, np.ndarray):
+        return array
+    from array_api_compat import array_namespace, device
+
+    return array_namespace(like).asarray(array, dtype=like.dtype, device=device(like))
+
+
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
     """Slices of ``rows`` whose blocks with ``columns`` columns stay near 32 MB.
 
-    Examples
-    --------
     >>> [(part.start, part.stop) for part in row_blocks(5, 1 << 21)]
     [(0, 2), (2, 4), (4, 5)]
     """

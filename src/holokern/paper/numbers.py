@@ -11,51 +11,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One holonomic system of the paper.
-
-    Attributes
-    ----------
-    label, theorem : str
-        What it is, and the paper's label of the statement.
-    left, right : str
-        Operators in u and D that the paper uses for σ1 and σ2.
-    whole_left, whole_right : str
-        The functions themselves, for the whole annihilators.
-    basis : tuple of tuple of int
-        The paper's standard monomials as exponents of (∂11, ∂12, ∂22).
-    rank : int or None
-        The paper's rank, where it gives one.
-    seconds : float or None
-        The paper's time, where it gives one (for the two last parts together, on the first of them).
-    factors : tuple of str
-        Irreducible factors of the singular locus that the paper prints (empty where it prints none).  For GELU' it
-        prints a rank and no operator; the one here is the operator of least order.
-    """
+    """One holonomic system of the paper; the second function is the first unless it is given."""
 
     label: str
-    theorem: str
-    left: str
-    right: str
-    whole_left: str
-    whole_right: str
-    basis: tuple[tuple[int, int, int], ...]
-    rank: int | None
-    seconds: float | None
-    factors: tuple[str, ...]
+    left: str  # operators in u and D that the paper uses for σ1
+    function: str  # σ1 itself, for the whole annihilator
+    basis: tuple[tuple[int, int, int], ...]  # the paper's standard monomials as exponents of (∂11, ∂12, ∂22)
+    rank: int | None = None  # the paper's rank, where it gives one
+    seconds: float | None = None  # the paper's time, where it gives one (of the two last parts together, on the first)
+    # irreducible factors of the singular locus that the paper prints (empty where it prints none)
+    factors: tuple[str, ...] = ()
+    right: str | None = None
+    other: str | None = None
 
 
-# the basis 1, ∂12
-_ONE_D12 = ((0, 0, 0), (0, 1, 0))
-# det x up to sign
-_DET = "x12^2 - x11*x22"
-# the paper's operator for u(1 + erf u)
-_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"
+_ONE_D12 = ((0, 0, 0), (0, 1, 0))  # the basis 1, ∂12
+_DET = "x12^2 - x11*x22"  # det x up to sign
+_GELU = "u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)"  # the paper's operator for u(1 + erf u)
 # the paper's eight standard monomials
 _GELU_BASIS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 0, 1), (1, 1, 1))
-# an operator of least order for the derivative of GELU
-_GELU_DERIVATIVE = "(u^2 - 1)*D^2 + (2*u^3 - 4*u)*D"
-# the paper's operator for one part of GELU'
-_GELU_PART_F = "u*D + 2*u^2 - 1"
+_GELU_DERIVATIVE = "(u^2 - 1)*D^2 + (2*u^3 - 4*u)*D"  # an operator of least order for the derivative of GELU
+_GELU_PART_F = "u*D + 2*u^2 - 1"  # the paper's operator for one part of GELU'
 # the factors of the singular locus that the paper prints
 _GELU_FACTORS = (
     "x22",
@@ -70,87 +46,35 @@ _GELU_FACTORS = (
 )
 
 DERIVATIONS: tuple[Derivation, ...] = (
-    Derivation(
-        "ReLU", "th:rank-and-pf-of-ReLU", "u*D - 1", "u*D - 1", "relu", "relu", _ONE_D12, 2, None, ("x11", "x22", _DET)
-    ),
-    Derivation(
-        "Heaviside",
-        "th:rank-and-pf-of-ReLU-diff",
-        "u*D",
-        "u*D",
-        "step",
-        "step",
-        _ONE_D12,
-        2,
-        None,
-        ("x11", "x22", _DET),
-    ),
+    Derivation("ReLU", "u*D - 1", "relu", _ONE_D12, 2, None, ("x11", "x22", _DET)),
+    Derivation("Heaviside", "u*D", "step", _ONE_D12, 2, None, ("x11", "x22", _DET)),
     Derivation(
         "ReSin",
-        "th:rank-and-pf-of-ReSin",
         "u^2*(D^2 + 1)",
-        "u^2*(D^2 + 1)",
-        "resin",
         "resin",
         ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 1)),
         8,
         13.114,
         ("x11", "x12", "x22", _DET, "x12^2 + x11*x22"),
     ),
-    Derivation(
-        "GELU",
-        "th:gelu-pf",
-        _GELU,
-        _GELU,
-        "u*(1 + erf(u))",
-        "u*(1 + erf(u))",
-        _GELU_BASIS,
-        8,
-        338.8,
-        _GELU_FACTORS,
-    ),
-    Derivation(
-        "GELU'",
-        "th:gelu-pf",
-        _GELU_DERIVATIVE,
-        _GELU_DERIVATIVE,
-        "1 + erf(u) + 2*u*exp(-u^2)/sqrt(pi)",
-        "1 + erf(u) + 2*u*exp(-u^2)/sqrt(pi)",
-        _GELU_BASIS,
-        8,
-        None,
-        (),
-    ),
-    Derivation(
-        "GELU', parts f(u) f(v)",
-        "th:gelu-diff-by-sum",
-        _GELU_PART_F,
-        _GELU_PART_F,
-        "u*exp(-u^2)",
-        "u*exp(-u^2)",
-        _ONE_D12,
-        None,
-        None,
-        (),
-    ),
+    Derivation("GELU", _GELU, "u*(1 + erf(u))", _GELU_BASIS, 8, 338.8, _GELU_FACTORS),
+    # the paper prints a rank and no operator; the one here is the operator of least order
+    Derivation("GELU'", _GELU_DERIVATIVE, "1 + erf(u) + 2*u*exp(-u^2)/sqrt(pi)", _GELU_BASIS, 8),
+    Derivation("GELU', parts f(u) f(v)", _GELU_PART_F, "u*exp(-u^2)", _ONE_D12),
     Derivation(
         "GELU', parts f(u) g(v)",
-        "th:gelu-diff-by-sum",
         _GELU_PART_F,
-        "D^2 + 2*u*D",
         "u*exp(-u^2)",
-        "1 + erf(u)",
         _ONE_D12,
         2,
         10.066,
         ("x22", "x22 - 1", "x11 - 1", "x12^2 - x11*x22 + x22", "x12^2 - x11*x22 + x11 + x22 - 1"),
+        right="D^2 + 2*u*D",
+        other="1 + erf(u)",
     ),
     Derivation(
         "GELU', parts g(u) g(v)",
-        "th:gelu-diff-by-sum",
         "D^2 + 2*u*D",
-        "D^2 + 2*u*D",
-        "1 + erf(u)",
         "1 + erf(u)",
         _ONE_D12,
         2,

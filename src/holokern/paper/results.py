@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from textwrap import fill, wrap
+from textwrap import fill, indent, wrap
 from typing import Any, TypeAlias
 
 WIDTH = 100
 """The width of text, in columns, where no terminal gives its own."""
 
-# before every line of a table and of its notes
-_INDENT = "  "
-# between two columns
-_GAP = "  "
-# characters: words longer than this may be broken, so that one formula does not widen a whole column
-_WORD = 24
+_INDENT = "  "  # before every line of a table and of its notes
+_GAP = "  "  # between two columns
+_WORD = 24  # characters: words longer than this may be broken, so that one formula does not widen a whole column
 # floats between these are written with all digits before the point: 4,700 is read faster than 4.7e+03
 _THOUSAND, _MANY = 1e3, 1e6
 
@@ -31,8 +28,6 @@ Cell = str | int | float | bool | None
 class Table:
     """One finished table.
 
-    Examples
-    --------
     >>> print(Table("Ranks", ("case", "rank", "seconds"), (("ReLU", 2, 0.0312),)).text())
     Ranks
       case  rank  seconds
@@ -54,14 +49,14 @@ class Table:
         """
         cells = [self.columns, *(tuple(format_cell(cell) for cell in row) for row in self.rows)]
         blocks = ["\n".join(self._block(cells, block, width)) for block in _blocks(cells, width)]
-        notes = [_wrapped(note, width) for note in self.notes]
+        notes = [indent(fill(note, width - len(_INDENT), break_on_hyphens=False), _INDENT) for note in self.notes]
         return "\n".join([*wrap(self.title, width), "\n\n".join(blocks), *notes])
 
     def _block(self, cells: list[tuple[str, ...]], block: list[int], width: int) -> list[str]:
         right, widths = self.numeric(), _widths(cells, block, width)
         lines = []
         for row in cells:
-            parts = [_broken(row[i], widths[i]) for i in block]
+            parts = [wrap(row[i], widths[i], break_on_hyphens=False) or [""] for i in block]
             height = max(map(len, parts))
             if row is self.columns:  # headings stand on the numbers below them
                 parts = [[""] * (height - len(part)) + part for part in parts]
@@ -87,8 +82,6 @@ class Table:
 def format_cell(cell: Cell) -> str:
     """One cell as text: a dash for None, three significant digits for floats.
 
-    Examples
-    --------
     >>> format_cell(4701.7), format_cell(0.01234), format_cell(2e-16)
     ('4,700', '0.0123', '2e-16')
     """
@@ -135,14 +128,6 @@ def _widths(cells: list[tuple[str, ...]], block: list[int], width: int) -> dict[
     return {i: min(least[i], share) for i in block}
 
 
-def _broken(text: str, width: int) -> list[str]:
-    return wrap(text, width, break_on_hyphens=False) or [""]
-
-
-def _wrapped(note: str, width: int) -> str:
-    return fill(note, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
-
-
 Numbers = tuple[float, ...]
 
 
@@ -167,30 +152,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One pair of axes with curves.
+    """One pair of axes with curves."""
 
-    Attributes
-    ----------
-    name : str
-        The file name without its ending.
-    title, x_label, y_label : str
-    series : tuple of Series
-    log : {"", "x", "y", "xy"}
-        Logarithmic axes.
-    names : tuple of str
-        Words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined.
-    caption : str
-        What is to be seen, for a reader who does not know the paper.
-    """
-
-    name: str
+    name: str  # the file name without its ending
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
-    log: str = ""
+    log: str = ""  # logarithmic axes: "", "x", "y" or "xy"
+    # words instead of the numbers x = 0, 1, 2, …: categories, whose points stand side by side and are not joined
     names: tuple[str, ...] = ()
-    caption: str = ""
+    caption: str = ""  # what is to be seen, for a reader who does not know the paper
 
     def data(self) -> dict[str, Json]:
         """The chart as plain JSON data."""
@@ -202,22 +174,12 @@ _watcher: ContextVar[Callable[[Table], None] | None] = ContextVar("holokern_fini
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The result of one experiment.
+    """The result of one experiment."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    tables : tuple of Table
-    charts : tuple of Chart
-    headline : str
-        The result in one sentence, for somebody who reads nothing else.
-    """
-
-    title: str
+    title: str  # the heading
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
-    headline: str = ""
+    headline: str = ""  # the result in one sentence, for somebody who reads nothing else
 
     def data(self) -> dict[str, Json]:
         """Everything as plain JSON data."""
@@ -246,8 +208,6 @@ def watching(watcher: Callable[[Table], None]) -> Iterator[None]:
 def finished(table: Table) -> Table:
     """The table itself; whoever watches sees it now.
 
-    Examples
-    --------
     >>> with watching(lambda table: print(table.title)):
     ...     _ = finished(Table("Ranks", ("case", "rank"), ()))
     Ranks

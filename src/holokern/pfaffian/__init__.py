@@ -5,8 +5,12 @@ from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
 from holokern.pfaffian.evaluation import split_off
 from holokern.pfaffian.ideal import ideal_of
-from holokern.pfaffian.scalar.exponents import coefficient_polynomials, local_exponents, singular_points
-from holokern.pfaffian.scalar.rational_solutions import rational_solutions
+from holokern.pfaffian.scalar.exponents import (
+    coefficient_polynomials,
+    local_exponents,
+    rational_solutions,
+    singular_points,
+)
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.pfaffian.typeset import latex_polynomial

@@ -12,29 +12,24 @@ import os
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from flint import fmpz_mpoly
 
 from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
 from holokern.files import read_regular, write_atomically
+from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import FunctionField, Matrix, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
-
-if TYPE_CHECKING:
-    from flint import fmpz_mpoly
-
-    from holokern.pfaffian.system import PfaffianSystem
 
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]
-# bytes of a file that is read; the largest systems take some megabytes
-_LARGEST = 1 << 29
-# exponents of a polynomial; those of derived systems stay below a hundred
-_HIGHEST = 10_000
+_LARGEST = 1 << 29  # bytes of a file that is read; the largest systems take some megabytes
+_HIGHEST = 10_000  # exponents of a polynomial; those of derived systems stay below a hundred
 # what reading a system with wrong content can raise
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError, RecursionError, HolokernError)
-# annihilators are written in u and D
-_ALGEBRA = weyl_algebra("u", "D")
+_ALGEBRA = weyl_algebra("u", "D")  # annihilators are written in u and D
 # the names in either coordinates; a file with others is damaged
 _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 
@@ -42,11 +37,7 @@ _VARIABLES = {"sigma": ("S11", "S12", "S22"), "x": ("x11", "x12", "x22")}
 def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
     """A system as JSON text; :func:`from_json` gives back an equal system.
 
-    Parameters
-    ----------
-    system : PfaffianSystem
-    indent : int, optional
-        Passed to :func:`json.dumps`.
+    ``indent``: passed to :func:`json.dumps`.
     """
     table = _Polynomials()
     matrices = [table.matrix(matrix) for matrix in system.matrices]
@@ -70,10 +61,7 @@ def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
 def from_json(text: str) -> PfaffianSystem:
     """Read what :func:`to_json` wrote.
 
-    Raises
-    ------
-    ArchiveError
-        When the text is not JSON, not of this format, of another version, or damaged.
+    Raises ArchiveError when the text is not JSON, not of this format, of another version, or damaged.
     """
     if not isinstance(text, (str, bytes)):
         raise ArchiveError(f"expected JSON text, got {type(text).__name__}; use load(path) for a file")
@@ -108,10 +96,7 @@ def save(system: PfaffianSystem, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> PfaffianSystem:
     """Read a system from a file that :func:`save` wrote.
 
-    Raises
-    ------
-    ArchiveError
-        When the file cannot be read, is damaged or is something else.
+    Raises ArchiveError when the file cannot be read, is damaged or is something else.
     """
     found = read_regular(Path(path), _LARGEST)
     if found is None:

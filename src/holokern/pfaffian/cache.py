@@ -15,22 +15,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from holokern.errors import ArchiveError, BadInput, TooLarge
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
+from holokern.pfaffian.system import PfaffianSystem
 
 CacheChoice = bool | str | os.PathLike[str] | None
 
-# what the variable HOLOKERN_CACHE may say for no
-_OFF = {"off", "0", "false", "no"}
-# bytes of a file that is read; the largest systems take some megabytes
-_LARGEST = 1 << 29
-# 160 bits of the digest: no two requests share them, and file names stay short
-_KEY_LENGTH = 40
+_OFF = {"off", "0", "false", "no"}  # what the variable HOLOKERN_CACHE may say for no
+_LARGEST = 1 << 29  # bytes of a file that is read; the largest systems take some megabytes
+_KEY_LENGTH = 40  # 160 bits of the digest: no two requests share them, and file names stay short
 
 
 def default_folder() -> Path:
@@ -62,17 +56,10 @@ def code_version() -> str:
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of JSON files.
+    """A folder of JSON files."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where the files are.
-    demanded : bool
-        Whether the user named the folder; then failing to write is an error and not a missing convenience.
-    """
-
-    folder: Path
+    folder: Path  # where the files are
+    # whether the user named the folder; then failing to write is an error and not a missing convenience
     demanded: bool = False
 
     def path(self, request: Mapping[str, object]) -> Path:
@@ -116,19 +103,10 @@ class Cache:
 def open_cache(choice: CacheChoice = None) -> Cache | None:
     """Turn the user's choice and the environment into a cache, or None for no cache.
 
-    Parameters
-    ----------
-    choice : bool, path or None
-        False: none.  A path: that folder.  True or None: as the environment says, that is none when
-        ``HOLOKERN_CACHE`` is off, the folder ``HOLOKERN_CACHE_DIR`` when it is set, else :func:`default_folder`.
+    ``choice``: False: none.  A path: that folder.  True or None: as the environment says, that is none when
+    ``HOLOKERN_CACHE`` is off, the folder ``HOLOKERN_CACHE_DIR`` when it is set, else :func:`default_folder`.
+    Raises ArchiveError when a folder that the user named cannot be written.
 
-    Raises
-    ------
-    ArchiveError
-        When a folder that the user named cannot be written.
-
-    Examples
-    --------
     >>> open_cache(False) is None
     True
     """
@@ -156,8 +134,7 @@ def open_cache(choice: CacheChoice = None) -> Cache | None:
 
 # requests whose systems are too large, and why
 _refused: dict[str, str] = {}
-# messages of a kilobyte each at most
-_MOST_REFUSED = 1000
+_MOST_REFUSED = 1000  # messages of a kilobyte each at most
 
 
 def cached(
@@ -165,15 +142,10 @@ def cached(
 ) -> PfaffianSystem:
     """Return the stored answer to ``request``, or build, store and return it.
 
-    Parameters
-    ----------
-    request : mapping
-        A JSON object that determines the answer: annihilators, coordinates, basis.
-    build : callable
-        Makes (and checks) the system; what it raises is passed on and nothing is stored.  That a system is too large
-        is remembered as long as the process lives.
-    choice : bool, path or None
-        See :func:`open_cache`.
+    ``request``: a JSON object that determines the answer: annihilators, coordinates, basis.
+    ``build``: makes (and checks) the system; what it raises is passed on and nothing is stored.  That a system is too
+    large is remembered as long as the process lives.
+    ``choice``: see :func:`open_cache`.
     """
     cache = open_cache(choice)
     if cache is None:

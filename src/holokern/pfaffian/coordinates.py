@@ -19,30 +19,18 @@ from holokern.weyl import FunctionField, RationalFunction, function_field
 Element = tuple[int, ...]
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
-# a larger exponent is a slip: the derivation looks at degrees up to 60, and d12^40 has degree 80
-_MAX_EXPONENT = 40
+_MAX_EXPONENT = 40  # a larger exponent is a slip: the derivation looks at degrees up to 60, and d12^40 has degree 80
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """One of the two coordinate systems.
+    """One of the two coordinate systems."""
 
-    Attributes
-    ----------
-    name : str
-        "sigma" or "x".
-    variables : tuple of str
-        Names of the three coordinates.
-    letters : tuple of str
-        What the two letters of a monomial are called: a and b (derivatives), or u and v (moments).
-    weights : tuple of Fraction
-        The derivations are these multiples of a², ab, b² (of u², uv, v²).
-    """
-
-    name: str
-    variables: tuple[str, str, str]
+    name: str  # "sigma" or "x"
+    variables: tuple[str, str, str]  # names of the three coordinates
+    # what the two letters of a monomial are called: a and b (derivatives), or u and v (moments)
     letters: tuple[str, str]
-    weights: tuple[Fraction, Fraction, Fraction]
+    weights: tuple[Fraction, Fraction, Fraction]  # the derivations are these multiples of a², ab, b² (of u², uv, v²)
 
     @property
     def field(self) -> FunctionField:
@@ -52,8 +40,6 @@ class Coordinates:
     def monomial(self, element: Element) -> tuple[Fraction, tuple[int, int]]:
         """A basis element as factor and monomial.
 
-        Examples
-        --------
         >>> COORDINATES["x"].monomial((0, 2, 0))
         (Fraction(4, 1), (2, 2))
         """
@@ -66,8 +52,6 @@ class Coordinates:
     def text(self, element: Element) -> str:
         """A basis element as text that :func:`read_basis` reads.
 
-        Examples
-        --------
         >>> COORDINATES["sigma"].text((2, 1)), COORDINATES["x"].text((0, 1, 0))
         ('a^2*b', 'd12')
         """
@@ -85,8 +69,6 @@ COORDINATES: Mapping[str, Coordinates] = {
 def coordinates_named(name: object) -> Coordinates:
     """The coordinate system called ``name``: "sigma" (also "Sigma", "Σ") or "x".
 
-    Examples
-    --------
     >>> coordinates_named("Σ").variables
     ('S11', 'S12', 'S22')
     """
@@ -101,8 +83,6 @@ def coordinates_named(name: object) -> Coordinates:
 def read_basis(given: object, coordinates: Coordinates) -> tuple[Element, ...]:
     """Read a basis: a text such as "1, d12", or a sequence of texts, of 1, and of tuples of exponents.
 
-    Examples
-    --------
     >>> read_basis("1, d12, d11*d22", COORDINATES["x"])
     ((0, 0, 0), (0, 1, 0), (1, 0, 1))
     >>> read_basis([1, "a*b", (2, 2)], COORDINATES["sigma"])
@@ -174,20 +154,11 @@ def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, i
     raise BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")
 
 
-def transported(values: Sequence[RationalFunction], field: FunctionField) -> tuple[RationalFunction, ...]:
-    """The coordinates of one system in terms of the other's: M -> -½M⁻¹ on symmetric matrices, its own inverse."""
-    m11, m12, m22 = values
-    twice = 2 * (m11 * m22 - m12 * m12)
-    return (field.zero - m22) / twice, m12 / twice, (field.zero - m11) / twice
-
-
 def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinates) -> tuple[Matrix, ...]:
     """The matrices of dF = PF in the other coordinates, for the same vector times the ratio of normalisations.
 
     From Σ to x the vector F is multiplied by π/√det x, and divided by it on the way back.
 
-    Examples
-    --------
     >>> K = COORDINATES["sigma"].field
     >>> one = ((K.zero,),)
     >>> pull_back((one, one, one), COORDINATES["sigma"], COORDINATES["x"])[1]
@@ -195,25 +166,16 @@ def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinat
     """
     if source == target:
         return tuple(matrices)
-    field = target.field
-    images = transported(field.gens, field)
-    moved = dict(zip(source.variables, images, strict=True))
-    rank = len(matrices[0])
-    x11, x12, x22 = field.gens
+    from holokern.pfaffian.ideal import matrices_along
+
+    m11, m12, m22 = target.field.gens
     # d log(π/√det x) = -½ d log det x; back, -d log(π/√det x) = -½ d log det Σ since 4 det x det Σ = 1
-    det = x11 * x22 - x12 * x12
-    carried = [[[entry.substitute(moved) for entry in row] for row in matrix] for matrix in matrices]
-    result = []
-    for variable in target.variables:
-        speeds = [image.derivative(variable) for image in images]
-        extra = det.derivative(variable) / (-2 * det)
-        table = [
-            [
-                sum((m[i][j] * speed for m, speed in zip(carried, speeds, strict=True)), field.zero)
-                + (extra if i == j else field.zero)
-                for j in range(rank)
-            ]
-            for i in range(rank)
-        ]
-        result.append(tuple(tuple(row) for row in table))
-    return tuple(result)
+    det = m11 * m22 - m12 * m12
+    # M -> -½M⁻¹ on symmetric matrices, its own inverse
+    images = (-m22 / (2 * det), m12 / (2 * det), -m11 / (2 * det))
+    moved = matrices_along(matrices, dict(zip(source.variables, images, strict=True)))
+    extra = [det.derivative(variable) / (-2 * det) for variable in target.variables]
+    return tuple(
+        tuple(tuple(e + more if i == j else e for j, e in enumerate(row)) for i, row in enumerate(matrix))
+        for matrix, more in zip(moved, extra, strict=True)
+    )

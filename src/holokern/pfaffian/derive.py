@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, overload
+from fractions import Fraction
+from typing import Literal, overload
 
+from holokern.activation import Activation, ExactReal
 from holokern.errors import BadInput, CheckFailed, TooLarge
 from holokern.pfaffian.coordinates import Coordinates, Element, coordinates_named, read_basis
 from holokern.pfaffian.derivation.by_stein import derive, height, read_operators
@@ -16,13 +18,7 @@ from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.progress import display, report
 from holokern.weyl import Operator
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from holokern.activation import Activation, ExactReal
-
-# bits of a coefficient: every named activation has at most 4, but for selu with 104
-_SMALL = 16
+_SMALL = 16  # bits of a coefficient: every named activation has at most 4, but for selu with 104
 
 
 @dataclass(frozen=True)
@@ -178,13 +174,7 @@ def _small(side: _Side) -> tuple[Operator, ...]:
 def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem:
     if left.scale is None and right.scale is None:
         return system
-    return replace(system, scale=(_or_one(left.scale), _or_one(right.scale)))
-
-
-def _or_one(scale: ExactReal | None) -> Fraction | ExactReal:
-    from fractions import Fraction
-
-    return Fraction(1) if scale is None else scale
+    return replace(system, scale=(left.scale or Fraction(1), right.scale or Fraction(1)))
 
 
 def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:

@@ -19,12 +19,8 @@ _Polynomial = TypeVar("_Polynomial", fmpz_mpoly, nmod_poly)
 class CompiledMatrices:
     """Matrices of rational functions as tables: each distinct numerator and each denominator's factor is one row.
 
-    Parameters
-    ----------
-    matrices : sequence of matrices of RationalFunction
-        Square matrices of one size.
-    factors : sequence of fmpz_mpoly
-        The irreducible factors of all denominators.
+    ``matrices``: square matrices of one size.
+    ``factors``: the irreducible factors of all denominators.
     """
 
     def __init__(self, matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]) -> None:

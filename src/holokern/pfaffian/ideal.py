@@ -49,15 +49,9 @@ def ideal_of(given: object) -> LeftIdeal | RationalIdeal | None:
 def from_ideal(ideal: LeftIdeal | RationalIdeal, basis: object = None) -> PfaffianSystem:
     """The Pfaffian system of a holonomic ideal [SST2000, Sect. 1.4]; F has the standard monomials by default.
 
-    Raises
-    ------
-    NotHolonomic
-        When the rank is infinite.
-    BadInput
-        When the rank is 0, so that only the function 0 is a solution, or the basis is none.
+    Raises NotHolonomic when the rank is infinite; BadInput when the rank is 0, so that only the function 0 is a
+    solution, or the basis is none.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x y")
     >>> from_ideal(D.ideal("dx^2 - dy", "x*dx + 2*y*dy - 3")).basis_text
@@ -85,21 +79,11 @@ def from_matrices(
 ) -> PfaffianSystem:
     """The system with given matrices, whose first entry of F is the function itself.
 
-    Parameters
-    ----------
-    variables : str or iterable of str
-        The coordinates.
-    matrices : sequence of tables
-        One a variable: rows of rational functions, texts or numbers.
-    names : iterable of str, optional
-        What the entries of F are called; F1, F2, … by default.
-    parameters : str or iterable of str
-        Symbols in the entries that are no coordinates.
-
-    Raises
-    ------
-    BadInput
-        If the matrices do not fit each other, or the system is not integrable.
+    ``variables``: the coordinates.
+    ``matrices``: one a variable: rows of rational functions, texts or numbers.
+    ``names``: what the entries of F are called; F1, F2, … by default.
+    ``parameters``: symbols in the entries that are no coordinates.
+    Raises BadInput if the matrices do not fit each other, or the system is not integrable.
     """
     algebra = rational_weyl_algebra(variables, parameters=parameters)
     field = algebra.field
@@ -204,7 +188,7 @@ def genuine_factors(system: PfaffianSystem) -> list[fmpz_mpoly]:
     """The factors of the singular locus of the D-module itself; every other factor of a denominator is apparent."""
     if system.of_dual_activation:
         from holokern.pfaffian.derivation.by_stein import present
-        from holokern.pfaffian.derivation.locus import expected_locus
+        from holokern.pfaffian.derivation.relations import expected_locus
 
         return expected_locus(present(*system._sides, system._system), system.field)
     if not system.annihilators:

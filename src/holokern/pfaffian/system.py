@@ -184,9 +184,9 @@ class PfaffianSystem:
 
     def is_flat(self) -> bool:
         """Whether the system is integrable, by a checker that shares no code with the derivation."""
-        from holokern.pfaffian.check.flatness import is_flat
+        from holokern.pfaffian.check.flatness import flatness
 
-        return is_flat(self)
+        return flatness(self.matrices, self.variables).flat
 
     # -- other bases and coordinates ---------------------------------------------------------------------------------
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from holokern.weyl import RationalFunction, latex_name
+from flint import fmpz_mpoly
 
-if TYPE_CHECKING:
-    from flint import fmpz_mpoly
+from holokern.pfaffian.system import BasisElement, PfaffianSystem
+from holokern.weyl import Matrix, RationalFunction, latex_name
 
-    from holokern.pfaffian.system import BasisElement, PfaffianSystem
-    from holokern.weyl import Matrix
-
-# characters that a terminal shows side by side
-_WIDTH = 100
-# pmatrix of amsmath takes ten columns at most; an array takes any number
-_LATEX_COLUMNS = 8
+_WIDTH = 100  # characters that a terminal shows side by side
+_LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array takes any number
 
 
 def text(system: PfaffianSystem) -> str:
     """The annihilators, rank, basis, matrices and singular locus as plain text.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> print(text(pfaffian(operator="D - 1", cache=False)))
     annihilator     D - 1
@@ -62,8 +54,6 @@ def text(system: PfaffianSystem) -> str:
 def latex(system: PfaffianSystem) -> str:
     r"""LaTeX source of the equations, an ``aligned`` block for display mathematics.
 
-    Examples
-    --------
     >>> from holokern.pfaffian import pfaffian
     >>> print(latex(pfaffian(operator="D - 1", cache=False)))
     \begin{aligned}
@@ -76,15 +66,12 @@ def latex(system: PfaffianSystem) -> str:
     rows = [f"F &= {_latex_vector(system)}"]
     for name, matrix in zip(system.variables, system.matrices, strict=True):
         table = [[_latex_entry(entry) for entry in row] for row in matrix]
-        rows.append(rf"\frac{{\partial F}}{{\partial {_symbol(name)}}} &= {_pmatrix(table)} F")
+        rows.append(rf"\frac{{\partial F}}{{\partial {_greek(latex_name(name))}}} &= {_pmatrix(table)} F")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
 # what the coordinates mean, in words
-_COORDINATES = {
-    "sigma": "the covariance of (u, v)",
-    "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight",
-}
+_COORDINATES = {"sigma": "the covariance of (u, v)", "x": "the exponent x11 u² + 2 x12 uv + x22 v² of the weight"}
 
 
 def _line(label: str, value: str) -> str:
@@ -199,10 +186,6 @@ def _pmatrix(table: list[list[str]]) -> str:
     wide = max(map(len, table), default=0) > _LATEX_COLUMNS
     inner = rf"\left(\begin{{array}}{{{'c' * len(table[0])}}} {body} \end{{array}}\right)" if wide else ""
     return inner or rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
-
-
-def _symbol(name: str) -> str:
-    return _greek(latex_name(name))
 
 
 def _greek(source: str) -> str:

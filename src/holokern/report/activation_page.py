@@ -21,49 +21,29 @@ from holokern.report.algebra_section import algebra_section, closed_form_section
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
 from holokern.report.page import finite_numbers, html_table, page_frame
-from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
-from holokern.report.value_tables import Sigma
+from holokern.report.subject import NODES, ROUNDING, Sigma, Subject, rule_errors
 
-# equal deviations, small and large, and unequal ones
-_PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))
-# the end of the slider, and the largest depth of the paper's problem
-_DEPTH = 20
+_PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))  # equal deviations, small and large, and unequal ones
+_DEPTH = 20  # the end of the slider, and the largest depth of the paper's problem
 # c_σ, σ_w and σ_b as HTML
 _C, _W, _B = (f"{letter}<sub>{index}</sub>" for letter, index in (("c", "σ"), ("σ", "w"), ("σ", "b")))
 
 
 @dataclass(frozen=True)
 class ActivationPage:
-    """A finished page.
+    """A finished page."""
 
-    Attributes
-    ----------
-    title
-        Its title.
-    html
-        The whole file.
-    """
-
-    title: str
-    html: str
+    title: str  # its title
+    html: str  # the whole file
 
 
 def page_about(source: object, other: object = None, *, timings: bool = True, **parameters: Any) -> ActivationPage:
     """The page of an activation, or of two side by side.
 
-    Parameters
-    ----------
-    source, other
-        What `holokern.activation` reads: names, expressions in u, or activations.
-    timings
-        Whether to time every method in a process of its own, which takes most of the time.
-    **parameters
-        Parameters of a named activation, for one activation only.
-
-    Raises
-    ------
-    BadInput
-        For a text that is not an activation, or a constant.
+    ``source``, ``other``: what `holokern.activation` reads: names, expressions in u, or activations.
+    ``timings``: whether to time every method in a process of its own, which takes most of the time.
+    ``**parameters``: parameters of a named activation, for one activation only.
+    Raises BadInput for a text that is not an activation, or a constant.
     """
     if other is not None and parameters:
         raise BadInput("parameters belong to one activation; pass activations, such as hk.activation('elu', alpha=2)")

@@ -23,28 +23,20 @@ if TYPE_CHECKING:
 _INK = "#1c2330"
 # mid-tones: contrast of at least 3 with white and with the dark page
 _COLOURS = ("#2f74d0", "#d1620a", "#1f8f55", "#9a55d6", "#d13b54", "#0f8ba3", "#8a7413")
-# one for each colour, so that curves differ in print too
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")  # one for each colour, so that curves differ in print too
 _WIDTH = 4.5  # in 72 points an inch: about as wide as a phone, so that text keeps its size
-# inches: a flat chart, and the height of one line of its legend
-_HEIGHT, _LEGEND_ROW = 3.3, 0.25
-# two labels fit side by side on the width of a phone
-_LEGEND_COLUMNS = 2
-# of the distance between two categories: how far their points spread
-_SPREAD = 0.6
+_HEIGHT, _LEGEND_ROW = 3.3, 0.25  # inches: a flat chart, and the height of one line of its legend
+_LEGEND_COLUMNS = 2  # two labels fit side by side on the width of a phone
+_SPREAD = 0.6  # of the distance between two categories: how far their points spread
 # a logarithmic axis that spans less than this factor would have one power of ten or none: 2 and 5 are labelled too
 _FEW_DECADES = 30
-# sharp on screens of double density
-_DOTS_PER_INCH = 200
-# exponents of the labels 10ⁿ
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_DOTS_PER_INCH = 200  # sharp on screens of double density
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # exponents of the labels 10ⁿ
 
 
 def chart_svg(chart: Chart) -> str:
     """A chart as an SVG file.
 
-    Examples
-    --------
     >>> chart = Chart("line", "A line", "x", "y", (Series("f", (0.0, 1.0), (0.0, 1.0)),))
     >>> chart_svg(chart) == chart_svg(chart), "A line" in chart_svg(chart)
     (True, True)
@@ -126,7 +118,7 @@ def _add_legend(figure: Figure, entries: int) -> None:
 
 
 def _fill(axes: Axes, chart: Chart) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
     colour = 0
     for number, series in enumerate(chart.series):
@@ -151,7 +143,7 @@ def _fill(axes: Axes, chart: Chart) -> None:
             axis.set_major_locator(LogLocator(numticks=7))
             low, high = axis.get_view_interval()
             few = high < _FEW_DECADES * low
-            axis.set_major_formatter(FuncFormatter(_plain if few else _power))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}") if few else FuncFormatter(_power))
             axis.set_minor_formatter(FuncFormatter(_two_or_five) if few else NullFormatter())
     if chart.names:
         axes.set_xticks(range(len(chart.names)), chart.names)
@@ -168,10 +160,6 @@ def _look(series: Series, number: int) -> dict[str, Any]:
     if series.style == "points":
         look["linestyle"] = "none"
     return look
-
-
-def _plain(value: float, _: int) -> str:
-    return f"{value:g}"
 
 
 def _two_or_five(value: float, _: int) -> str:

@@ -15,18 +15,12 @@ from typing import Any
 
 from holokern.errors import Unsupported
 
-# coordinates are in hundredths of the size of the text, as in matplotlib
-_EM = 100.0
-# the height of minus signs and fraction bars above the line; matrices are centred on it
-_AXIS = 0.25 * _EM
-# between the columns and the rows of a matrix
-_COLUMN_GAP, _ROW_GAP = 0.9 * _EM, 0.45 * _EM
-# beside a matrix
-_THIN = 0.17 * _EM
-# a bracket drawn as a curve: its width and the thickness of its line
-_BRACKET, _STROKE = 0.35 * _EM, 4.5
-# room round a drawing for strokes that leave their box
-_MARGIN = 3.0
+_EM = 100.0  # coordinates are in hundredths of the size of the text, as in matplotlib
+_AXIS = 0.25 * _EM  # the height of minus signs and fraction bars above the line; matrices are centred on it
+_COLUMN_GAP, _ROW_GAP = 0.9 * _EM, 0.45 * _EM  # between the columns and the rows of a matrix
+_THIN = 0.17 * _EM  # beside a matrix
+_BRACKET, _STROKE = 0.35 * _EM, 4.5  # a bracket drawn as a curve: its width and the thickness of its line
+_MARGIN = 3.0  # room round a drawing for strokes that leave their box
 # environments, and the brackets round each
 _FENCES = {"pmatrix": "()", "bmatrix": "[]", "matrix": "", "array": "", "aligned": "", "cases": "{"}
 # commands that matplotlib lacks, and what stands for them
@@ -53,12 +47,9 @@ _WORDS = {
     r"^\s*([+-])\s": r"\1\\;",
     r"\\(?:arcosh|arsinh)\b": r"\\operatorname{\g<0>}",
 }
-# a command, an escaped sign or one sign
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
-# the beginning of an environment, with the columns of an array
-_BEGIN = re.compile(r"\\begin\{(\w+)\}(\{[^{}]*\})?")
-# pieces narrower than this, in characters of LaTeX, stay together
-_SHORT = 26
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)  # a command, an escaped sign or one sign
+_BEGIN = re.compile(r"\\begin\{(\w+)\}(\{[^{}]*\})?")  # the beginning of an environment, with the columns of an array
+_SHORT = 26  # pieces narrower than this, in characters of LaTeX, stay together
 
 
 @dataclass(frozen=True)
@@ -78,8 +69,6 @@ class _Box:
 class Typesetter:
     r"""Draws the formulas of one page; they share outlines of glyphs, which `definitions` holds.
 
-    Examples
-    --------
     >>> page = Typesetter()
     >>> page.inline(r"\frac{u}{2}").count("<use")
     3
@@ -190,8 +179,6 @@ class Typesetter:
 def pieces(source: str) -> list[str]:
     r"""The formula in parts: a new line may begin before a relation or a sign that stands outside all brackets.
 
-    Examples
-    --------
     >>> pieces(r"k = \frac{a + b}{2} + \left(c - d\right) e - \sin(x + y)")
     ['k =', '\\frac{a + b}{2} + \\left(c - d\\right) e', '- \\sin(x + y)']
     """
@@ -214,8 +201,6 @@ def pieces(source: str) -> list[str]:
 def latex_of_text(text: str) -> str:
     r"""A polynomial or an operator as holokern prints it, in LaTeX.
 
-    Examples
-    --------
     >>> latex_of_text("u^2*D - S12^2 + x11*d12")
     'u^{2}\\, \\partial - \\Sigma_{12}^{2} + x_{11}\\, \\partial_{12}'
     """
@@ -227,8 +212,6 @@ def latex_of_text(text: str) -> str:
 def matrix_rows(source: str) -> list[list[str]]:
     r"""The cells of the first matrix in the formula.
 
-    Examples
-    --------
     >>> matrix_rows(r"P = \begin{pmatrix} 1 & x \\ 0 & 2 \end{pmatrix} F")
     [['1', 'x'], ['0', '2']]
     """

@@ -27,29 +27,20 @@ from holokern.progress import report
 _METHODS = ("closed", "hermite", "quadrature", "gauss_hermite", "compiled", "hgm", "taylor", "all_at_once", "hie")
 # the paper's baseline with a fixed degree, since doubling it would be timed as well
 _OPTIONS: dict[str, dict[str, int]] = {"gauss_hermite": {"degree": 100}}
-# correlations from -0.9 to 0.9 in steps of 0.1
-_ANGLES = 19
-# seconds for one method, so that a page takes two minutes at most
-_PATIENCE = 12.0
+_ANGLES = 19  # correlations from -0.9 to 0.9 in steps of 0.1
+_PATIENCE = 12.0  # seconds for one method, so that a page takes two minutes at most
 # what is made once and then kept may take longer: its time per call is that of the second one
 _MAKING = {"compiled": 120.0}
-# characters: longer remarks are not repeated
-_LONG = 40
-# seconds for Python and holokern to start on a slow machine
-_START = 30.0
-# what the process that is timed runs
-_WORKER = "from holokern.report.method_times import work; work()"
+_LONG = 40  # characters: longer remarks are not repeated
+_START = 30.0  # seconds for Python and holokern to start on a slow machine
+_WORKER = "from holokern.report.method_times import work; work()"  # what the process that is timed runs
 
 
 def method_times(activation: Activation, *, patience: float = _PATIENCE) -> Table:
     """A table with the times of every method at 19 correlations and c1 = c2 = 1: first call, second call, error.
 
-    Parameters
-    ----------
-    activation
-        The activation.
-    patience
-        Seconds for one method.
+    ``activation``: the activation.
+    ``patience``: seconds for one method.
     """
     found: dict[str, tuple[Cell, ...]] = {}
     while missing := [name for name in _METHODS if name not in found]:

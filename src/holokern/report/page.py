@@ -53,15 +53,12 @@ figcaption { font-size: .92rem; margin: .3rem 0 0; }
 .tex { height: auto; max-width: 100%; fill: currentColor; overflow: visible; }
 svg.chart { display: block; width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
 """
-# characters: longer cells may break into lines
-_LONG = 40
+_LONG = 40  # characters: longer cells may break into lines
 
 
 def page_frame(title: str, body: str, *, style: str = "", script: str = "") -> str:
     """A whole page around an HTML body; ``style`` and ``script`` are put into the file, which may fetch nothing.
 
-    Examples
-    --------
     >>> page = page_frame("T", "<p>Text</p>")
     >>> page.startswith("<!doctype html>"), "default-src 'none'" in page
     (True, True)
@@ -115,8 +112,6 @@ def _cell(text: str, kind: str) -> str:
 def html_figures(drawings: Sequence[tuple[str, str]]) -> str:
     """SVG elements with their captions side by side, as many as fit.
 
-    Examples
-    --------
     >>> html_figures([("<svg></svg>", "A line.")])
     '<div class="figures"><figure><svg></svg><figcaption>A line.</figcaption></figure></div>'
     """
@@ -143,8 +138,6 @@ def html_page(
 
     The sentences of the summary come first.
 
-    Examples
-    --------
     >>> page = html_page("Ranks", ["Ours."], [Table("T", ("case", "rank"), (("ReLU", 2),))])
     >>> "<td>ReLU</td>" in page and "://" not in page
     True

@@ -11,10 +11,8 @@ from holokern.progress import report
 from holokern.report.figures import chart_png, chart_svg, inline_svg
 from holokern.report.page import finite_numbers, html_page, html_section
 
-# of the page and of its window
-_TITLE = "The experiments of Sakoda and Takayama (2024), run again"
-# hidden, and in the same folder, so that moving files into place is one step
-_STAGING = ".holokern-unfinished"
+_TITLE = "The experiments of Sakoda and Takayama (2024), run again"  # of the page and of its window
+_STAGING = ".holokern-unfinished"  # hidden, and in the same folder, so that moving files into place is one step
 
 
 def paper_data(results: dict[str, Findings], problem: Problem, machine: str) -> dict[str, Json]:

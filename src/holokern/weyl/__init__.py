@@ -1,8 +1,8 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
+from holokern.weyl.algebra.notation import latex_name
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
-from holokern.weyl.algebra.printing import latex_name
 from holokern.weyl.algebra.symbols import SymbolIdeal
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, weyl_algebra
 from holokern.weyl.constructions.annihilators import (
@@ -38,8 +38,7 @@ from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
 from holokern.weyl.systems.gkz import gkz, toric_ideal
-from holokern.weyl.systems.hyperexponential import hyperexponential
-from holokern.weyl.systems.hypergeometric import appell, gauss, hypergeometric, lauricella
+from holokern.weyl.systems.hypergeometric import appell, gauss, hyperexponential, hypergeometric, lauricella
 from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 

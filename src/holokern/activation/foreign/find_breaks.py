@@ -13,18 +13,14 @@ from holokern.activation.foreign.line import RESOLVED, ROUNDING, Line, Rough, re
 
 Function = Callable[[NDArray[np.float64]], Any]
 
-# a function with more breaks than this has them periodically, so that more lie beyond the reach
-MOST_BREAKS = 8
+MOST_BREAKS = 8  # a function with more breaks than this has them periodically, so that more lie beyond the reach
 # next to a break the function must be smooth this far on either side; shorter ones see what lies next to it
 _WINDOWS = 2.0 ** np.arange(-6.0, -31.0, -6.0)
-# a panel this narrow may hide a break of a higher derivative
-_SUSPICIOUS = 2.0**-10
+_SUSPICIOUS = 2.0**-10  # a panel this narrow may hide a break of a higher derivative
 # parts of an interval that overlap, since a break next to an end, before the first node, is not seen
 _PARTS = ((0.0, 0.55), (0.225, 0.775), (0.45, 1.0))
-# this far from a kink that is known to some digits it is surely on one side
-_CLEAR = 1e-7
-# breaks are written down as simple numbers; a denominator up to this is simple
-_SIMPLE = 1000
+_CLEAR = 1e-7  # this far from a kink that is known to some digits it is surely on one side
+_SIMPLE = 1000  # breaks are written down as simple numbers; a denominator up to this is simple
 
 
 class TooManyBreaks(Exception):
@@ -36,15 +32,9 @@ def resolved_line(function: Function, breaks: Sequence[Fraction], reach: float) 
 
     A break that was found is kept only where the function is smooth on either side of it.
 
-    Raises
-    ------
-    Rough
-        Where the function is not smooth on either side of any point, or not finite.
-    TooManyBreaks
-        When more than ``MOST_BREAKS`` were found.
+    Raises Rough where the function is not smooth on either side of any point, or not finite; TooManyBreaks when more
+    than ``MOST_BREAKS`` were found.
 
-    Examples
-    --------
     >>> resolved_line(lambda u: np.maximum(u, 0.3), [], 4.0)[1]
     (Fraction(3, 10),)
     """

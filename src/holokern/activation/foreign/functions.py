@@ -1,4 +1,4 @@
-"""Functions and modules of PyTorch, JAX, NumPy, SciPy and ``math``, recognised by their names.
+"""Functions and modules of PyTorch, JAX, NumPy, SciPy and ``math``, recognised by their names, and their parameters.
 
 Nothing is imported here: what an object is, its module says, and a library whose object was given is loaded already.
 A function that is recognised is compared with ours at a few points, since wrappers keep the name of what they wrap.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from holokern.activation.named import read_rational
 from holokern.errors import BadInput, Unsupported
 
 Recognised = tuple[str, dict[str, object]]
@@ -56,91 +58,56 @@ _SYNONYMS = {
     "tanhshrink": "u - tanh(u)",
 }
 # names that other libraries share with us
-_COMMON = [
-    "abs",
-    "celu",
-    "cos",
-    "elu",
-    "erf",
-    "exp",
-    "gelu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "logsigmoid",
-    "mish",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "sign",
-    "silu",
-    "sin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "swish",
-    "tanh",
-]
-# all names of other libraries, in ours
-_NAMES = {**{name: name for name in _COMMON}, **_SYNONYMS}
+_COMMON = (
+    "abs celu cos elu erf exp gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
+    "relu relu6 selu sigmoid sign silu sin softplus softshrink softsign swish tanh"
+)
+_NAMES = {**{name: name for name in _COMMON.split()}, **_SYNONYMS}  # all names of other libraries, in ours
 
+# modules of torch.nn without parameters, under our names in capitals
+_PLAIN_MODULES = "Hardsigmoid Hardswish Identity LogSigmoid Mish PReLU ReLU ReLU6 SELU SiLU Sigmoid Softsign Tanh"
 #: Modules of torch.nn: our name and the attributes that hold parameters.
 _MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{name: (name.lower(), ()) for name in _PLAIN_MODULES.split()},
     "CELU": ("celu", ("alpha",)),
     "ELU": ("elu", ("alpha",)),
     "GELU": ("gelu", ("approximate",)),
     "Hardshrink": ("hardshrink", ("lambd",)),
-    "Hardsigmoid": ("hardsigmoid", ()),
-    "Hardswish": ("hardswish", ()),
     "Hardtanh": ("hardtanh", ("min_val", "max_val")),
-    "Identity": ("identity", ()),
     "LeakyReLU": ("leaky_relu", ("negative_slope",)),
-    "LogSigmoid": ("logsigmoid", ()),
-    "Mish": ("mish", ()),
-    "PReLU": ("prelu", ()),
-    "ReLU": ("relu", ()),
-    "ReLU6": ("relu6", ()),
-    "SELU": ("selu", ()),
-    "SiLU": ("silu", ()),
-    "Sigmoid": ("sigmoid", ()),
     "Softplus": ("softplus", ("beta", "threshold")),
     "Softshrink": ("softshrink", ("lambd",)),
-    "Softsign": ("softsign", ()),
-    "Tanh": ("tanh", ()),
     "Tanhshrink": ("u - tanh(u)", ()),
     "Threshold": ("threshold", ("threshold", "value")),
 }
 #: Functions whose value depends on more than u, and what to write instead.
 _REFUSED = {
-    "GLU": "it multiplies one half of the features by the other; it is not a function of one number",
-    "RReLU": "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope",
-    "glu": "it multiplies one half of the features by the other; it is not a function of one number",
     "heaviside": "it takes two arguments; write hk.activation('step')",
-    "log_softmax": "it mixes the features; it is not a function of one number",
     "maximum": "it takes two arguments; write an expression such as hk.activation('Max(u, 0)')",
     "minimum": "it takes two arguments; write an expression such as hk.activation('Min(u, 1)')",
     "prelu": "its slope is learned; write hk.activation('prelu', slope=...)",
-    "rrelu": "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope",
-    "softmax": "it mixes the features; it is not a function of one number",
+    **dict.fromkeys(
+        ("GLU", "glu"), "it multiplies one half of the features by the other; it is not a function of one number"
+    ),
+    **dict.fromkeys(
+        ("RReLU", "rrelu"), "its slope is random; write hk.activation('leaky_relu', slope=...) with the mean slope"
+    ),
+    **dict.fromkeys(
+        ("LogSoftmax", "Softmax", "Softmax2d", "Softmin", "log_softmax", "softmax", "softmin"),
+        "it mixes the features; it is not a function of one number",
+    ),
 }
-_REFUSED |= dict.fromkeys(("Softmax", "Softmin", "LogSoftmax", "Softmax2d", "softmin"), _REFUSED["softmax"])
 
 # on both sides of every break of the functions above, and with digits that nobody chooses as a threshold
 _PROBES = np.array(
     [-7.3071, -3.2093, -1.7239, -0.8117, -0.3083, 0.2071, 0.4519, 0.9157, 1.6363, 2.4373, 3.7091, 6.5201]
 )
-# JAX computes in float32 unless told otherwise, and so do modules of torch
-_ROUNDING = 2e-5
+_ROUNDING = 2e-5  # JAX computes in float32 unless told otherwise, and so do modules of torch
 
 
 def library_of(source: object) -> str | None:
     """The library that an object comes from: torch, jax, numpy, scipy, math, or None for all others.
 
-    Examples
-    --------
     >>> library_of(np.tanh), library_of(print)
     ('numpy', None)
     """
@@ -155,13 +122,8 @@ def library_of(source: object) -> str | None:
 def recognised(source: object) -> Recognised | None:
     """What a foreign function or module is in our words, or None.
 
-    Raises
-    ------
-    Unsupported
-        For functions of a library that are known and cannot be activations; the message says why.
+    Raises Unsupported for functions of a library that are known and cannot be activations; the message says why.
 
-    Examples
-    --------
     >>> recognised(np.absolute)
     ('abs', {})
     """
@@ -243,10 +205,7 @@ def values_of(source: object) -> Callable[[Any], Any]:
 def differs(source: object, ours: Callable[[Any], Any]) -> float | None:
     """A point at which the values of a foreign function are not ours, or None.
 
-    Raises
-    ------
-    BadInput
-        When the function cannot be called on an array of numbers.
+    Raises BadInput when the function cannot be called on an array of numbers.
     """
     expected = ours(_PROBES)
     real = np.isfinite(expected)
@@ -257,3 +216,57 @@ def differs(source: object, ours: Callable[[Any], Any]) -> float | None:
         raise BadInput(f"{source!s:.80} cannot be called on an array of numbers: {error!s:.200}") from None
     far = ~(np.abs(found - expected[real]) <= _ROUNDING * (1 + np.abs(expected[real])))
     return float(_PROBES[real][far][0]) if far.any() else None
+
+
+#: For each activation, what other libraries call its parameters.
+_SPELLINGS = {
+    "hardshrink": {"lambd": "lam"},
+    "hardtanh": {"min_val": "low", "max_val": "high"},
+    "leaky_relu": {"negative_slope": "slope"},
+    "prelu": {"init": "slope", "negative_slope": "slope"},
+    "softshrink": {"lambd": "lam"},
+}
+# Above β·u = 20 PyTorch's softplus is u itself, which differs from log(1 + exp(βu))/β by at most 2.1e-9/β; a smaller
+# threshold makes another function.
+_SOFTPLUS_THRESHOLD = 20
+
+
+def respelled(name: str, given: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """The name and the parameters as the registry has them.
+
+    >>> respelled("leaky_relu", {"negative_slope": 0.2})
+    ('leaky_relu', {'slope': 0.2})
+    >>> respelled("gelu", {"approximate": "tanh"})
+    ('gelu_tanh', {})
+    """
+    found = dict(given)
+    if name == "gelu" and "approximate" in found:
+        return _gelu(found.pop("approximate")), found
+    if name == "softplus" and "threshold" in found:
+        _check_softplus(found.pop("threshold"), found.get("beta", 1))
+    for theirs, ours in _SPELLINGS.get(name, {}).items():
+        if theirs in found:
+            if ours in found:
+                raise BadInput(f"the parameters {ours!r} and {theirs!r} of {name!r} are the same; give one of them")
+            found[ours] = found.pop(theirs)
+    return name, found
+
+
+def _gelu(approximate: object) -> str:
+    if approximate in ("tanh", True):
+        return "gelu_tanh"
+    if approximate in ("none", None, False):
+        return "gelu"
+    raise BadInput(f"the parameter 'approximate' of 'gelu' is 'tanh' or 'none', got {approximate!s:.40}")
+
+
+def _check_softplus(threshold: object, beta: object) -> None:
+    limit = read_rational(threshold, "the parameter 'threshold' of 'softplus'")
+    if limit < _SOFTPLUS_THRESHOLD:
+        rate = read_rational(beta, "the parameter 'beta' of 'softplus'") or Fraction(1)
+        smooth = "log(1 + exp(u))" if rate == 1 else f"log(1 + exp({rate}*u))/({rate})"
+        raise Unsupported(
+            f"softplus with threshold = {limit} jumps at u = {limit / rate}, where PyTorch switches to u; write "
+            f"'Piecewise((u, u > {limit / rate}), ({smooth}, True))', or leave the threshold at "
+            f"{_SOFTPLUS_THRESHOLD} or above for the smooth function"
+        )

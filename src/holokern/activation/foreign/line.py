@@ -4,46 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.activation.values.evaluate import UNITS
 from holokern.numeric import Array
 
-# coefficients of a panel; more would carry the noise of the function further into the derivative
-_SIZE = 24
+_SIZE = 24  # coefficients of a panel; more would carry the noise of the function further into the derivative
 # the last coefficients of a resolved panel, relative to the values around it: above, something is not smooth
 RESOLVED = 2e-13
-# below, only rounding is left: a few units in the last place
-ROUNDING = 8 * float(np.finfo(float).eps)
-# a function that is not resolved on panels this narrow has a break that nobody named
-_NARROWEST = 2.0**-24
-# panels of one interval; a function that needs more oscillates too fast
-_MOST_PANELS = 4000
+ROUNDING = 8 * float(np.finfo(float).eps)  # below, only rounding is left: a few units in the last place
+_NARROWEST = 2.0**-24  # a function that is not resolved on panels this narrow has a break that nobody named
+_MOST_PANELS = 4000  # panels of one interval; a function that needs more oscillates too fast
 
-# how far around a panel values count for the size of its rounding
-_AROUND = 2.0**-5
-# values below have squares that underflow, so their digits do not count
-_SMALLEST = 1e-150
+_AROUND = 2.0**-5  # how far around a panel values count for the size of its rounding
+_SMALLEST = 1e-150  # values below have squares that underflow, so their digits do not count
 # no simple number, so that no kink of somebody's function falls on an end of a panel and hides there
 _SPLIT = 2027 / 4099
 
 # Chebyshev points and the matrix from values at them to coefficients
 _ANGLES = np.pi * (np.arange(_SIZE) + 0.5) / _SIZE
-# the points themselves
-_NODES = np.cos(_ANGLES)
-# the first row is halved below
-_TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))
+_NODES = np.cos(_ANGLES)  # the points themselves
+_TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))  # the first row is halved below
 _TO_COEFFICIENTS[0] /= 2
 
 
-# no panel reaches from within this distance of zero to beyond it
-_INNERMOST = 1.0137
+_INNERMOST = 1.0137  # no panel reaches from within this distance of zero to beyond it
 # how far neighbours may differ where they meet, relative to the values, and for slopes to the values over the width
 _JOINT = 1e-9
-# twice the way from the end of a panel to its first node, as a share of its width
-_FIRST_NODE = float(1 - _NODES[0])
+_FIRST_NODE = float(1 - _NODES[0])  # twice the way from the end of a panel to its first node, as a share of its width
 
 
 class Rough(Exception):
@@ -57,13 +49,8 @@ class Rough(Exception):
 class Line:
     """The function on [-reach, reach], resolved between the breaks.
 
-    Raises
-    ------
-    Rough
-        Where it is not smooth, or not finite.
+    Raises Rough where it is not smooth, or not finite.
 
-    Examples
-    --------
     >>> line = Line(np.sin, [], 4.0)
     >>> bool(abs(line.derivative(np.array([1.0])) - np.cos(1.0))[0] < 1e-11)
     True
@@ -120,10 +107,7 @@ class Line:
     def _turns(self) -> Array:
         """How far the slopes of each panel are from those of its neighbours where they meet.
 
-        Raises
-        ------
-        Rough
-            Where values or slopes do not agree: a break between an end and the first node shows only there.
+        Raises Rough where values or slopes do not agree: a break between an end and the first node shows only there.
         """
         turns = np.zeros(len(self.panels))
         for left, right in pairwise(range(len(self.panels))):
@@ -206,3 +190,78 @@ def resolve(function: Callable[[Array], Array], low: float, high: float, floor: 
     moved = max(abs(low), abs(high)) * float(np.ptp(values)) / (high - low) / 4
     scale = max(float(np.max(np.abs(values))) + moved, floor, _SMALLEST)
     return Panel(low, high, coefficients, float(np.max(np.abs(coefficients[-3:]))), scale)
+
+
+_DIFFERENCE = 1e-5  # the step of difference quotients: a third of the digits for the rounding, two for the value
+# the share of such a quotient that the step leaves out, for functions that change on lengths of 1 and more
+_LEFT_OUT = 1e-9
+# the line grows up to here; beyond, where nearly no network looks, a difference quotient is good enough
+_FARTHEST = 2.0**16
+
+
+class NumericalSlope:
+    """The derivative of the Chebyshev series on panels; the line grows when points lie beyond its reach.
+
+    ``line``: the function between its breaks.
+    ``breaks``: all breaks, those beyond the reach of the line too.
+
+    >>> slope = NumericalSlope(Line(np.sin, [], 4.0), [])
+    >>> u = np.array([1.0, 30.0])
+    >>> bool(np.all(np.abs(slope(u) - np.cos(u)) <= slope.noise(u))), bool(np.all(slope.noise(u) < 1e-11))
+    (True, True)
+    """
+
+    def __init__(self, line: Line, breaks: list[float]) -> None:
+        self._line, self._breaks, self._grows = line, breaks, True
+
+    def __call__(self, u: Array) -> Array:
+        """The derivative at the points."""
+        return self._served(u, lambda line, at: line.derivative(at), quotient(self._line.function))
+
+    def noise(self, u: Array) -> Array:
+        """How far the derivative may be off."""
+        function = self._line.function
+        far = quotient_noise(function, lambda at: UNITS * np.abs(function(at)))
+        return self._served(u, lambda line, at: line.noise(at), far)
+
+    def _served(self, u: Array, near: Callable[[Line, Array], Array], far: Callable[[Array], Array]) -> Array:
+        u = np.asarray(u, dtype=float)
+        distance = np.abs(u)
+        line = self._reaching(float(np.max(distance, initial=0.0, where=distance < _FARTHEST)))
+        inside = distance < line.reach
+        found = np.full(u.shape, np.nan)
+        with np.errstate(all="ignore"):
+            for chosen, rule in ((inside, partial(near, line)), (~inside, far)):
+                if np.any(chosen):  # not every function takes an empty array
+                    found[chosen] = rule(u[chosen])
+        return found
+
+    def _reaching(self, distance: float) -> Line:
+        """The line, made longer if need be and if the function is smooth so far out."""
+        while self._grows and distance >= self._line.reach:
+            try:
+                with np.errstate(all="ignore"):
+                    self._line = Line(self._line.function, self._breaks, 2 * self._line.reach)
+            except Rough:
+                self._grows = False
+        return self._line
+
+
+def quotient(values: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A difference quotient of about ten digits."""
+
+    def slope(u: Array) -> Array:
+        step = _step(u)
+        return (values(u + step) - values(u - step)) / (2 * step)
+
+    return slope
+
+
+def quotient_noise(values: Callable[[Array], Array], noise: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """How far that quotient may be off, for values with this noise."""
+    slope = quotient(values)
+    return lambda u: noise(u) / _step(u) + _LEFT_OUT * np.abs(slope(u))
+
+
+def _step(u: Array) -> Array:
+    return _DIFFERENCE * np.maximum(1.0, np.abs(u))

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
-from holokern.activation.foreign.line import Line, Rough
-from holokern.activation.foreign.slope import NumericalSlope, quotient, quotient_noise
+from holokern.activation.foreign.line import Line, NumericalSlope, Rough, quotient, quotient_noise
 from holokern.activation.named import read_rational
+from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, Unsupported
 
 if TYPE_CHECKING:
@@ -40,16 +40,11 @@ PairRule = Callable[[Array, Any, Any], Array]
 # of arrays of NumPy, JAX or PyTorch
 Foreign = Callable[[Any], Any]
 
-# where smoothness is probed: a normal variable of deviation 1 stays well inside
-_REACH = 16.0137
+_REACH = 16.0137  # where smoothness is probed: a normal variable of deviation 1 stays well inside
 # how far σ′ may be from the derivative of an interpolation of σ, which carries this much noise itself
 _AGREEMENT = 1e-8
-# the step of the complex derivative: its square is below every rounding
-_STEP = 1e-30
-# a jump of σ or σ′ smaller than this, relative to the values around, is rounding
-_JUMP = 1e-9
-# what a callable may be off, relative to its value: sixteen units in the last place
-_UNITS = 16 * float(np.finfo(float).eps)
+_STEP = 1e-30  # the step of the complex derivative: its square is below every rounding
+_JUMP = 1e-9  # a jump of σ or σ′ smaller than this, relative to the values around, is rounding
 # points without a pattern, between which a function that mixes them would show it
 _PROBES = np.array([-3.217, 2.843, -0.5113, 0.3371, 1.229, -1.771, 5.113])
 
@@ -67,19 +62,13 @@ class SampledFunction:
 
     def __call__(self, x: Any) -> Any:
         """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
-        points = np.asarray(x)
-        if points.dtype.kind not in "fiu":
-            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
         with np.errstate(all="ignore"):
-            found = np.asarray(self.values(points.astype(float).ravel()), dtype=float).reshape(points.shape)
-        if points.dtype in (np.float32, np.float16):
-            found = found.astype(points.dtype)
-        return float(found) if points.ndim == 0 else found
+            return on_floats(x, lambda u: np.asarray(self.values(u), dtype=float))
 
     def noise(self, x: Array) -> Array:
         """How far the values may be off: some units in the last place, more where they are derivatives of a series."""
         if self.values_noise is None:
-            return np.asarray(_UNITS * np.abs(self(x)))
+            return np.asarray(UNITS * np.abs(self(x)))
         points = np.asarray(x, dtype=float)
         return np.asarray(self.values_noise(points.ravel())).reshape(points.shape)
 
@@ -173,8 +162,8 @@ class SampledFunction:
             operator.add,
             "+",
             lambda u, f, g: f.derivative(u) + g.derivative(u),
-            lambda u, f, g: _noise(f, u) + _noise(g, u),
-            lambda u, f, g: _noise(f.derivative, u) + _noise(g.derivative, u),
+            lambda u, f, g: f.noise(u) + g.noise(u),
+            lambda u, f, g: f.derivative.noise(u) + g.derivative.noise(u),
         )
 
     __radd__ = __add__
@@ -223,24 +212,14 @@ class SampledFunction:
 def sampled(source: Foreign, breaks: object = (), derivative: object = None) -> SampledFunction:
     """An activation from a callable on arrays.
 
-    Parameters
-    ----------
-    source : callable
-        A function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
-    breaks : iterable of numbers
-        Where it is not smooth, such as kinks and jumps.  Up to eight more are found between -16 and 16.
-    derivative : callable, optional
-        Its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, a function
-        of NumPy that takes complex numbers is differentiated by a complex step, and any other by Chebyshev series on
-        panels, which loses some digits; ``noise`` of the derivative says how many.
+    ``source``: a function of one real number that also takes arrays, of NumPy, PyTorch or JAX.
+    ``breaks``: where it is not smooth, such as kinks and jumps.  Up to eight more are found between -16 and 16.
+    ``derivative``: its derivative between the breaks.  Without it PyTorch and JAX differentiate their own functions, a
+    function of NumPy that takes complex numbers is differentiated by a complex step, and any other by Chebyshev series
+    on panels, which loses some digits; ``noise`` of the derivative says how many.
+    Raises BadInput for a callable that is no function of one number, has fewer than 15 digits or is not smooth between
+    the breaks.
 
-    Raises
-    ------
-    BadInput
-        For a callable that is no function of one number, has fewer than 15 digits or is not smooth between the breaks.
-
-    Examples
-    --------
     >>> bump = sampled(lambda u: np.exp(-(u**4)))
     >>> round(bump.derivative(1.0) * np.e, 12)
     -4.0
@@ -362,14 +341,8 @@ def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str
         ) from None
 
 
-def _noise(function: Function, u: Array) -> Array:
-    """How far the values of a function of any kind may be off."""
-    own = getattr(function, "noise", None)
-    return np.asarray(_UNITS * np.abs(function(u)) if own is None else own(u))
-
-
 def _noise_of_product(u: Array, f: Function, g: Function) -> Array:
-    return np.asarray(_noise(f, u) * np.abs(g(u)) + np.abs(f(u)) * _noise(g, u))
+    return np.asarray(f.noise(u) * np.abs(g(u)) + np.abs(f(u)) * g.noise(u))
 
 
 def _written(source: object) -> str:

@@ -7,24 +7,20 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from flint import fmpq_poly
 from numpy.typing import NDArray
 
 from holokern.activation.tree.constructors import U, add, cases, multiply, number, power, relation, subtract
 from holokern.activation.tree.nodes import Always, Node, Number, check_size
 from holokern.errors import BadInput, Unsupported
+from holokern.numeric import to_fmpq, to_fraction
 
-Polynomial = list[Fraction]
-"""Coefficients, the constant term first."""
-
-# a spline with more pieces than this would make expressions that nobody can work with
-_MOST_PIECES = 300
+_MOST_PIECES = 300  # a spline with more pieces than this would make expressions that nobody can work with
 
 
 def is_spline(source: object) -> bool:
     """Whether it is a piecewise polynomial of SciPy, or a class derived from one.
 
-    Examples
-    --------
     >>> from scipy.interpolate import CubicSpline
     >>> is_spline(CubicSpline([0, 1, 2], [0, 1, 0])), is_spline(abs)
     (True, False)
@@ -35,15 +31,9 @@ def is_spline(source: object) -> bool:
 def spline_tree(source: Any) -> Node:
     """The expression of a piecewise polynomial: the outer pieces go on to infinity, as SciPy evaluates it.
 
-    Raises
-    ------
-    Unsupported
-        For a periodic function, one that is undefined outside its range, and one with several components.
-    BadInput
-        For coefficients that are not finite real numbers.
+    Raises Unsupported for a periodic function, one that is undefined outside its range, and one with several
+    components; BadInput for coefficients that are not finite real numbers.
 
-    Examples
-    --------
     >>> from scipy.interpolate import PPoly
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(spline_tree(PPoly([[0, 1], [0.25, 0.25]], [-1, 0, 1])))
@@ -111,32 +101,17 @@ def _of_bspline(source: Any) -> tuple[list[Fraction], list[Node]]:
 def _de_boor(knots: list[Fraction], values: list[Fraction], degree: int, j: int) -> Node:
     """The polynomial on [t_j, t_{j+1}], in powers of u - t_j."""
     start = knots[j]
-    row: list[Polynomial] = [[values[j - degree + i]] for i in range(degree + 1)]
+    row = [fmpq_poly([to_fmpq(values[j - degree + i])]) for i in range(degree + 1)]
     for r in range(1, degree + 1):
         for i in range(degree, r - 1, -1):
             low, high = knots[i + j - degree], knots[i + 1 + j - r]
             # (1 - w) row[i-1] + w row[i] with w = (u - low)/(high - low)
-            weight = [(start - low) / (high - low), 1 / (high - low)]
-            step = _plus(row[i], [-c for c in row[i - 1]])
-            row[i] = _plus(row[i - 1], _times(weight, step))
-    return _shifted(row[degree], start)
+            weight = fmpq_poly([to_fmpq((start - low) / (high - low)), to_fmpq(1 / (high - low))])
+            row[i] = row[i - 1] + weight * (row[i] - row[i - 1])
+    return _shifted([to_fraction(c) for c in row[degree].coeffs()], start)
 
 
-def _plus(left: Polynomial, right: Polynomial) -> Polynomial:
-    size = max(len(left), len(right))
-    padded = ([*p, *(Fraction(0) for _ in range(size - len(p)))] for p in (left, right))
-    return [a + b for a, b in zip(*padded, strict=True)]
-
-
-def _times(left: Polynomial, right: Polynomial) -> Polynomial:
-    result = [Fraction(0)] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            result[i + j] += a * b
-    return result
-
-
-def _shifted(coefficients: Polynomial, start: Fraction) -> Node:
+def _shifted(coefficients: list[Fraction], start: Fraction) -> Node:
     """The polynomial in powers of u - start, which keeps the digits of SciPy's own evaluation."""
     step = subtract(U, Number(start))
     terms = (multiply(Number(c), power(step, number(n))) for n, c in enumerate(coefficients) if c)

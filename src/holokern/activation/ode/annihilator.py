@@ -1,4 +1,8 @@
-"""The whole annihilator in D₁ = Q⟨u, D⟩ of an activation as a distribution, δ-terms at its breaks included."""
+"""The whole annihilator in D₁ = Q⟨u, D⟩ of an activation as a distribution, δ-terms at its breaks included.
+
+Operators for sums, products, derivatives and affine substitutions of solutions follow: each takes operators P (and Q)
+and gives one that annihilates f + g, f·g, f' or f(au + b) for *all* solutions f of P and g of Q, of least order.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from flint import fmpq_poly
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
-from holokern.activation.ring.relation import D1, Vector, first_relation
+from holokern.activation.ring.relation import D1, Vector, first_relation, operator_from
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
+from holokern.errors import BadOperator, TooLarge
 from holokern.numeric import nullspace, to_fmpq, to_fraction
-from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
+from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis, lclm, symmetric_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,6 @@ def annihilator_of(source: Node | Pieces) -> Annihilator:
     When nothing is left to add, the ideal is the whole annihilator; without breaks it is the Weyl closure of P₀
     [Tsai2000].
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> annihilator_of(read_expression("u*(1 + erf(u))")).by_order
     (u^2*D^2 + 2*u^3*D - 2*u*D - 2*u^2 + 2, D^3 + 4*u*D^2 + 4*u^2*D - 4*u)
@@ -60,14 +63,9 @@ def _annihilator(pieces: Pieces) -> Annihilator:
 def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
     """The whole annihilator from the operator of least order over Q(u) that annihilates all pieces.
 
-    Parameters
-    ----------
-    minimal : Operator
-        That operator.
-    function : Piecewise
-        The breaks, and the exact expansions there.
-    scale : ExactReal
-        Recorded in the result.
+    ``minimal``: that operator.
+    ``function``: the breaks, and the exact expansions there.
+    ``scale``: recorded in the result.
     """
     start = D1.one
     u = D1.gen("u")
@@ -81,8 +79,6 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
 def minimal_operator(elements: tuple[Element, ...]) -> Operator:
     """The primitive operator of least order over Q(u) that annihilates all elements, each constant component by itself.
 
-    Examples
-    --------
     >>> from holokern.activation.ring.quotient import Quotient
     >>> minimal_operator((Element.rational(Quotient.variable()),))
     u*D - 1
@@ -169,15 +165,8 @@ def _constant_term(a: fmpq_poly, series: LocalSeries, side: int, n: int) -> Exac
     for i, c in enumerate(a.coeffs()):
         if c == 0 or i > n:
             continue
-        value = series.get((Fraction(n - i), 0))
-        if value:
-            factor = to_fraction(c) * side ** (i + n)
-            for k in range(2, n + 1):
-                factor *= k
-            total = total + value * factor
-        for k in range(1, max((k for _, k in series), default=0) + 1):
-            value = series.get((Fraction(n - i), k))
-            if value:
+        for (e, k), value in series.items():
+            if e == n - i:
                 total = total + value * (to_fraction(c) * side ** (i + n) * _log_derivative(n, k))
     return total
 
@@ -194,3 +183,69 @@ def _log_derivative(n: int, k: int) -> Fraction:
                 following[power - 1] = following.get(power - 1, Fraction(0)) + power * c
         row = following
     return row.get(0, Fraction(0))
+
+
+_MOST_ORDER = 36  # operators of orders 5 and 4, whose product has order 20, take a second
+
+
+def sum_operator(left: Operator, right: Operator) -> Operator:
+    """The operator of the sums f + g: the least common left multiple.
+
+    >>> sum_operator(D1("D - 1"), D1("D + 1"))
+    D^2 - 1
+    """
+    return lclm(*_within_reach(left, right, left.order + right.order))
+
+
+def product_operator(left: Operator, right: Operator) -> Operator:
+    """The operator of the products f·g: the symmetric product.
+
+    >>> product_operator(D1("D^2 + 1"), D1("D^2 + 1"))
+    D^3 + 4*D
+    """
+    return symmetric_product(*_within_reach(left, right, left.order * right.order))
+
+
+def _within_reach(left: Operator, right: Operator, order: int) -> tuple[Operator, Operator]:
+    if order > _MOST_ORDER:
+        raise TooLarge(
+            f"operators of the orders {left.order} and {right.order} may give one of order {order}, and exact algebra "
+            f"stops at {_MOST_ORDER}; give the function by a simpler ODE or as an expression"
+        )
+    return D1(left), D1(right)
+
+
+def derivative_operator(operator: Operator) -> Operator:
+    """The operator of the derivatives f'.
+
+    With P = QD + p₀ the derivative g solves Qg = -p₀f, so D(Qg/p₀) + g = 0; and Qg = 0 if p₀ vanishes.
+
+    >>> derivative_operator(D1("u*D - 1"))
+    D
+    """
+    if not operator:
+        raise BadOperator("the operator 0 annihilates every function; give one that is not zero")
+    last, *rest = D1(operator).polynomials()
+    if not last:
+        return operator_from(rest)
+    rows = [last * last, *[last * 0] * len(rest)]
+    for k, a in enumerate(rest):
+        rows[k] += a.derivative() * last - a * last.derivative()
+        rows[k + 1] += a * last
+    return operator_from(rows)
+
+
+def affine_operator(operator: Operator, scale: Fraction, shift: Fraction) -> Operator:
+    """The operator of f(scale·u + shift); an isomorphism of D₁, so generators go to generators.
+
+    >>> affine_operator(D1("D + u"), Fraction(2), Fraction(1))
+    D + 4*u + 2
+    """
+    if not scale:
+        raise BadOperator("the substitution u -> 0·u + b is not invertible; the scale must not be zero")
+    u, d = D1.gens
+    inner, outer = u * D1(scale) + D1(shift), d / scale
+    total = D1.zero
+    for (i, j), c in D1(operator):
+        total = total + inner**i * outer**j * D1(c)
+    return total.primitive()

@@ -6,25 +6,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial
-from typing import Any, TypeAlias
-
-from flint import arb
+from typing import TypeAlias
 
 from holokern.activation.named import read_rational
-from holokern.activation.ode.annihilator import annihilator_of, minimal_operator
-from holokern.activation.ode.branches import Branch
-from holokern.activation.ode.closure import product_operator, sum_operator
+from holokern.activation.ode.annihilator import annihilator_of, minimal_operator, product_operator, sum_operator
+from holokern.activation.ode.branches import Branch, Value, plus, scaled, times
 from holokern.activation.ode.continuation import LinearOde
-from holokern.activation.ode.ode_activation import OdeActivation, assembled
+from holokern.activation.ode.ode_activation import OdeActivation, assembled, taylor_at
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.pieces import pieces_of
 from holokern.activation.ring.relation import D1
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.enclosure import Value, as_value, plus, scaled, times
 from holokern.errors import Unsupported
-from holokern.numeric import working_precision
 from holokern.weyl import Operator
 
 _BITS = 400
@@ -54,8 +49,6 @@ def multiply(left: OdeActivation, right: object) -> OdeActivation:
 def ode_of_tree(tree: Node) -> OdeActivation:
     """An expression as the solution of its ODE, with exact data on each piece.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> ode_of_tree(read_expression("Heaviside(u)*sin(u)")).operators
     (u*D^2 + u,)
@@ -103,7 +96,7 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     ode = LinearOde(equation.polynomials())
     branches = []
     for low, high in pairwise(ends):
-        parts = [(function, _index(function, low, high)) for function in (left, right)]
+        parts = [(function, _index(function, low)) for function in (left, right)]
         point = _common_point(parts, low, high)
         if point is None:
             odes = (ode, *(function.solution(index).flow for function, index in parts))
@@ -116,8 +109,8 @@ def _combined(left: OdeActivation, right: OdeActivation, equation: Operator, com
     return assembled(equation, tuple(branches))
 
 
-def _index(function: OdeActivation, low: Fraction | None, high: Fraction | None) -> int:
-    """The branch that contains the interval."""
+def _index(function: OdeActivation, low: Fraction | None) -> int:
+    """The branch that contains the interval from ``low`` on."""
     return sum(1 for point in function.breaks if low is not None and point <= low)
 
 
@@ -157,20 +150,9 @@ def _ordinary_point(
 
 def _derivatives(function: OdeActivation, index: int, point: Fraction, count: int) -> list[Value]:
     """σ, σ', … at the point: exact at the point of the data, enclosed elsewhere."""
-    part = function.solution(index)
-    if part.is_zero:
-        return [exact(0)] * count
-    if point == part.branch.point:
-        coefficients: list[Any] = list(part.taylor(max(count, len(part.branch.values))))[:count]
-    else:
-        sharp = function.solution(index, _BITS)
-        with working_precision(_BITS):
-            state = sharp.state(point, sharp.flow.order)
-            first = [y / factorial(n) for n, y in enumerate(state)]
-            known = sharp.flow.series(point, first, max(count, len(first)), arb)
-        assert known is not None
-        coefficients = known[:count]
-    return [scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients)]
+    known = point == function.branches[index].point
+    coefficients = taylor_at(function.solution(index, None if known else _BITS), point, count)
+    return [scaled(c, factorial(n)) for n, c in enumerate(coefficients)]
 
 
 def _leibniz(f: list[Value], g: list[Value]) -> list[Value]:

@@ -7,7 +7,7 @@ What a caller may write:
   one point of the closed interval, one-sided at an end; a bare 0 stands for the zero function.
 
 Numbers are read exactly: int, Fraction, a float as the decimal that it prints as, or a constant as text such as
-``"1/sqrt(pi)"``.
+``"1/sqrt(pi)"``.  Where data is carried elsewhere, exact constants become enclosures; one arithmetic serves both.
 """
 
 from __future__ import annotations
@@ -16,18 +16,88 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import TypeAlias
+
+from flint import arb
 
 from holokern.activation.named import read_rational
 from holokern.activation.ring.construct import element_of
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.enclosure import Value
 from holokern.errors import BadInput
+from holokern.numeric import to_fmpq, working_precision
 
-# what messages show
-_EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"
-# far above what people type; ODEs have orders up to 36
-_MAX_VALUES, _MAX_BRANCHES = 200, 200
+_BITS = 400  # 120 digits, seven times those of a float: sums of some terms lose none that count
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A number known to lie within ``radius`` of ``middle``."""
+
+    middle: Fraction
+    radius: Fraction
+
+    def ball(self) -> arb:
+        """The number as ``arb``."""
+        return arb(to_fmpq(self.middle)) + arb(0, arb(to_fmpq(self.radius)).upper())
+
+    @staticmethod
+    def of(value: arb) -> Enclosure:
+        """The enclosure of a finite ``arb``."""
+        return Enclosure(dyadic(value.mid()), dyadic(value.rad()))
+
+
+Value: TypeAlias = ExactReal | Enclosure
+
+
+def plus(a: Value, b: Value) -> Value:
+    """The sum, exact if both are.
+
+    >>> plus(exact(1), exact(2)), plus(exact(1), Enclosure(Fraction(1), Fraction(0)))
+    (3, Enclosure(middle=Fraction(2, 1), radius=Fraction(0, 1)))
+    """
+    if isinstance(a, ExactReal) and isinstance(b, ExactReal):
+        return a + b
+    with working_precision(_BITS):
+        return Enclosure.of(a.ball() + b.ball())
+
+
+def times(a: Value, b: Value) -> Value:
+    """The product, exact if both are."""
+    if isinstance(a, ExactReal) and isinstance(b, ExactReal):
+        return a * b
+    with working_precision(_BITS):
+        return Enclosure.of(a.ball() * b.ball())
+
+
+def scaled(a: Value, factor: Fraction | int) -> Value:
+    """The product with a rational number."""
+    return a * factor if isinstance(a, ExactReal) else times(a, exact(factor))
+
+
+def as_value(value: arb | Value) -> Value:
+    """A constant, an enclosure or an ``arb`` as a value."""
+    return Enclosure.of(value) if isinstance(value, arb) else value
+
+
+def as_ball(value: arb | Value) -> arb:
+    """A constant, an enclosure or an ``arb`` as an ``arb``."""
+    return value if isinstance(value, arb) else value.ball()
+
+
+def may_vanish(value: Value) -> bool:
+    """Whether the number is zero, as far as is known."""
+    return not value if isinstance(value, ExactReal) else abs(value.middle) <= value.radius
+
+
+def dyadic(value: arb) -> Fraction:
+    """An exact ``arb`` as a Fraction."""
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+_EXAMPLE = "write for example {0: [0, 1]} or {(None, 0): 0, (0, None): {0: [0, 1]}}"  # what messages show
+_MAX_VALUES, _MAX_BRANCHES = 200, 200  # far above what people type; ODEs have orders up to 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +118,8 @@ class Branch:
 def read_branches(values: object) -> tuple[Branch, ...]:
     """Read the data of an ODE activation.
 
-    Raises
-    ------
-    BadInput
-        For anything but the two forms above, and for intervals that do not tile the line.
+    Raises BadInput for anything but the two forms above, and for intervals that do not tile the line.
 
-    Examples
-    --------
     >>> read_branches({0: ["1/2", 0]})
     (Branch(low=None, high=None, point=Fraction(0, 1), values=(1/2, 0)),)
     """

@@ -11,20 +11,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import factorial, inf, log2, perm
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import natural_roots, to_fmpq, working_precision
 
+Number: TypeAlias = Any
+"""``Fraction``, ``ExactReal`` or ``arb``: one code serves all, and a union of them has no operators."""
+
 _FLOAT_BITS = 160
 _CLOSEST = Fraction(1, 2**100)
 _SHARE = 4
-# w = ρ/8 makes 1/w as large as βρ may be
-_WEIGHTS = 4
-# of βρ: a series of floats then loses at most exp(βρ/4) by cancellation inside a chart, one digit
-_MAX_GROWTH = 8.0
+_WEIGHTS = 4  # w = ρ/8 makes 1/w as large as βρ may be
+_MAX_GROWTH = 8.0  # of βρ: a series of floats then loses at most exp(βρ/4) by cancellation inside a chart, one digit
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,12 @@ class _Relation:
     """lead · y_index + Σ c_n y_n = 0 over the pairs (n, c_n) of ``others``; ``solved`` is -1/lead, None if it is 0."""
 
     index: int
-    lead: Any
-    solved: Any
-    others: tuple[tuple[int, Any], ...]
+    lead: Number
+    solved: Number | None
+    others: tuple[tuple[int, Number], ...]
 
 
-def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], Any]) -> list[_Relation]:
+def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], Number]) -> list[_Relation]:
     """The equation in t^m as a relation of Taylor coefficients, for every m that concerns the first ``terms``."""
     shifts: dict[int, fmpq_poly] = {}
     for i, a in enumerate(shifted):
@@ -112,7 +113,7 @@ def _relations(shifted: list[list[fmpq]], terms: int, convert: Callable[[fmpq], 
     return found
 
 
-def _solved(relations: Sequence[_Relation], values: Sequence[Any], terms: int) -> list[Any] | None:
+def _solved(relations: Sequence[_Relation], values: Sequence[Number], terms: int) -> list[Number] | None:
     """So many Taylor coefficients that begin with ``values``; None when a relation contradicts or does not fix one."""
     known = list(values)
     zero = known[0] - known[0]
@@ -137,8 +138,6 @@ def _solved(relations: Sequence[_Relation], values: Sequence[Any], terms: int) -
 class LinearOde:
     """The equation Σ a_i y^(i) = 0, a_i in Q[u] without common factor, a_r ≠ 0.
 
-    Examples
-    --------
     >>> ode = LinearOde([fmpq_poly([1]), fmpq_poly([]), fmpq_poly([1])])
     >>> ode.series(Fraction(0), [Fraction(0), Fraction(1)], 4, lambda c: Fraction(int(c.p), int(c.q)))
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1), Fraction(-1, 6)]
@@ -173,8 +172,8 @@ class LinearOde:
         return [list(a(shift).coeffs()) for a in self.coefficients]
 
     def series(
-        self, point: Fraction, values: Sequence[Any], terms: int, convert: Callable[[fmpq], Any]
-    ) -> list[Any] | None:
+        self, point: Fraction, values: Sequence[Number], terms: int, convert: Callable[[fmpq], Number]
+    ) -> list[Number] | None:
         """Taylor coefficients of the solution with the given first coefficients, in any arithmetic.
 
         ``convert`` makes a number of that arithmetic from an ``fmpq``.  At a singular point the coefficients that the
@@ -266,12 +265,8 @@ class LinearOde:
 def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int, most: int) -> list[Chart]:
     """Charts from ``chart`` to the rational point ``target``, each centred at the end of the one before.
 
-    Raises
-    ------
-    Unsupported
-        When a singular point of the equation is closer than 2^-100 to the target or lies on the way.
-    PrecisionLost
-        When more than ``most`` charts would be needed.
+    Raises Unsupported when a singular point of the equation is closer than 2^-100 to the target or lies on the way;
+    PrecisionLost when more than ``most`` charts would be needed.
     """
     charts = [chart]
     with working_precision(precision):
@@ -305,5 +300,5 @@ def _ball(value: Fraction) -> arb:
     return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
-def _certainly_not_zero(value: Any) -> bool:
+def _certainly_not_zero(value: Number) -> bool:
     return not value.contains(0) if isinstance(value, arb) else bool(value)

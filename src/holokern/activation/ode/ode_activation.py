@@ -13,17 +13,21 @@ import numpy as np
 from flint import arb
 
 from holokern.activation.named import read_rational
-from holokern.activation.ode.annihilator import right_coefficients, saturated_annihilator
-from holokern.activation.ode.branches import Branch, read_branches
-from holokern.activation.ode.closure import affine_operator, derivative_operator
+from holokern.activation.ode.annihilator import (
+    affine_operator,
+    derivative_operator,
+    right_coefficients,
+    saturated_annihilator,
+)
+from holokern.activation.ode.branches import Branch, Value, as_value, may_vanish, plus, read_branches, scaled
 from holokern.activation.ode.continuation import LinearOde
 from holokern.activation.ode.solution import Solution, solution
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
-from holokern.activation.values.enclosure import Value, as_value, may_vanish, plus, scaled
+from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.numeric import to_fmpq, to_fraction, working_precision
+from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 _CHECK_BITS = 256
@@ -36,8 +40,6 @@ class OdeActivation:
 
     Make one with :func:`ode_activation`.  ``operators`` generate the annihilator, ``branches`` hold the data.
 
-    Examples
-    --------
     >>> resin = ode_activation("u*(D^2 + 1)", {(None, 0): 0, (0, None): {0: [0, 1]}})
     >>> abs(resin(1.0) - 0.8414709848078965) < 1e-15, resin(-1.0)
     (True, 0.0)
@@ -47,7 +49,6 @@ class OdeActivation:
 
     operators: tuple[Operator, ...]
     branches: tuple[Branch, ...]
-    name: str | None = field(default=None, compare=False)
     # σ and its derivatives are read from the same charts: the activation whose derivative of this order it is
     origin: tuple[OdeActivation, int] | None = field(default=None, compare=False)
 
@@ -69,36 +70,32 @@ class OdeActivation:
 
         At a break it is the mean of both sides; NaN at NaN and at the infinities.
         """
-        points = np.asarray(x)
-        if points.dtype.kind not in "fiu":
-            raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
-        flat = points.astype(np.float64).ravel()
+        return on_floats(x, self._floats)
+
+    def noise(self, x: Array) -> Array:
+        """How far the values may be off: some units in the last place."""
+        return np.asarray(UNITS * np.abs(self(x)))
+
+    def _floats(self, flat: Array) -> Array:
         result = np.full_like(flat, np.nan)
         weight = np.zeros_like(flat)
         finite = np.isfinite(flat)
         function, order = self.origin or (self, 0)
         for index, branch in enumerate(self.branches):
-            low, high = (default if end is None else float(end) for end, default in _ends(branch))
+            low = -inf if branch.low is None else float(branch.low)
+            high = inf if branch.high is None else float(branch.high)
             here = finite & (flat >= low) & (flat <= high)
             if here.any():
                 values = function.solution(index).floats(flat[here], order)
                 result[here] = np.where(weight[here] > 0, (result[here] + values) / 2, values)
                 weight[here] += 1
-        shaped = result.reshape(points.shape)
-        if points.dtype in (np.float32, np.float16):
-            shaped = shaped.astype(points.dtype)
-        return float(shaped) if points.ndim == 0 else shaped
+        return result
 
     def ball(self, x: arb | Fraction | int, precision: int = 128) -> arb:
         """A flint ball that contains σ at ``x``; proven by Cauchy's majorant in every Taylor step.
 
-        Raises
-        ------
-        Unsupported
-            When the data stands at a singular point of the equation, where the first step is not proven.
+        Raises Unsupported when the data stands at a singular point of the equation, where the first step is not proven.
 
-        Examples
-        --------
         >>> sine = ode_activation("D^2 + 1", {0: [0, 1]})
         >>> sine.ball(2).overlaps(arb(2).sin()) and sine.ball(2).rel_accuracy_bits() > 100
         True
@@ -169,7 +166,7 @@ class OdeActivation:
         """Taylor coefficients at break number ``index`` from the left and the right."""
         point = self.breaks[index]
         sides = [self.solution(index + k, _CHECK_BITS) for k in (0, 1)]
-        return _taylor_at(sides[0], point, terms), _taylor_at(sides[1], point, terms)
+        return taylor_at(sides[0], point, terms), taylor_at(sides[1], point, terms)
 
     def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
         """Exact expansions at a break in s = |u - break|, for data that stands at the break or is zero."""
@@ -199,7 +196,8 @@ class OdeActivation:
             count = max(ode.determining_terms(branch.point), len(branch.values))
             coefficients = self.solution(index).taylor(count + 1)
             kept = tuple(scaled(as_value(c), factorial(n)) for n, c in enumerate(coefficients))[1:]
-            branches.append(Branch(branch.low, branch.high, branch.point, () if all(map(_is_zero, kept)) else kept))
+            vanishes = all(isinstance(value, ExactReal) and not value for value in kept)
+            branches.append(Branch(branch.low, branch.high, branch.point, () if vanishes else kept))
         function, order = self.origin or (self, 0)
         return replace(assembled(equation, tuple(branches)), origin=(function, order + 1))
 
@@ -234,63 +232,27 @@ class OdeActivation:
 
         return add(self, other)
 
-    def __radd__(self, other: object) -> OdeActivation:
-        return self + other
-
-    def __rmul__(self, other: object) -> OdeActivation:
-        return self * other
-
-    def __neg__(self) -> OdeActivation:
-        return self * -1
-
-    def __sub__(self, other: Any) -> OdeActivation:
-        return self.__add__(other * -1)
-
-    def __rsub__(self, other: object) -> OdeActivation:
-        return -self + other
+    __rmul__, __radd__ = __mul__, __add__
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(str, self.operators))
-        return f"OdeActivation({self.name or shown!s:.200})"
+        return f"OdeActivation({', '.join(map(str, self.operators)):.200})"
 
     def latex(self) -> str:
         """The equations in LaTeX."""
         return r",\quad ".join(f"\\left({operator.latex()}\\right) \\sigma = 0" for operator in self.operators)
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
 
-
-def ode_activation(
-    operator: object, values: object, *, whole: bool = False, check: bool = True, name: str | None = None
-) -> OdeActivation:
+def ode_activation(operator: object, values: object, *, whole: bool = False, check: bool = True) -> OdeActivation:
     """The solution of ODEs that the data fixes, as an activation.
 
-    Parameters
-    ----------
-    operator : str, Operator or sequence of them
-        In u and D; together they are taken as the annihilator of σ.
-    values : mapping
-        The data, in the form that :mod:`holokern.activation.ode.branches` describes.
-    whole : bool
-        Enlarge the annihilator to all operators that annihilate σ: by the Weyl closure when σ has no break, else by the
-        exact jumps, which needs the data of both sides at each break (or zero there).
-    check : bool
-        Verify that the operators annihilate σ as a distribution, that is, that no δ-term is left at a break.
-    name : str, optional
-        How it prints.
+    ``operator``: in u and D; together they are taken as the annihilator of σ.
+    ``values``: the data, in the form that :mod:`holokern.activation.ode.branches` describes.
+    ``whole``: enlarge the annihilator to all operators that annihilate σ: by the Weyl closure when σ has no break, else
+    by the exact jumps, which needs the data of both sides at each break (or zero there).
+    ``check``: verify that the operators annihilate σ as a distribution, that is, that no δ-term is left at a break.
+    Raises BadOperator for operators that cannot be read, or the operator 0; BadInput for data that cannot be read, does
+    not fix a solution or contradicts the equation; CheckFailed when an operator leaves a δ-term at a break.
 
-    Raises
-    ------
-    BadOperator
-        For operators that cannot be read, or the operator 0.
-    BadInput
-        For data that cannot be read, does not fix a solution or contradicts the equation.
-    CheckFailed
-        When an operator leaves a δ-term at a break.
-
-    Examples
-    --------
     >>> bessel = ode_activation("u*D^2 + D + u", {0: [1, 0]})
     >>> round(bessel(2.0), 12)
     0.223890779141
@@ -303,14 +265,14 @@ def ode_activation(
     operators = tuple(_read_operator(item) for item in given)
     if not any(operators):
         raise NotHolonomic("the operator 0 annihilates every function, so it fixes none; give a non-zero operator")
-    result = OdeActivation(tuple(op for op in operators if op), read_branches(values), name)
+    result = OdeActivation(tuple(op for op in operators if op), read_branches(values))
     for index in range(len(result.branches)):
         result.solution(index)
     if check:
         _check_distribution(result)
     if whole:
         found = saturated_annihilator(result.equation, result)
-        result = OdeActivation(found.operators, result.branches, name)
+        result = OdeActivation(found.operators, result.branches)
     return result
 
 
@@ -368,7 +330,7 @@ def assembled(equation: Operator, branches: tuple[Branch, ...]) -> OdeActivation
         return OdeActivation((factor * equation,), branches)
 
 
-def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
+def taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
     """Taylor coefficients at any point of the closed interval: exact constants where the data allows, else balls."""
     if part.is_zero or point == part.branch.point:
         return [as_value(c) for c in part.taylor(max(terms, len(part.branch.values)))[:terms]]
@@ -377,17 +339,9 @@ def _taylor_at(part: Solution, point: Fraction, terms: int) -> list[Value]:
             f"the equation is singular at u = {point}, so the values there are unknown; give the data at u = {point} "
             "if the solution is analytic there, or write the activation as an expression"
         )
-    with working_precision(_CHECK_BITS):
+    with working_precision(part.precision):
         state = part.state(point, part.flow.order)
         first = [y / factorial(i) for i, y in enumerate(state)]
         known = part.flow.series(point, first, max(terms, len(first)), arb)
     assert known is not None
     return [as_value(c) for c in known[:terms]]
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, ExactReal) and not value
-
-
-def _ends(branch: Branch) -> tuple[tuple[Fraction | None, float], tuple[Fraction | None, float]]:
-    return (branch.low, -inf), (branch.high, inf)

@@ -12,10 +12,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from holokern.activation.ode.branches import Branch
+from holokern.activation.ode.branches import Branch, Value, as_ball, dyadic
 from holokern.activation.ode.continuation import Chart, LinearOde, march
 from holokern.activation.values.constants import ExactReal
-from holokern.activation.values.enclosure import Value, as_ball, dyadic
 from holokern.errors import BadInput, Unsupported
 from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal

@@ -16,45 +16,29 @@ from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import HolokernError, Unsupported
 from holokern.numeric import to_fraction
 
-# moments of two powers n need (2n + 1)!, which is no float from n = 85 on
-_MOST_DEGREE = 60
-# what serves every activation
-_INSTEAD = "use method='quadrature'"
-# the smallest float with all digits
-_TINY = float_info.min
-# a constant does not change, so one serves all
-_ZERO = exact(0)
+_MOST_DEGREE = 60  # moments of two powers n need (2n + 1)!, which is no float from n = 85 on
+_INSTEAD = "use method='quadrature'"  # what serves every activation
+_TINY = float_info.min  # the smallest float with all digits
+_ZERO = exact(0)  # a constant does not change, so one serves all
 
 
 @dataclass(frozen=True)
 class ClosedTerm:
-    """coefficient · u^power · exp(rate·u + bend·u²) · wave(frequency·u) · erf(erf·u + offset), on one side or on both.
+    """coefficient · u^power · exp(rate·u + bend·u²) · wave(frequency·u) · erf(erf·u + offset), on one or both sides."""
 
-    Attributes
-    ----------
-    side
-        1 for u > 0, -1 for u < 0, 0 for the whole line.
-    wave
-        "cos", "sin" or "".
-    erf
-        The factor in the argument of the error function, None if there is none.
-    """
-
-    side: int
+    side: int  # 1 for u > 0, -1 for u < 0, 0 for the whole line
     coefficient: ExactReal
     power: int
     rate: Fraction = Fraction(0)
     bend: Fraction = Fraction(0)
-    wave: str = ""
+    wave: str = ""  # "cos", "sin" or ""
     frequency: Fraction = Fraction(0)
-    erf: ExactReal | None = None
+    erf: ExactReal | None = None  # the factor in the argument of the error function, None if there is none
     offset: ExactReal = _ZERO
 
     def times(self, other: ClosedTerm) -> float:
         """The product of both coefficients, NaN where it leaves the range of floats with all digits.
 
-        Examples
-        --------
         >>> ClosedTerm(0, exact(2), 1).times(ClosedTerm(0, exact(3), 0))
         6.0
         >>> ClosedTerm(0, exact(Fraction(1, 10**400)), 1).times(ClosedTerm(0, exact(3), 0))
@@ -85,8 +69,6 @@ class _NoClosedForm(Exception):
 def closed_terms(activation: Activation) -> ClosedTerms | str:
     """The terms of an activation, or the reason why it has no closed form here.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> closed_terms(activation("3*Max(u, 0)")).family
     'halves'

@@ -20,14 +20,8 @@ Continuation = Callable[[acb, bool], acb]
 def continuation(piece: Node, precision: int) -> Continuation:
     """Compile a smooth piece for evaluation on complex balls, with its constants at so many bits.
 
-    Parameters
-    ----------
-    piece : Node
-        A tree without cases, as from :func:`holokern.activation.tree.resolve.resolve`; it may be stabilised.
-    precision : int
+    ``piece``: a tree without cases, as from :func:`holokern.activation.tree.resolve.resolve`; it may be stabilised.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> continuation(read_expression("u^2"), 53)(acb(0, 1), False)
     -1.00000000000000
@@ -85,10 +79,6 @@ def _with_cuts(function: Callable[[acb], acb], x: acb, analytic: bool) -> acb:
     return acb("nan", "nan") if analytic and touches else function(x)
 
 
-def _exprel(x: acb) -> acb:
-    return x.hypgeom_1f1(1, 2) if x.contains(0) else x.expm1() / x
-
-
 # functions that are a logarithm of something, with its cut
 _LOGARITHMS: dict[str, Callable[[acb], acb]] = {
     "log": lambda x: x,
@@ -103,6 +93,6 @@ _ENTIRE_OR_MEROMORPHIC: dict[str, Callable[[acb], acb]] = {
     "expm1": acb.expm1,
     "expit": lambda x: 1 / (1 + (-x).exp()),
     "sinc": acb.sinc,
-    "exprel": _exprel,
+    "exprel": lambda x: x.hypgeom_1f1(1, 2) if x.contains(0) else x.expm1() / x,
     "airyaiprime": lambda x: x.airy_ai(derivative=1),
 }

@@ -10,8 +10,7 @@ from flint import acb, arb
 from holokern.activation.pieces.tail_bounds import polynomial_in_u
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum
 
-# terms of an expanded product; beyond, a numerical integral is cheaper
-_MOST_TERMS = 400
+_MOST_TERMS = 400  # terms of an expanded product; beyond, a numerical integral is cheaper
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,6 @@ class ErfTerm:
 def exponential_terms(piece: Node) -> list[ExponentialTerm] | None:
     """Write a smooth piece as a sum of terms at the current precision; None when it is not of this kind.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> [(t.degree, t.rate) for t in exponential_terms(read_expression("u^2*exp(-3*u)"))]
     [(2, -3.00000000000000)]
@@ -77,8 +74,7 @@ def exponential_terms(piece: Node) -> list[ExponentialTerm] | None:
     return None
 
 
-# the imaginary unit
-_I = acb(0, 1)
+_I = acb(0, 1)  # the imaginary unit
 #: f(x) = Σ a exp(bx) + constant
 _AS_EXPONENTIALS: dict[str, tuple[tuple[acb, acb], ...]] = {
     "exp": ((acb(1), acb(1)),),

@@ -63,8 +63,6 @@ class Piece:
 class PieceLine:
     """A function on the line: its break points, and the piece that holds on each interval between them.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> line = activation("Max(u, 0)").pieces
     >>> line.breaks, line.derivative.jump_order
@@ -125,13 +123,8 @@ class PieceLine:
 def piece_line(tree: Node) -> PieceLine:
     """Cut a tree at its breaks.
 
-    Raises
-    ------
-    Unsupported
-        When a break point is known only as a float, so that nothing rigorous can be said.
+    Raises Unsupported when a break point is known only as a float, so that nothing rigorous can be said.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> piece_line(read_expression("Max(u, 0)")).breaks
     (Fraction(0, 1),)

@@ -16,24 +16,14 @@ from holokern.errors import Unsupported
 from holokern.numeric import to_fmpq
 
 # integers above |f| on the real line
-_BOUNDED = {
-    "sin": 1,
-    "cos": 1,
-    "tanh": 1,
-    "erf": 1,
+_BOUNDED = dict.fromkeys(("sin", "cos", "tanh", "erf", "airyai", "besselj", "expit", "sinc"), 1) | {
     "erfc": 2,
     "atan": 2,
-    "airyai": 1,
-    "besselj": 1,
-    "expit": 1,
-    "sinc": 1,
 }
-# larger powers are not expanded: their coefficients alone would take long
-_HIGHEST_POWER = 64
+_HIGHEST_POWER = 64  # larger powers are not expanded: their coefficients alone would take long
 
 
-# balls do not change, so one serves all
-_ZERO = arb(0)
+_ZERO = arb(0)  # balls do not change, so one serves all
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +59,8 @@ class TailBound:
 def tail_bound(piece: Node, side: int) -> TailBound:
     """Bound a smooth piece for u = ``side``·|u|, |u| ≥ 1.
 
-    Raises
-    ------
-    Unsupported
-        If no bound of this form is known for a function in the piece.
+    Raises Unsupported if no bound of this form is known for a function in the piece.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> tail_bound(read_expression("u*exp(-u)"), 1).power
     1

@@ -25,49 +25,29 @@ from holokern.numeric import Array
 
 # on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
 _APPROACH = 2.0 ** -np.arange(8.0, 22.0, 2.0)
-# powers of u below which a branch is looked for: a later one is too weak to spoil a mesh
-_BRANCH_TERMS = 8
-# powers of the distance with which 1/√distance is told from weaker growth
-_NOT_SQUARE_INTEGRABLE = 0.49
-# poles are looked for as far as breaks are
-_FARTHEST = 60.0
-# points of the search: oscillations up to 120 radians a unit are seen
-_GRID = 6001
-# golden sections of a bracket: 1e-15 of its width
-_SECTIONS = 72
-# the ratio of a bracket to the next one
-_GOLDEN = (1 + 5**0.5) / 2
-# denominators that are looked at, so that long derivatives do not take long
-_MOST_DENOMINATORS = 12
+_BRANCH_TERMS = 8  # powers of u below which a branch is looked for: a later one is too weak to spoil a mesh
+_NOT_SQUARE_INTEGRABLE = 0.49  # powers of the distance with which 1/√distance is told from weaker growth
+_FARTHEST = 60.0  # poles are looked for as far as breaks are
+_GRID = 6001  # points of the search: oscillations up to 120 radians a unit are seen
+_SECTIONS = 72  # golden sections of a bracket: 1e-15 of its width
+_GOLDEN = (1 + 5**0.5) / 2  # the ratio of a bracket to the next one
+_MOST_DENOMINATORS = 12  # denominators that are looked at, so that long derivatives do not take long
 
 
 @dataclass(frozen=True, slots=True)
 class UnboundedSide:
-    """One side of a break where σ′ is unbounded.
-
-    Attributes
-    ----------
-    point : float
-    side : int
-        1 for the right side, -1 for the left one.
-    exponent : Fraction
-        e, when σ′ grows like |u-b|^(e-1).
-    sign : int
-        The sign of σ′ there.
-    """
+    """One side of a break where σ′ is unbounded."""
 
     point: float
-    side: int
-    exponent: Fraction
-    sign: int
+    side: int  # 1 for the right side, -1 for the left one
+    exponent: Fraction  # e, when σ′ grows like |u-b|^(e-1)
+    sign: int  # the sign of σ′ there
 
 
 @lru_cache(maxsize=128)
 def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
     """All sides of breaks where σ′ is unbounded; none for an activation without exact pieces.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> [(g.side, str(g.exponent), g.sign) for g in unbounded_sides(activation("Abs(u)^(1/2)"))]
     [(-1, '1/2', -1), (1, '1/2', 1)]
@@ -123,8 +103,6 @@ def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
 def not_square_integrable(activation: Activation) -> str | None:
     """Why E[σ(cx)²] is infinite for every c, or None.
 
-    Examples
-    --------
     >>> from holokern.activation import activation
     >>> not_square_integrable(activation("tan(u)"))
     'it has a pole at u = -1.5708'

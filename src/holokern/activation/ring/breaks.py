@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cmp_to_key
 from itertools import combinations, pairwise
 from math import lcm
 from typing import TypeAlias, cast
@@ -14,21 +13,11 @@ from flint import acb, fmpq_poly
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import expand
-from holokern.activation.ring.quotient import Quotient
+from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.activation.ring.taylor import ball_at
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import subtract
-from holokern.activation.tree.nodes import (
-    ODD,
-    Call,
-    Condition,
-    Node,
-    Number,
-    Power,
-    Relation,
-    children,
-    is_constant,
-    walk,
-)
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
 from holokern.activation.values.constants import ConstantMonomial, ExactReal, exact
@@ -38,35 +27,25 @@ from holokern.numeric import to_fmpq, to_fraction
 Break: TypeAlias = Fraction | ExactReal | float
 """A Fraction, an irrational exact constant, or a float for a root that was found numerically only."""
 
-# far beyond what a normal variable reaches, with 20 points a unit
-_REACH, _GRID = 60, 2_400
-# one in two units on average: a function that changes its sign so often does so for ever
-_MAX_NUMERICAL = 60
+_REACH, _GRID = 60, 2_400  # far beyond what a normal variable reaches, with 20 points a unit
+_MAX_NUMERICAL = 60  # one in two units on average: a function that changes its sign so often does so for ever
 # every two arguments of Max or Min are compared: 64 of them make 2016 pairs and take about a second
 _MAX_ARGUMENTS = 64
-# points where formulas may change; each is compared with all others
-_MAX_CANDIDATES = 2_000
-# breaks that somebody typed have small denominators
-_MAX_DENOMINATOR = 1000
-# sin and tan do not increase everywhere
-_ODD_INCREASING = ODD - {"sin", "tan"}
-# an unlikely ratio, so that a sample is not a root or pole of what somebody typed
-_SPLIT = Fraction(2027, 4099)
+_MAX_CANDIDATES = 2_000  # points where formulas may change; each is compared with all others
+_MAX_DENOMINATOR = 1000  # breaks that somebody typed have small denominators
+_ODD_INCREASING = nodes.ODD - {"sin", "tan"}  # sin and tan do not increase everywhere
+_SPLIT = Fraction(2027, 4099)  # an unlikely ratio, so that a sample is not a root or pole of what somebody typed
 
 
 def break_candidates(node: Node | Condition) -> list[Break]:
     """All points where the formula of ``node`` may change, sorted; there may be harmless extra ones.
 
-    Raises
-    ------
-    NotHolonomic
-        When there are infinitely many, as for Max(sin(u), 0).
-    TooLarge
-        When there are too many to be compared with each other.
+    Raises NotHolonomic when there are infinitely many, as for Max(sin(u), 0); TooLarge when there are too many to be
+    compared with each other.
     """
     found: list[Break] = []
-    for child in children(node):
-        if not is_constant(child):
+    for child in nodes.children(node):
+        if not nodes.is_constant(child):
             found += break_candidates(child)
     for switch in _switches(node):
         inner = merged(break_candidates(switch))
@@ -106,11 +85,7 @@ def merged(points: Iterable[Break]) -> list[Break]:
             tidy = point.rational
         if not any(_same(tidy, other) for other in kept):
             kept.append(tidy)
-    return sorted(kept, key=cmp_to_key(_compare))
-
-
-def _compare(a: Break, b: Break) -> int:
-    return (comparable(a) - comparable(b)).sign()
+    return sorted(kept, key=comparable)
 
 
 def _same(a: Break, b: Break) -> bool:
@@ -139,24 +114,24 @@ def _switches(node: Node | Condition) -> list[Node]:
     """The expressions whose sign changes may change the formula of this very node."""
     switches: list[Node] = []
     match node:
-        case Call(name, args) if name in CHOICES:
+        case nodes.Call(name, args) if name in CHOICES:
             if len(args) > _MAX_ARGUMENTS:
                 raise TooLarge(
                     f"{name} has {len(args)} arguments, and at most {_MAX_ARGUMENTS} are compared; nest several of them"
                 )
             switches = [subtract(a, b) for a, b in combinations(args, 2)] if name in ("Max", "Min") else [args[0]]
-        case Relation(left, _, right):
+        case nodes.Relation(left, _, right):
             switches = [subtract(left, right)]
-        case Call("log", (argument,)):
+        case nodes.Call("log", (argument,)):
             switches = [argument]
-        case Power(base, Number(value)) if value.denominator != 1:
+        case nodes.Power(base, nodes.Number(value)) if value.denominator != 1:
             switches = [base]
-    return [_stripped(switch) for switch in switches if not is_constant(switch)]
+    return [_stripped(switch) for switch in switches if not nodes.is_constant(switch)]
 
 
 def _stripped(switch: Node) -> Node:
     """An expression with the same sign: odd increasing functions keep the sign of their argument."""
-    while isinstance(switch, Call) and switch.name in _ODD_INCREASING:
+    while isinstance(switch, nodes.Call) and switch.name in _ODD_INCREASING:
         switch = switch.args[0]
     return switch
 
@@ -201,9 +176,7 @@ def _element_roots(element: Element) -> list[Break] | None:
 
 def _coefficient_roots(parts: dict[ConstantMonomial, Quotient]) -> list[Break] | None:
     """Roots of Σ constant · rational function."""
-    common = fmpq_poly([1])
-    for function in parts.values():
-        common = common * (function.den // common.gcd(function.den))
+    common = common_denominator(parts.values())
     found = polynomial_roots(common)
     if len(parts) == 1:
         (function,) = parts.values()
@@ -317,7 +290,8 @@ def _numerical_roots(node: Node) -> list[float]:
 
 def _oscillates(node: Node) -> bool:
     return any(
-        isinstance(part, Call) and part.name in ("sin", "cos", "tan", "besselj", "airyai") for part in walk(node)
+        isinstance(part, nodes.Call) and part.name in ("sin", "cos", "tan", "besselj", "airyai")
+        for part in nodes.walk(node)
     )
 
 

@@ -23,8 +23,7 @@ from holokern.errors import BadInput, HolokernError, NotHolonomic, TooLarge, Uns
 from holokern.numeric import to_fraction
 
 INSTEAD = 'numerical methods still serve it: hk.dual(activation, ..., method="quadrature")'
-# recurrences express J_n by J_0 and J_1 with polynomials of this degree in 1/u
-_MAX_BESSEL_ORDER = 40
+_MAX_BESSEL_ORDER = 40  # recurrences express J_n by J_0 and J_1 with polynomials of this degree in 1/u
 
 
 class IrrationalArgument(HolokernError):
@@ -38,22 +37,12 @@ class IrrationalArgument(HolokernError):
 def element_of(node: Node, sample: Fraction | None) -> Element:
     """The ring element of an expression without cases.
 
-    Parameters
-    ----------
-    node : Node
-        Without Heaviside, sign, Abs, Max, Min and cases.
-    sample : Fraction or None
-        A point of the open interval on which the element is meant; it fixes the signs under roots and logarithms.
+    ``node``: without Heaviside, sign, Abs, Max, Min and cases.
+    ``sample``: a point of the open interval on which the element is meant; it fixes the signs under roots and
+    logarithms.
+    Raises NotHolonomic when the function satisfies no linear ODE with polynomial coefficients, with the reason;
+    BadInput when the function is not real at the sample.
 
-    Raises
-    ------
-    NotHolonomic
-        When the function satisfies no linear ODE with polynomial coefficients, with the reason.
-    BadInput
-        When the function is not real at the sample.
-
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, add, call, power, number
     >>> element_of(add(power(call("sin", U), number(2)), power(call("cos", U), number(2))), None).value
     1
@@ -276,10 +265,6 @@ def _error_function(name: str) -> Callable[[list[Element], Fraction | None], Ele
     return build
 
 
-def _erfc(args: list[Element], sample: Fraction | None) -> Element:
-    return Element.constant(1) - _error_function("erf")(args, sample)
-
-
 def _odd_atom(kind: str) -> Callable[[list[Element], Fraction | None], Element]:
     def build(args: list[Element], _: Fraction | None) -> Element:
         x = args[0]
@@ -350,7 +335,7 @@ _BUILDERS: dict[str, Callable[[list[Element], Fraction | None], Element]] = {
     "cosh": _hyperbolic(1),
     "erf": _error_function("erf"),
     "erfi": _error_function("erfi"),
-    "erfc": _erfc,
+    "erfc": lambda args, sample: Element.constant(1) - _error_function("erf")(args, sample),
     "atan": _odd_atom("atan"),
     "asinh": _odd_atom("asinh"),
     "besselj": _bessel,

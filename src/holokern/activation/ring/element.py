@@ -21,8 +21,7 @@ from holokern.activation.values.constants import ConstantMonomial, ExactReal, ex
 from holokern.errors import BadInput, TooLarge
 from holokern.numeric import to_fraction
 
-# constants do not change, so one of each serves all
-_ZERO, _ONE = Quotient.constant(0), Quotient.constant(1)
+_ZERO, _ONE = Quotient.constant(0), Quotient.constant(1)  # constants do not change, so one of each serves all
 # named activations have two at most; 134 terms still take a hundredth of a second, but products square them
 _MAX_TERMS = 250
 # of erf and the like: the order of the ODE is one more than the power, and the order is limited as well
@@ -100,8 +99,6 @@ Key: TypeAlias = tuple[ConstantMonomial, FunctionMonomial]
 class Element:
     """An element of the ring: a sum of Q(u)-multiples of (constant monomial) · (function monomial).
 
-    Examples
-    --------
     >>> u = Quotient.variable()
     >>> (exponential(u) * exponential(-u)).scalar
     1
@@ -314,12 +311,8 @@ def _merge(
             raise TooLarge(f"a piece of the activation has the power {e} of {atom.kind}; at most {_MAX_ATOM_POWER}")
         if rest:
             kept.append((atom, rest))
-    kept.sort(key=_atom_order)
+    kept.sort(key=lambda item: (item[0].kind, repr(item[0].argument), item[0].parameter))
     return factor, tuple(kept)
-
-
-def _atom_order(item: tuple[Atom, Fraction]) -> tuple[str, str, Fraction]:
-    return item[0].kind, repr(item[0].argument), item[0].parameter
 
 
 @lru_cache(maxsize=4096)

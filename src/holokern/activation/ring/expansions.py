@@ -19,24 +19,16 @@ from holokern.numeric import series_length, to_fmpq, to_fraction
 LocalSeries: TypeAlias = dict[tuple[Fraction, int], ExactReal]
 """Maps (exponent e, power k of log s) to the coefficient; terms with e above the order are cut off."""
 
-# the series of 1
-_ONE: LocalSeries = {(Fraction(0), 0): exact(1)}
-# the exponent of a constant
-_ZERO = Fraction(0)
+_ONE: LocalSeries = {(Fraction(0), 0): exact(1)}  # the series of 1
+_ZERO = Fraction(0)  # the exponent of a constant
 
 
 def expand(element: Element, point: Fraction, side: int, order: int) -> LocalSeries:
     """The expansion of ``element`` at ``point`` from the right (``side`` 1) or the left (-1), up to s^order.
 
-    Raises
-    ------
-    BadInput
-        When an exponential grows without bound there.
-    Unsupported
-        When the function oscillates infinitely fast there, as sin(1/u) does at 0.
+    Raises BadInput when an exponential grows without bound there; Unsupported when the function oscillates infinitely
+    fast there, as sin(1/u) does at 0.
 
-    Examples
-    --------
     >>> from holokern.activation.ring.element import wave
     >>> u = Quotient.variable()
     >>> expand(wave("sin", u) * (1 / u), Fraction(0), 1, 2)

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
+from math import ceil, factorial
 from typing import Protocol
-
-from flint import fmpq_poly
 
 from holokern.activation.ring.breaks import (
     Break,
@@ -24,19 +22,17 @@ from holokern.activation.ring.breaks import (
 from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries, expand
+from holokern.activation.ring.quotient import common_denominator
 from holokern.activation.ring.taylor import taylor
 from holokern.activation.tree.constructors import U, multiply, negate, substitute
-from holokern.activation.tree.nodes import Node
-from holokern.activation.tree.parity import parity_by_rules
+from holokern.activation.tree.nodes import EVEN, ODD, Call, Node, Number, Power, Product, Sum, Variable, is_constant
 from holokern.activation.tree.resolve import resolve
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput, HolokernError, Unsupported
 
 ONE = exact(1)
-# derivatives that are compared; a junction that is smoother counts as smooth
-_MAX_SMOOTHNESS = 256
-# the same for functions outside the ring, in balls of so many bits
-_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400
+_MAX_SMOOTHNESS = 256  # derivatives that are compared; a junction that is smoother counts as smooth
+_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400  # the same for functions outside the ring, in balls of so many bits
 
 
 class Piecewise(Protocol):
@@ -71,17 +67,10 @@ class Pieces:
 def pieces_of(tree: Node) -> Pieces:
     """The exact pieces of an expression.
 
-    Raises
-    ------
-    NotHolonomic
-        When a piece satisfies no linear ODE with polynomial coefficients, or there are infinitely many breaks.
-    Unsupported
-        When arguments or breaks are irrational and no single scaling of u makes them rational.
-    BadInput
-        When the function is not real, not defined or not locally integrable somewhere.
+    Raises NotHolonomic when a piece satisfies no linear ODE with polynomial coefficients, or there are infinitely many
+    breaks; Unsupported when arguments or breaks are irrational and no single scaling of u makes them rational; BadInput
+    when the function is not real, not defined or not locally integrable somewhere.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, add, call
     >>> pieces_of(call("Max", U, ZERO)).breaks
     (Fraction(0, 1),)
@@ -147,11 +136,8 @@ def _rational_break(point: Break) -> Fraction:
 
 def _poles(element: Element) -> list[Break]:
     """The real points where a coefficient or an argument of the element has a pole."""
-    common = fmpq_poly([1])
-    for (_, monomial), c in element.terms.items():
-        for function in (c, *monomial.arguments()):
-            common = common * (function.den // common.gcd(function.den))
-    return merged(polynomial_roots(common))
+    functions = (f for (_, monomial), c in element.terms.items() for f in (c, *monomial.arguments()))
+    return merged(polynomial_roots(common_denominator(functions)))
 
 
 def _tidied(breaks: list[Fraction], elements: list[Element]) -> tuple[tuple[Fraction, ...], tuple[Element, ...]]:
@@ -185,13 +171,8 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when the balls of
     its one-sided derivatives up to order 12 prove a jump, and dropped otherwise.
 
-    Raises
-    ------
-    NotHolonomic
-        When there are infinitely many.
+    Raises NotHolonomic when there are infinitely many.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call, multiply
     >>> find_breaks(multiply(call("Heaviside", U), call("tanh", U)))
     (Fraction(0, 1),)
@@ -200,24 +181,16 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     if not isinstance(result, HolokernError):
         if result.scale == 1:
             return result.breaks
-        return tuple(_tidy_break(exact(point) / result.scale) for point in result.breaks)
+        moved = [exact(point) / result.scale for point in result.breaks]
+        return tuple(point if point.rational is None else point.rational for point in moved)
     return tuple(point for point, _ in _numerical_jumps(tree))
-
-
-def _tidy_break(point: ExactReal) -> Break:
-    return point if point.rational is None else point.rational
 
 
 def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
     """The jumps of the n-th derivative of τ at the breaks, exactly.
 
-    Raises
-    ------
-    Unsupported
-        When a one-sided derivative is infinite.
+    Raises Unsupported when a one-sided derivative is infinite.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, call
     >>> jumps(pieces_of(call("Max", U, ZERO)), 1)
     (1,)
@@ -228,18 +201,13 @@ def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
         if any((e.denominator != 1 or e < 0 or k) and e < n + (k > 0) for e, k in (*left, *right)):
             raise Unsupported(f"derivative {n} of the activation is infinite at u = {point}, so it has no jump there")
         key = (Fraction(n), 0)
-        difference = right.get(key, exact(0)) - left.get(key, exact(0)) * (-1) ** n
-        for k in range(2, n + 1):
-            difference = difference * k
-        result.append(difference)
+        result.append((right.get(key, exact(0)) - left.get(key, exact(0)) * (-1) ** n) * factorial(n))
     return tuple(result)
 
 
 def jump_order(tree: Node) -> int | None:
     """The smallest n such that the n-th derivative is not continuous; None for a smooth function.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, ZERO, call
     >>> jump_order(call("Heaviside", U)), jump_order(call("Max", U, ZERO)), jump_order(U)
     (0, 1, None)
@@ -290,8 +258,6 @@ def parity(tree: Node) -> str | None:
 
     The zero function counts as even.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call
     >>> parity(call("Abs", U)), parity(call("erf", U)), parity(call("exp", U)), parity(call("tanh", U))
     ('even', 'odd', None, 'odd')
@@ -306,3 +272,33 @@ def parity(tree: Node) -> str | None:
     if original.elements == mirrored.elements:
         return "even"
     return "odd" if original.elements == tuple(-element for element in mirrored.elements) else None
+
+
+def parity_by_rules(node: Node) -> str | None:
+    """``"even"`` or ``"odd"`` when the rules prove it, else None.
+
+    >>> from holokern.activation.tree.constructors import U, call, multiply
+    >>> parity_by_rules(multiply(U, call("tanh", U)))
+    'even'
+    """
+    if is_constant(node):
+        return "even"
+    match node:
+        case Variable():
+            return "odd"
+        case Sum(parts):
+            kinds = {parity_by_rules(part) for part in parts}
+            return kinds.pop() if len(kinds) == 1 else None
+        case Product(parts):
+            signs = [parity_by_rules(part) for part in parts]
+            return None if None in signs else "odd" if signs.count("odd") % 2 else "even"
+        case Power(base, Number(value)) if parity_by_rules(base) == "odd":
+            return None if value.denominator != 1 else "odd" if value.numerator % 2 else "even"
+        case Power(base, exponent):
+            return "even" if {parity_by_rules(base), parity_by_rules(exponent)} == {"even"} else None
+        case Call(name, args):
+            inner = {parity_by_rules(arg) for arg in args}
+            if inner == {"even"} or (inner == {"odd"} and name in EVEN | {"Abs"}):
+                return "even"
+            return "odd" if inner == {"odd"} and name in ODD | {"sign"} else None
+    return None

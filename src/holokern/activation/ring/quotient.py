@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from flint import fmpq, fmpq_poly, fmpq_series
 
 from holokern.numeric import series_length, to_fmpq, to_fraction
 
-# polynomials do not change, so one serves all
-_ONE = fmpq_poly([1])
+_ONE = fmpq_poly([1])  # polynomials do not change, so one serves all
 
 
 class Quotient:
     """A rational function of u over Q; immutable and hashable, with a monic denominator coprime to the numerator.
 
-    Examples
-    --------
     >>> u = Quotient.variable()
     >>> (u * u - 1) / (u + 1)
     u - (1)
@@ -150,6 +148,14 @@ class Quotient:
         if self.is_polynomial:
             return Quotient(self.num.derivative(), reduced=True)
         return Quotient(self.num.derivative() * self.den - self.num * self.den.derivative(), self.den * self.den)
+
+
+def common_denominator(functions: Iterable[Quotient]) -> fmpq_poly:
+    """The least common multiple of the denominators."""
+    common = _ONE
+    for function in functions:
+        common = common * (function.den // common.gcd(function.den))
+    return common
 
 
 def _coerced(value: Quotient | int) -> Quotient:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from flint import fmpq_poly, nmod_poly
 
-from holokern.activation.ring.quotient import Quotient
+from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.errors import TooLarge
 from holokern.numeric import Dependence
 from holokern.weyl import Operator, weyl_algebra
@@ -27,10 +27,7 @@ _PRIME, _POINT = 2**61 - 1, 1234567890123456787
 def first_relation(rows: Iterable[Vector]) -> Operator:
     """The primitive operator Σ p_l D^l of least order with Σ p_l row_l = 0, if row_l is the l-th derivative.
 
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Sparse vectors over Q(u); as many are read as the relation needs.
+    ``rows``: sparse vectors over Q(u); as many are read as the relation needs.
     """
     vectors = _up_to_the_relation(rows)
     search: Dependence[int, Hashable, Quotient] = Dependence(Quotient.constant(1), _simplest)
@@ -49,10 +46,7 @@ def _simplest(row: dict[Hashable, Quotient]) -> Hashable:
 def _up_to_the_relation(rows: Iterable[Vector]) -> list[Vector]:
     """The rows up to the first that depends on those before, found cheaply modulo a prime at one point.
 
-    Raises
-    ------
-    TooLarge
-        When the relation would have an order that nothing downstream could use.
+    Raises TooLarge when the relation would have an order that nothing downstream could use.
     """
     taken: list[Vector] = []
     echelon: list[tuple[Hashable, dict[Hashable, int]]] = []
@@ -89,17 +83,13 @@ def _integral(polynomial: fmpq_poly) -> list[int]:
 
 def _cleared(weights: list[Quotient]) -> Operator:
     """Σ w_i D^i multiplied by the least common denominator."""
-    common = fmpq_poly([1])
-    for w in weights:
-        common = common * (w.den // common.gcd(w.den))
+    common = common_denominator(weights)
     return operator_from([w.num * (common // w.den) for w in weights])
 
 
 def operator_from(coefficients: list[fmpq_poly]) -> Operator:
     """Σ a_k D^k from polynomials a_k (``fmpq_poly``), divided by their common factor.
 
-    Examples
-    --------
     >>> operator_from([fmpq_poly([0, -1]), fmpq_poly([0, 0, 1])])
     u*D - 1
     """

@@ -22,8 +22,6 @@ def ball_at(node: Node, point: Fraction | arb, precision: int = 53) -> arb:
 def taylor(node: Node, point: Fraction | arb, terms: int, precision: int = 53) -> list[arb]:
     """Balls for the first Taylor coefficients at a Fraction or ``arb``.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call
     >>> [float(c) for c in taylor(call("exp", U), Fraction(0), 3)]
     [1.0, 1.0, 0.5]

@@ -10,55 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from holokern.activation.tree.nodes import (
-    COMPARE,
-    EVEN,
-    ODD,
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Constant,
-    Node,
-    Not,
-    Number,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-    Variable,
-)
-from holokern.activation.tree.rationals import check_bits, exact_root, shown
+from flint import fmpz
+
+from holokern.activation.tree import nodes
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge
 
 MAX_EXPONENT = 200
 
-U = Variable()
-ZERO = Number(Fraction(0))
-ONE = Number(Fraction(1))
-MINUS_ONE = Number(Fraction(-1))
-HALF = Number(Fraction(1, 2))
-# f(0) = 1
-_ONE_AT_ZERO = EVEN | {"exp", "erfc"}
-# what holds where a relation does not
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+U = nodes.Variable()
+ZERO = nodes.Number(Fraction(0))
+ONE = nodes.Number(Fraction(1))
+MINUS_ONE = nodes.Number(Fraction(-1))
+HALF = nodes.Number(Fraction(1, 2))
+_ONE_AT_ZERO = nodes.EVEN | {"exp", "erfc"}  # f(0) = 1
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}  # what holds where a relation does not
 
 
-def number(value: int | Fraction) -> Number:
+def number(value: int | Fraction) -> nodes.Number:
     """The exact number as a node."""
     exact = Fraction(value)
     check_bits(exact)
-    return Number(exact)
+    return nodes.Number(exact)
 
 
 def add(*terms: Node) -> Node:
     """The sum, flattened (also c*(a + b)), with equal terms collected in the order in which they first appear.
 
-    Examples
-    --------
-    >>> add(U, ONE, U) == Sum((multiply(number(2), U), ONE))
+    >>> add(U, ONE, U) == nodes.Sum((multiply(number(2), U), ONE))
     True
     """
     collected: dict[Node, Fraction] = {}
@@ -66,10 +45,10 @@ def add(*terms: Node) -> Node:
         coefficient, rest = _split_coefficient(term)
         if coefficient:
             collected[rest] = collected.get(rest, Fraction(0)) + coefficient
-    result = tuple(multiply(Number(value), rest) for rest, value in collected.items() if value)
+    result = tuple(multiply(nodes.Number(value), rest) for rest, value in collected.items() if value)
     if not result:
         return ZERO
-    return result[0] if len(result) == 1 else Sum(result)
+    return result[0] if len(result) == 1 else nodes.Sum(result)
 
 
 def subtract(left: Node, right: Node) -> Node:
@@ -87,7 +66,7 @@ def multiply(*factors: Node) -> Node:
     coefficient = Fraction(1)
     exponents: dict[Node, Fraction] = {}
     for factor in _flatten_product(factors):
-        if isinstance(factor, Number):
+        if isinstance(factor, nodes.Number):
             coefficient *= factor.value
             continue
         base, exponent = _split_exponent(factor)
@@ -97,18 +76,22 @@ def multiply(*factors: Node) -> Node:
     numerator: list[Node] = []
     denominator: list[Node] = []
     for base, exponent in exponents.items():
-        factor = power(base, Number(exponent))
-        if isinstance(factor, Number):
+        factor = power(base, nodes.Number(exponent))
+        if isinstance(factor, nodes.Number):
             coefficient *= factor.value
         else:
             (denominator if _is_reciprocal(factor) else numerator).append(factor)
     check_bits(coefficient)
     result = [*numerator, *denominator]
     if coefficient != 1 or not result:
-        result.insert(0, Number(coefficient))
+        result.insert(0, nodes.Number(coefficient))
     if len(result) == 1:
         return result[0]
-    return multiply(*result) if any(isinstance(factor, Product) for factor in result) else Product(tuple(result))
+    return (
+        multiply(*result)
+        if any(isinstance(factor, nodes.Product) for factor in result)
+        else nodes.Product(tuple(result))
+    )
 
 
 def divide(left: Node, right: Node) -> Node:
@@ -119,35 +102,31 @@ def divide(left: Node, right: Node) -> Node:
 def power(base: Node, exponent: Node) -> Node:
     """The power, with rational powers of rationals taken where they are rational.
 
-    Raises
-    ------
-    BadInput
-        For a division by zero or a root that is not real.
-    TooLarge
-        For a rational exponent beyond ``MAX_EXPONENT``.
+    Raises BadInput for a division by zero or a root that is not real; TooLarge for a rational exponent beyond
+    ``MAX_EXPONENT``.
     """
-    if base == Constant("E") and exponent != ONE:
+    if base == nodes.Constant("E") and exponent != ONE:
         return call("exp", exponent)
-    if (rate := _exponent_of_e(base)) is not None and isinstance(exponent, Number):
-        return call("exp", Number(rate * exponent.value))
-    if not isinstance(exponent, Number):
-        return ONE if base == ONE else Power(base, exponent)
+    if (rate := _exponent_of_e(base)) is not None and isinstance(exponent, nodes.Number):
+        return call("exp", nodes.Number(rate * exponent.value))
+    if not isinstance(exponent, nodes.Number):
+        return ONE if base == ONE else nodes.Power(base, exponent)
     value = exponent.value
-    if isinstance(base, Power) and isinstance(base.exponent, Number):
+    if isinstance(base, nodes.Power) and isinstance(base.exponent, nodes.Number):
         inner = base.exponent.value
         if _powers_merge(base.base, inner, value):
-            return power(base.base, Number(inner * value))
+            return power(base.base, nodes.Number(inner * value))
     if abs(value) > MAX_EXPONENT:
         raise TooLarge(f"the exponent {shown(value)} is too large; exponents up to {MAX_EXPONENT} are read")
     if value == 0:
         return ONE
     if value == 1:
         return base
-    if isinstance(base, Number):
+    if isinstance(base, nodes.Number):
         return _rational_power(base.value, value)
-    if isinstance(base, Product) and value.denominator == 1:
+    if isinstance(base, nodes.Product) and value.denominator == 1:
         return multiply(*(power(factor, exponent) for factor in base.factors))
-    return Power(base, exponent)
+    return nodes.Power(base, exponent)
 
 
 def sqrt(node: Node) -> Node:
@@ -159,101 +138,99 @@ def call(name: str, *args: Node) -> Node:
     """The function applied, with its value where that is an obvious rational."""
     if name in ("Max", "Min"):
         return _extreme(name, args)
-    if name in ("Heaviside", "sign", "Abs") and isinstance(args[0], Number):
+    if name in ("Heaviside", "sign", "Abs") and isinstance(args[0], nodes.Number):
         value = args[0].value
         sign = (value > 0) - (value < 0)
         return number({"sign": Fraction(sign), "Heaviside": Fraction(1 + sign, 2), "Abs": abs(value)}[name])
-    if args[0] == ZERO and name in ODD:
+    if args[0] == ZERO and name in nodes.ODD:
         return ZERO
     if args[0] == ZERO and name in _ONE_AT_ZERO:
         return ONE
     if name == "exp" and args[0] == ONE:
-        return Constant("E")
-    if name == "log" and args[0] in (ONE, Constant("E")):
+        return nodes.Constant("E")
+    if name == "log" and args[0] in (ONE, nodes.Constant("E")):
         return ZERO if args[0] == ONE else ONE
-    return Call(name, args)
+    return nodes.Call(name, args)
 
 
 def cases(*branches: tuple[Node, Condition]) -> Node:
     """The function by cases, without branches that are never reached."""
     kept: list[tuple[Node, Condition]] = []
     for value, condition in branches:
-        if condition == Always(False):
+        if condition == nodes.Always(False):
             continue
         kept.append((value, condition))
-        if condition == Always(True):
+        if condition == nodes.Always(True):
             break
     if not kept:
         raise BadInput("a Piecewise needs a branch whose condition can hold; end it with (expression, True)")
-    return kept[0][0] if kept[0][1] == Always(True) else Cases(tuple(kept))
+    return kept[0][0] if kept[0][1] == nodes.Always(True) else nodes.Cases(tuple(kept))
 
 
 def relation(left: Node, sign: str, right: Node) -> Condition:
     """The comparison, decided when both sides are rational."""
-    if isinstance(left, Number) and isinstance(right, Number):
-        return Always(COMPARE[sign](left.value, right.value))
-    return Relation(left, sign, right)
+    if isinstance(left, nodes.Number) and isinstance(right, nodes.Number):
+        return nodes.Always(nodes.COMPARE[sign](left.value, right.value))
+    return nodes.Relation(left, sign, right)
 
 
 def both(*parts: Condition) -> Condition:
     """The conjunction."""
-    if Always(False) in parts:
-        return Always(False)
-    kept = _flatten_conditions(parts, And)
-    return Always(True) if not kept else kept[0] if len(kept) == 1 else And(kept)
+    if nodes.Always(False) in parts:
+        return nodes.Always(False)
+    kept = _flatten_conditions(parts, nodes.And)
+    return nodes.Always(True) if not kept else kept[0] if len(kept) == 1 else nodes.And(kept)
 
 
 def either(*parts: Condition) -> Condition:
     """The disjunction."""
-    if Always(True) in parts:
-        return Always(True)
-    kept = _flatten_conditions(parts, Or)
-    return Always(False) if not kept else kept[0] if len(kept) == 1 else Or(kept)
+    if nodes.Always(True) in parts:
+        return nodes.Always(True)
+    kept = _flatten_conditions(parts, nodes.Or)
+    return nodes.Always(False) if not kept else kept[0] if len(kept) == 1 else nodes.Or(kept)
 
 
 def negation(part: Condition) -> Condition:
     """The opposite condition."""
     match part:
-        case Always(truth):
-            return Always(not truth)
-        case Relation(left, sign, right):
-            return Relation(left, _OPPOSITE[sign], right)
-        case Not(inner):
+        case nodes.Always(truth):
+            return nodes.Always(not truth)
+        case nodes.Relation(left, sign, right):
+            return nodes.Relation(left, _OPPOSITE[sign], right)
+        case nodes.Not(inner):
             return inner
-    return Not(part)
+    return nodes.Not(part)
 
 
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     """The same operation on changed operands, those of conditions too; a leaf stays as it is.
 
-    Examples
-    --------
     >>> mapped(call("sin", U), negate) == call("sin", negate(U))
     True
     """
     match node:
-        case Sum(parts):
+        case nodes.Sum(parts):
             return add(*map(change, parts))
-        case Product(parts):
+        case nodes.Product(parts):
             return multiply(*map(change, parts))
-        case Power(base, exponent):
+        case nodes.Power(base, exponent):
             return power(change(base), change(exponent))
-        case Call(name, args):
+        case nodes.Call(name, args):
             return call(name, *map(change, args))
-        case Cases(branches):
+        case nodes.Cases(branches):
             return cases(*((change(value), _mapped_condition(test, change)) for value, test in branches))
     return node
 
 
 def _mapped_condition(test: Condition, change: Callable[[Node], Node]) -> Condition:
     match test:
-        case Relation(left, sign, right):
+        case nodes.Relation(left, sign, right):
             return relation(change(left), sign, change(right))
-        case And(parts):
+        case nodes.And(parts):
             return both(*(_mapped_condition(part, change) for part in parts))
-        case Or(parts):
+        case nodes.Or(parts):
             return either(*(_mapped_condition(part, change) for part in parts))
-        case Not(part):
+        case nodes.Not(part):
             return negation(_mapped_condition(part, change))
     return test
 
@@ -261,8 +238,6 @@ def _mapped_condition(test: Condition, change: Callable[[Node], Node]) -> Condit
 def substitute(node: Node, replacement: Node) -> Node:
     """The tree with u replaced.
 
-    Examples
-    --------
     >>> substitute(call("sin", U), add(U, ONE)) == call("sin", add(U, ONE))
     True
     """
@@ -274,9 +249,9 @@ def substitute(node: Node, replacement: Node) -> Node:
 def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:
     for term in terms:
         match term:
-            case Sum(inner):
+            case nodes.Sum(inner):
                 yield from inner
-            case Product((Number() as scale, Sum(inner))):
+            case nodes.Product((nodes.Number() as scale, nodes.Sum(inner))):
                 yield from (multiply(scale, part) for part in inner)
             case _:
                 yield term
@@ -284,51 +259,51 @@ def _flatten_sum(terms: tuple[Node, ...]) -> Iterator[Node]:
 
 def _flatten_product(factors: tuple[Node, ...]) -> Iterator[Node]:
     for factor in factors:
-        yield from factor.factors if isinstance(factor, Product) else (factor,)
+        yield from factor.factors if isinstance(factor, nodes.Product) else (factor,)
 
 
-def _flatten_conditions(parts: tuple[Condition, ...], kind: type[And] | type[Or]) -> tuple[Condition, ...]:
+def _flatten_conditions(parts: tuple[Condition, ...], kind: type[nodes.And] | type[nodes.Or]) -> tuple[Condition, ...]:
     flat: dict[Condition, None] = {}
     for part in parts:
         inner = part.parts if isinstance(part, kind) else (part,)
-        flat.update(dict.fromkeys(item for item in inner if not isinstance(item, Always)))
+        flat.update(dict.fromkeys(item for item in inner if not isinstance(item, nodes.Always)))
     return tuple(flat)
 
 
 def _split_coefficient(term: Node) -> tuple[Fraction, Node]:
     """A term as (rational coefficient, rest)."""
-    if isinstance(term, Number):
+    if isinstance(term, nodes.Number):
         return term.value, ONE
-    if isinstance(term, Product) and isinstance(term.factors[0], Number):
+    if isinstance(term, nodes.Product) and isinstance(term.factors[0], nodes.Number):
         rest = term.factors[1:]
-        return term.factors[0].value, rest[0] if len(rest) == 1 else Product(rest)
+        return term.factors[0].value, rest[0] if len(rest) == 1 else nodes.Product(rest)
     return Fraction(1), term
 
 
 def _split_exponent(factor: Node) -> tuple[Node, Fraction]:
     """A factor as (base, rational exponent), where adding exponents of equal bases is valid on the whole line."""
-    if isinstance(factor, Power) and isinstance(factor.exponent, Number):
-        always_positive = isinstance(factor.base, Number | Constant)
+    if isinstance(factor, nodes.Power) and isinstance(factor.exponent, nodes.Number):
+        always_positive = isinstance(factor.base, nodes.Number | nodes.Constant)
         if always_positive or factor.exponent.value.denominator == 1:
             return factor.base, factor.exponent.value
     rate = _exponent_of_e(factor)
-    return (factor, Fraction(1)) if rate is None else (Constant("E"), rate)
+    return (factor, Fraction(1)) if rate is None else (nodes.Constant("E"), rate)
 
 
 def _exponent_of_e(node: Node) -> Fraction | None:
     """The q of exp(q) for a rational q, else None."""
-    if isinstance(node, Call) and node.name == "exp" and isinstance(node.args[0], Number):
+    if isinstance(node, nodes.Call) and node.name == "exp" and isinstance(node.args[0], nodes.Number):
         return node.args[0].value
     return None
 
 
 def _is_reciprocal(factor: Node) -> bool:
-    return isinstance(factor, Power) and isinstance(factor.exponent, Number) and factor.exponent.value < 0
+    return isinstance(factor, nodes.Power) and isinstance(factor.exponent, nodes.Number) and factor.exponent.value < 0
 
 
 def _powers_merge(base: Node, inner: Fraction, outer: Fraction) -> bool:
     """Whether ``(x^inner)^outer = x^(inner*outer)`` with the same real domain."""
-    if isinstance(base, Number | Constant):
+    if isinstance(base, nodes.Number | nodes.Constant):
         return True
     return outer.denominator == 1 and (inner.denominator == 1 or (inner * outer).denominator != 1)
 
@@ -341,25 +316,51 @@ def _rational_power(base: Fraction, exponent: Fraction) -> Node:
     check_bits(base, abs(exponent.numerator))
     raised = base**exponent.numerator
     if exponent.denominator == 1:
-        return Number(raised)
+        return nodes.Number(raised)
     top, bottom = (exact_root(part, exponent.denominator) for part in (raised.numerator, raised.denominator))
     if top is not None and bottom is not None:
-        return Number(Fraction(top, bottom))
+        return nodes.Number(Fraction(top, bottom))
     whole = int(exponent)
-    root = Power(Number(base), Number(exponent - whole))
-    return multiply(Number(base**whole), root) if whole else root
+    root = nodes.Power(nodes.Number(base), nodes.Number(exponent - whole))
+    return multiply(nodes.Number(base**whole), root) if whole else root
 
 
 def _extreme(name: str, args: tuple[Node, ...]) -> Node:
     """Max or Min: flattened, without repetitions, with at most one number."""
     flat: dict[Node, None] = {}
     for arg in args:
-        flat.update(dict.fromkeys(arg.args if isinstance(arg, Call) and arg.name == name else (arg,)))
-    numbers = [arg for arg in flat if isinstance(arg, Number)]
+        flat.update(dict.fromkeys(arg.args if isinstance(arg, nodes.Call) and arg.name == name else (arg,)))
+    numbers = [arg for arg in flat if isinstance(arg, nodes.Number)]
     if numbers:
         best = (max if name == "Max" else min)(numbers, key=lambda item: item.value)
         for item in numbers:
             if item != best:
                 del flat[item]
     kept = tuple(flat)
-    return kept[0] if len(kept) == 1 else Call(name, kept)
+    return kept[0] if len(kept) == 1 else nodes.Call(name, kept)
+
+
+_MAX_BITS = 1_320  # at most 400 digits, so that every number that is printed can be read again
+
+
+def check_bits(value: Fraction, times: int = 1) -> None:
+    """Raise :class:`~holokern.errors.TooLarge` when the power ``value^times`` would be too long to print."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) * times > _MAX_BITS:
+        raise TooLarge("a number of the expression becomes too long; use smaller numbers or exponents")
+
+
+def shown(value: Fraction) -> str:
+    """The number for a message, never longer than a line."""
+    if value.numerator.bit_length() + value.denominator.bit_length() > 120:
+        return "of many digits"
+    return str(value)
+
+
+def exact_root(value: int, degree: int) -> int | None:
+    """The integer root of a non-negative integer, if there is one.
+
+    >>> exact_root(27, 3), exact_root(28, 3)
+    (3, None)
+    """
+    root = int(fmpz(value).root(degree))
+    return root if root**degree == value else None

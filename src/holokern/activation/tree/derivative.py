@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import (
     HALF,
     MINUS_ONE,
@@ -21,25 +22,11 @@ from holokern.activation.tree.constructors import (
     sqrt,
     subtract,
 )
-from holokern.activation.tree.nodes import (
-    Call,
-    Cases,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Sum,
-    Variable,
-    is_constant,
-    walk,
-)
+from holokern.activation.tree.nodes import Node
 from holokern.errors import Unsupported
 
-# the exponent of a square
-_TWO = number(2)
-# the slope of erf at 0
-_TWO_OVER_SQRT_PI = divide(_TWO, sqrt(Constant("pi")))
+_TWO = number(2)  # the exponent of a square
+_TWO_OVER_SQRT_PI = divide(_TWO, sqrt(nodes.Constant("pi")))  # the slope of erf at 0
 
 
 def differentiate(node: Node) -> Node:
@@ -47,31 +34,29 @@ def differentiate(node: Node) -> Node:
 
     In a ``Cases`` node the branch that holds at the break gives the value there.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(differentiate(read_expression("Max(u, 0)^2")))
     '2*Max(u, 0)*Heaviside(u)'
     """
-    if is_constant(node):
+    if nodes.is_constant(node):
         return ZERO
     match node:
-        case Variable():
+        case nodes.Variable():
             return ONE
-        case Sum(terms):
+        case nodes.Sum(terms):
             return add(*map(differentiate, terms))
-        case Product(factors):
+        case nodes.Product(factors):
             return _product(factors)
-        case Power(base, exponent):
+        case nodes.Power(base, exponent):
             return _power(base, exponent)
-        case Call("Max" | "Min" as name, args):
+        case nodes.Call("Max" | "Min" as name, args):
             return _extreme(name, args)
-        case Call("besselj", (order, argument)):
+        case nodes.Call("besselj", (order, argument)):
             return _bessel(order, argument)
-        case Call(name, (argument,)):
+        case nodes.Call(name, (argument,)):
             return multiply(_OUTER[name](argument), differentiate(argument))
-        case Cases(branches):
+        case nodes.Cases(branches):
             return cases(*((differentiate(value), test) for value, test in branches))
     raise Unsupported(f"no derivative is known for {node!r:.80}")
 
@@ -82,27 +67,23 @@ def _product(factors: tuple[Node, ...]) -> Node:
     The quotient rule cancels symbolically what would cancel numerically in the tails of, say, u/(1 + |u|).
     """
     match factors[-1]:
-        case Power(base, Number(value)) if value < 0 and _is_piecewise_rational(base):
+        case nodes.Power(base, nodes.Number(value)) if value < 0 and _is_piecewise_rational(base):
             top = multiply(*factors[:-1])
-            change = add(multiply(differentiate(top), base), multiply(Number(value), top, differentiate(base)))
-            return multiply(change, power(base, Number(value - 1)))
-    return add(*(_replace(factors, place) for place in range(len(factors))))
+            change = add(multiply(differentiate(top), base), multiply(nodes.Number(value), top, differentiate(base)))
+            return multiply(change, power(base, nodes.Number(value - 1)))
+    return add(*(multiply(*factors[:i], differentiate(f), *factors[i + 1 :]) for i, f in enumerate(factors)))
 
 
 def _is_piecewise_rational(node: Node) -> bool:
     smooth = {"Abs", "sign", "Heaviside", "Max", "Min"}
-    return not any(isinstance(part, Call) and part.name not in smooth for part in walk(node))
-
-
-def _replace(factors: tuple[Node, ...], place: int) -> Node:
-    return multiply(*factors[:place], differentiate(factors[place]), *factors[place + 1 :])
+    return not any(isinstance(part, nodes.Call) and part.name not in smooth for part in nodes.walk(node))
 
 
 def _power(base: Node, exponent: Node) -> Node:
-    if isinstance(exponent, Number):
-        return multiply(exponent, power(base, Number(exponent.value - 1)), differentiate(base))
+    if isinstance(exponent, nodes.Number):
+        return multiply(exponent, power(base, nodes.Number(exponent.value - 1)), differentiate(base))
     growth = multiply(differentiate(exponent), call("log", base))
-    return multiply(Power(base, exponent), add(growth, divide(multiply(exponent, differentiate(base)), base)))
+    return multiply(nodes.Power(base, exponent), add(growth, divide(multiply(exponent, differentiate(base)), base)))
 
 
 def _extreme(name: str, args: tuple[Node, ...]) -> Node:
@@ -117,7 +98,7 @@ def _extreme(name: str, args: tuple[Node, ...]) -> Node:
 
 def _bessel(order: Node, argument: Node) -> Node:
     """2 J_n' = J_{n-1} - J_{n+1}."""
-    if not is_constant(order):
+    if not nodes.is_constant(order):
         raise Unsupported("besselj(n, ...) has a derivative here only when its order n is a number")
     lower, upper = (call("besselj", add(order, step), argument) for step in (MINUS_ONE, ONE))
     return multiply(HALF, subtract(lower, upper), differentiate(argument))
@@ -141,7 +122,7 @@ _OUTER: dict[str, Callable[[Node], Node]] = {
     "erfc": lambda arg: multiply(MINUS_ONE, _TWO_OVER_SQRT_PI, call("exp", negate(_square(arg)))),
     "erfi": lambda arg: multiply(_TWO_OVER_SQRT_PI, call("exp", _square(arg))),
     "atan": lambda arg: power(add(ONE, _square(arg)), MINUS_ONE),
-    "asinh": lambda arg: power(add(ONE, _square(arg)), Number(Fraction(-1, 2))),
+    "asinh": lambda arg: power(add(ONE, _square(arg)), nodes.Number(Fraction(-1, 2))),
     "Heaviside": lambda _: ZERO,
     "sign": lambda _: ZERO,
     "Abs": lambda arg: call("sign", arg),

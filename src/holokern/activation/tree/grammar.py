@@ -11,47 +11,15 @@ from math import ceil
 
 from holokern.activation.catalogue import REGISTRY
 from holokern.activation.named import build, suggestion
-from holokern.activation.tree.constructors import (
-    MINUS_ONE,
-    ONE,
-    U,
-    add,
-    both,
-    call,
-    cases,
-    divide,
-    either,
-    multiply,
-    negate,
-    negation,
-    number,
-    power,
-    relation,
-    sqrt,
-    substitute,
-    subtract,
-)
-from holokern.activation.tree.nodes import (
-    ARITY,
-    Always,
-    Call,
-    Condition,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Sum,
-    Variable,
-    check_size,
-    children,
-)
+from holokern.activation.tree import constructors as make
+from holokern.activation.tree import nodes
+from holokern.activation.tree.constructors import U
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.syntax import Syntax, parse
 
 MAX_DEGREE = 1000
-# what messages call the text
-_WHAT = "expression"
+_WHAT = "expression"  # what messages call the text
 # other spellings
 _SYNONYMS = {
     "max": "Max",
@@ -68,16 +36,15 @@ _SYNONYMS = {
 }
 # functions that are short for expressions
 _SHORTHANDS: dict[str, Callable[[Node], Node]] = {
-    "sqrt": sqrt,
-    "expm1": lambda arg: subtract(call("exp", arg), ONE),
-    "log1p": lambda arg: call("log", add(ONE, arg)),
-    "sinc": lambda arg: divide(call("sin", arg), arg),
-    "sech": lambda arg: divide(ONE, call("cosh", arg)),
+    "sqrt": make.sqrt,
+    "expm1": lambda arg: make.subtract(make.call("exp", arg), make.ONE),
+    "log1p": lambda arg: make.call("log", make.add(make.ONE, arg)),
+    "sinc": lambda arg: make.divide(make.call("sin", arg), arg),
+    "sech": lambda arg: make.divide(make.ONE, make.call("cosh", arg)),
 }
 #: Every function name that an expression may use.
-FUNCTIONS = tuple(sorted({*ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
-# what a name may be that is no function
-_ORDINARY_NAMES = ("u", "pi", "E")
+FUNCTIONS = tuple(sorted({*nodes.ARITY, *_SYNONYMS, *_SHORTHANDS, *REGISTRY}))
+_ORDINARY_NAMES = ("u", "pi", "E")  # what a name may be that is no function
 # names that people try, and why not
 _REFUSED = {
     "I": "complex numbers are not allowed; an activation is a real function of u",
@@ -95,29 +62,18 @@ _REFUSED = {
 def read_expression(text: str) -> Node:
     """Read an expression in u.
 
-    Parameters
-    ----------
-    text : str
-        For example ``"Heaviside(u)*sin(u)"``; decimals are exact, ``^`` and ``**`` are powers, and a named activation
-        may be used as a function, as in ``"relu(u) - relu(u - 1)"``.
+    ``text``: for example ``"Heaviside(u)*sin(u)"``; decimals are exact, ``^`` and ``**`` are powers, and a named
+    activation may be used as a function, as in ``"relu(u) - relu(u - 1)"``.
+    Raises BadInput for a text outside the grammar, a wrong number of arguments, a division by zero or a complex number;
+    UnknownName for a function or a variable that is not in the language; TooLarge for a text, a number, an exponent or
+    a tree beyond the limits.
 
-    Raises
-    ------
-    BadInput
-        For a text outside the grammar, a wrong number of arguments, a division by zero or a complex number.
-    UnknownName
-        For a function or a variable that is not in the language.
-    TooLarge
-        For a text, a number, an exponent or a tree beyond the limits.
-
-    Examples
-    --------
     >>> from holokern.activation.tree.printing import to_text
-    >>> to_text(read_expression("u/2*(1 + erf(u/sqrt(2)))"))
+    >>> to_text(read_expression("u/2*(1 + erf(u/make.sqrt(2)))"))
     'u*(1 + erf(u/sqrt(2)))/2'
     """
     tree = _node(parse(text, _WHAT))
-    check_size(tree)
+    nodes.check_size(tree)
     degree = _formal_degree(tree)
     if degree > MAX_DEGREE:
         raise TooLarge(f"the {_WHAT} has formal degree {min(degree, 10**9)} in u; degrees up to {MAX_DEGREE} are read")
@@ -127,15 +83,15 @@ def read_expression(text: str) -> Node:
 def _node(syntax: Syntax) -> Node:
     match syntax.kind:
         case "number":
-            return number(syntax.value)
+            return make.number(syntax.value)
         case "name":
             return _name(syntax.head)
         case "sum":
-            return add(*map(_node, syntax.parts))
+            return make.add(*map(_node, syntax.parts))
         case "product":
-            return multiply(*map(_node, syntax.parts))
+            return make.multiply(*map(_node, syntax.parts))
         case "power":
-            return power(*map(_node, syntax.parts))
+            return make.power(*map(_node, syntax.parts))
         case "unary":
             return _unary(syntax)
         case "call":
@@ -150,7 +106,7 @@ def _name(name: str) -> Node:
     if name == "u":
         return U
     if name in ("pi", "E"):
-        return Constant(name)
+        return nodes.Constant(name)
     if name in _REFUSED:
         raise BadInput(f"the name {name!r} cannot be used in the {_WHAT}: {_REFUSED[name]}")
     if name in FUNCTIONS:
@@ -163,25 +119,25 @@ def _unary(syntax: Syntax) -> Node:
     operand = _node(syntax.parts[0])
     match syntax.head:
         case "-":
-            return negate(operand)
+            return make.negate(operand)
         case "+":
             return operand
         case "/":
-            return power(operand, MINUS_ONE)
+            return make.power(operand, make.MINUS_ONE)
     raise BadInput(f"cannot read the {_WHAT}: '~' negates conditions, not functions of u")
 
 
 def _call(syntax: Syntax) -> Node:
     name = _SYNONYMS.get(syntax.head, syntax.head)
     if name == "Piecewise":
-        return cases(*(_branch(part) for part in syntax.parts))
+        return make.cases(*(_branch(part) for part in syntax.parts))
     if name not in FUNCTIONS:
         hint = suggestion(name, FUNCTIONS) or f"; allowed are {', '.join(FUNCTIONS)}"
         raise UnknownName(f"unknown function {name[:60]!r} in the {_WHAT}{hint}")
     args = tuple(map(_node, syntax.parts))
-    if name in ARITY:
-        _check_arity(name, len(args), ARITY[name])
-        return call(name, *args)
+    if name in nodes.ARITY:
+        _check_arity(name, len(args), nodes.ARITY[name])
+        return make.call(name, *args)
     if name in _SHORTHANDS:
         _check_arity(name, len(args), 1)
         return _SHORTHANDS[name](args[0])
@@ -196,12 +152,12 @@ def _named(name: str, args: tuple[Node, ...]) -> Node:
         raise BadInput(f"the function {name!r} takes at most {1 + len(entry.parameters)} arguments, got {len(args)}")
     given: dict[str, object] = {}
     for parameter, arg in zip(entry.parameters, args[1:], strict=False):
-        if not isinstance(arg, Number):
+        if not isinstance(arg, nodes.Number):
             raise BadInput(f"the parameter {parameter.name!r} of {name!r} must be a rational number")
         given[parameter.name] = arg.value
-    result = substitute(build(entry, given)[0], args[0])
+    result = make.substitute(build(entry, given)[0], args[0])
     # nesting may double the tree each time, so the size is checked at every level
-    check_size(result)
+    nodes.check_size(result)
     return result
 
 
@@ -221,15 +177,15 @@ def _condition(syntax: Syntax) -> Condition:
     match syntax.kind:
         case "relation":
             left, right = map(_node, syntax.parts)
-            return relation(left, syntax.head, right)
+            return make.relation(left, syntax.head, right)
         case "and":
-            return both(*map(_condition, syntax.parts))
+            return make.both(*map(_condition, syntax.parts))
         case "or":
-            return either(*map(_condition, syntax.parts))
+            return make.either(*map(_condition, syntax.parts))
         case "unary" if syntax.head == "~":
-            return negation(_condition(syntax.parts[0]))
+            return make.negation(_condition(syntax.parts[0]))
         case "name" if syntax.head in ("True", "False"):
-            return Always(syntax.head == "True")
+            return nodes.Always(syntax.head == "True")
     raise BadInput(
         f"cannot read a condition of Piecewise: {syntax.kind} {syntax.head[:60]!r} is not a comparison; "
         "write for example u < 1, (u > 0) & (u <= 2) or True"
@@ -239,11 +195,11 @@ def _condition(syntax: Syntax) -> Condition:
 def _formal_degree(node: Node | Condition) -> int:
     """A bound of the degree that expanding the powers would give."""
     match node:
-        case Variable():
+        case nodes.Variable():
             return 1
-        case Product(factors):
+        case nodes.Product(factors):
             return sum(map(_formal_degree, factors))
-        case Power(base, Number(value)):
+        case nodes.Power(base, nodes.Number(value)):
             return _formal_degree(base) * ceil(abs(Fraction(value)))
-        case Sum() | Call() | _:
-            return max(map(_formal_degree, children(node)), default=0)
+        case nodes.Sum() | nodes.Call() | _:
+            return max(map(_formal_degree, nodes.children(node)), default=0)

@@ -17,24 +17,11 @@ from holokern.errors import TooLarge
 MAX_NODES = 6_000
 MAX_TREE_DEPTH = 120
 
+# what an expression may call with one argument
+_ONE_ARGUMENT = "exp log sin cos tan sinh cosh tanh erf erfc erfi atan asinh Heaviside sign Abs"
 #: The functions of the language and how many arguments each takes (None: one or more).
 ARITY: dict[str, int | None] = {
-    "exp": 1,
-    "log": 1,
-    "sin": 1,
-    "cos": 1,
-    "tan": 1,
-    "sinh": 1,
-    "cosh": 1,
-    "tanh": 1,
-    "erf": 1,
-    "erfc": 1,
-    "erfi": 1,
-    "atan": 1,
-    "asinh": 1,
-    "Heaviside": 1,
-    "sign": 1,
-    "Abs": 1,
+    **dict.fromkeys(_ONE_ARGUMENT.split(), 1),
     "Max": None,
     "Min": None,
     "besselj": 2,
@@ -179,8 +166,6 @@ def walk(node: Node | Condition) -> Iterator[Node | Condition]:
 def count(node: Node | Condition) -> int:
     """How many nodes and conditions the tree has.
 
-    Examples
-    --------
     >>> count(Sum((Variable(), Number(Fraction(1)))))
     3
     """

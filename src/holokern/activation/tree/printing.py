@@ -4,51 +4,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import HALF, negate, power
-from holokern.activation.tree.nodes import (
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Constant,
-    Node,
-    Not,
-    Number,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-    Variable,
-)
+from holokern.activation.tree.nodes import Condition, Node
 
 
 def to_text(node: Node) -> str:
     """The expression as text in SymPy spelling.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, add, call, divide, multiply, number, sqrt
     >>> to_text(divide(multiply(U, add(number(1), call("erf", divide(U, sqrt(number(2)))))), number(2)))
     'u*(1 + erf(u/sqrt(2)))/2'
     """
     match node:
-        case Number(value):
+        case nodes.Number(value):
             return str(value)
-        case Constant(name):
+        case nodes.Constant(name):
             return name
-        case Variable():
+        case nodes.Variable():
             return "u"
-        case Sum(terms):
+        case nodes.Sum(terms):
             return _sum(terms)
-        case Product(factors):
+        case nodes.Product(factors):
             return _product(factors)
-        case Power():
+        case nodes.Power():
             return _product((node,)) if _divides(node) else _power(node)
-        case Call(name, args):
+        case nodes.Call(name, args):
             return f"{name}({', '.join(to_text(arg) for arg in args)})"
-        case Cases(branches):
+        case nodes.Cases(branches):
             inner = ", ".join(f"({to_text(value)}, {_condition(test)})" for value, test in branches)
             return f"Piecewise({inner})"
 
@@ -61,19 +44,19 @@ def _sum(terms: tuple[Node, ...]) -> str:
 
 
 def _is_negative(term: Node) -> bool:
-    head = term.factors[0] if isinstance(term, Product) else term
-    return isinstance(head, Number) and head.value < 0
+    head = term.factors[0] if isinstance(term, nodes.Product) else term
+    return isinstance(head, nodes.Number) and head.value < 0
 
 
 def _divides(factor: Node) -> bool:
-    return isinstance(factor, Power) and isinstance(factor.exponent, Number) and factor.exponent.value < 0
+    return isinstance(factor, nodes.Power) and isinstance(factor.exponent, nodes.Number) and factor.exponent.value < 0
 
 
 def _product(factors: tuple[Node, ...]) -> str:
-    coefficient = factors[0].value if isinstance(factors[0], Number) else Fraction(1)
-    rest = [factor for factor in factors if not isinstance(factor, Number)]
+    coefficient = factors[0].value if isinstance(factors[0], nodes.Number) else Fraction(1)
+    rest = [factor for factor in factors if not isinstance(factor, nodes.Number)]
     above = [_operand(factor) for factor in rest if not _divides(factor)]
-    below = [_operand(power(factor, Number(Fraction(-1)))) for factor in rest if _divides(factor)]
+    below = [_operand(power(factor, nodes.Number(Fraction(-1)))) for factor in rest if _divides(factor)]
     if abs(coefficient.numerator) != 1 or not above:
         above.insert(0, str(abs(coefficient.numerator)))
     if coefficient.denominator != 1:
@@ -84,19 +67,19 @@ def _product(factors: tuple[Node, ...]) -> str:
 
 def _operand(node: Node) -> str:
     """The text of a factor, or of a base or exponent when it needs no parentheses there."""
-    if isinstance(node, Power) and not _divides(node):
+    if isinstance(node, nodes.Power) and not _divides(node):
         return _power(node)
     return _atom(node)
 
 
 def _atom(node: Node) -> str:
-    plain = isinstance(node, Variable | Constant | Call | Cases) or (
-        isinstance(node, Number) and node.value.denominator == 1 and node.value >= 0
+    plain = isinstance(node, nodes.Variable | nodes.Constant | nodes.Call | nodes.Cases) or (
+        isinstance(node, nodes.Number) and node.value.denominator == 1 and node.value >= 0
     )
     return to_text(node) if plain else f"({to_text(node)})"
 
 
-def _power(node: Power) -> str:
+def _power(node: nodes.Power) -> str:
     if node.exponent == HALF:
         return f"sqrt({to_text(node.base)})"
     return f"{_atom(node.base)}^{_atom(node.exponent)}"
@@ -104,13 +87,13 @@ def _power(node: Power) -> str:
 
 def _condition(test: Condition) -> str:
     match test:
-        case Always(truth):
+        case nodes.Always(truth):
             return str(truth)
-        case Relation(left, sign, right):
+        case nodes.Relation(left, sign, right):
             return f"{to_text(left)} {sign} {to_text(right)}"
-        case And(parts):
+        case nodes.And(parts):
             return " & ".join(f"({_condition(part)})" for part in parts)
-        case Or(parts):
+        case nodes.Or(parts):
             return " | ".join(f"({_condition(part)})" for part in parts)
-        case Not(part):
+        case nodes.Not(part):
             return f"~({_condition(part)})"

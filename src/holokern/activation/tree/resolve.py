@@ -12,20 +12,14 @@ from holokern.errors import BadInput, HolokernError
 
 #: Calls whose meaning depends on a sign.
 CHOICES = ("Heaviside", "sign", "Abs", "Max", "Min")
-# 53 bits, then four times as many again and again; what is not told from zero then counts as zero
-_MAX_BITS = 4096
+_MAX_BITS = 4096  # 53 bits, then four times as many again and again; what is not told from zero then counts as zero
 
 
 def resolve(node: Node, sample: Fraction) -> Node:
     """The expression without cases that equals ``node`` on the interval around ``sample`` without breaks.
 
-    Raises
-    ------
-    BadInput
-        When no case holds at the sample.
+    Raises BadInput when no case holds at the sample.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.constructors import U, call
     >>> resolve(call("Max", U, ZERO), Fraction(-1)) == ZERO
     True

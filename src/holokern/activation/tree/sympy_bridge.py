@@ -7,42 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from holokern.activation.tree.constructors import (
-    MINUS_ONE,
-    U,
-    add,
-    both,
-    call,
-    cases,
-    divide,
-    either,
-    multiply,
-    negation,
-    number,
-    power,
-    relation,
-)
-from holokern.activation.tree.nodes import (
-    ARITY,
-    MAX_NODES,
-    MAX_TREE_DEPTH,
-    Always,
-    And,
-    Call,
-    Cases,
-    Condition,
-    Constant,
-    Node,
-    Not,
-    Number,
-    Or,
-    Power,
-    Product,
-    Relation,
-    Sum,
-    Variable,
-    check_size,
-)
+from holokern.activation.tree import constructors as make
+from holokern.activation.tree import nodes
+from holokern.activation.tree.constructors import U
+from holokern.activation.tree.nodes import Condition, Node
 from holokern.errors import BadInput, TooLarge, Unsupported
 
 if TYPE_CHECKING:
@@ -65,17 +33,9 @@ def from_sympy(expression: Basic) -> Node:
 
     A ``Float`` of standard precision stands for the shortest decimal that rounds to it, so ``0.1`` is 1/10.
 
-    Raises
-    ------
-    BadInput
-        For two or more symbols, complex numbers and infinities.
-    Unsupported
-        For a function that activations do not have.
-    TooLarge
-        For an expression beyond the limits of size or depth.
+    Raises BadInput for two or more symbols, complex numbers and infinities; Unsupported for a function that activations
+    do not have; TooLarge for an expression beyond the limits of size or depth.
 
-    Examples
-    --------
     >>> import sympy
     >>> from holokern.activation.tree.printing import to_text
     >>> x = sympy.Symbol("x")
@@ -87,7 +47,7 @@ def from_sympy(expression: Basic) -> Node:
     if len(symbols) > 1:
         raise BadInput(f"the SymPy expression has the symbols {', '.join(symbols)[:80]}; one symbol, u, is expected")
     tree = _node(expression)
-    check_size(tree)
+    nodes.check_size(tree)
     return tree
 
 
@@ -96,21 +56,21 @@ def to_sympy(tree: Node) -> Expr:
     import sympy
 
     match tree:
-        case Number(value):
+        case nodes.Number(value):
             return sympy.Rational(value.numerator, value.denominator)
-        case Constant(name):
+        case nodes.Constant(name):
             return sympy.pi if name == "pi" else sympy.E
-        case Variable():
+        case nodes.Variable():
             return sympy.Symbol("u", real=True)
-        case Sum(terms):
+        case nodes.Sum(terms):
             return sympy.Add(*map(to_sympy, terms))
-        case Product(factors):
+        case nodes.Product(factors):
             return sympy.Mul(*map(to_sympy, factors))
-        case Power(base, exponent):
+        case nodes.Power(base, exponent):
             return sympy.Pow(to_sympy(base), to_sympy(exponent))
-        case Call(name, args):
+        case nodes.Call(name, args):
             return getattr(sympy, name)(*map(to_sympy, args))
-        case Cases(branches):
+        case nodes.Cases(branches):
             return sympy.Piecewise(*((to_sympy(value), _to_condition(test)) for value, test in branches))
 
 
@@ -125,15 +85,15 @@ def _to_condition(test: Condition) -> Basic:
     import sympy
 
     match test:
-        case Always(truth):
+        case nodes.Always(truth):
             return sympy.true if truth else sympy.false
-        case Relation(left, sign, right):
+        case nodes.Relation(left, sign, right):
             return getattr(sympy, _RELATIONS[sign])(to_sympy(left), to_sympy(right))
-        case And(parts):
+        case nodes.And(parts):
             return sympy.And(*map(_to_condition, parts))
-        case Or(parts):
+        case nodes.Or(parts):
             return sympy.Or(*map(_to_condition, parts))
-        case Not(part):
+        case nodes.Not(part):
             return sympy.Not(_to_condition(part))
 
 
@@ -144,9 +104,10 @@ def _check_size(expression: Basic) -> None:
     while stack:
         top, depth = stack.pop()
         seen += 1
-        if seen > MAX_NODES or depth > MAX_TREE_DEPTH:
+        if seen > nodes.MAX_NODES or depth > nodes.MAX_TREE_DEPTH:
             raise TooLarge(
-                f"the SymPy expression has more than {MAX_NODES} nodes or is nested more than {MAX_TREE_DEPTH} deep"
+                f"the SymPy expression has more than {nodes.MAX_NODES} nodes or is nested more than "
+                f"{nodes.MAX_TREE_DEPTH} deep"
             )
         stack.extend((arg, depth + 1) for arg in top.args)
 
@@ -157,13 +118,13 @@ def _node(expression: Basic) -> Node:
     if expression.is_Number or expression.is_NumberSymbol or (expression.is_number and not expression.args):
         return _constant(expression)
     if expression.is_Add:
-        return add(*map(_node, expression.args))
+        return make.add(*map(_node, expression.args))
     if expression.is_Mul:
-        return multiply(*map(_node, expression.args))
+        return make.multiply(*map(_node, expression.args))
     if expression.is_Pow:
-        return power(*map(_node, expression.args))
+        return make.power(*map(_node, expression.args))
     if expression.is_Piecewise:
-        return cases(*((_node(branch.expr), _condition(branch.cond)) for branch in expression.args))
+        return make.cases(*((_node(branch.expr), _condition(branch.cond)) for branch in expression.args))
     return _function(expression)
 
 
@@ -171,13 +132,13 @@ def _constant(expression: Basic) -> Node:
     import sympy
 
     if expression.is_Rational:
-        return number(Fraction(int(expression.p), int(expression.q)))
+        return make.number(Fraction(int(expression.p), int(expression.q)))
     if expression.is_Float and expression.is_finite:
         # at standard precision the shortest decimal is what was typed; else SymPy prints every digit that it holds
         standard = expression._prec == 53
-        return number(Fraction(repr(float(expression)) if standard else str(expression)))
+        return make.number(Fraction(repr(float(expression)) if standard else str(expression)))
     if expression in (sympy.pi, sympy.E):
-        return Constant("pi" if expression == sympy.pi else "E")
+        return nodes.Constant("pi" if expression == sympy.pi else "E")
     raise BadInput(f"the constant {expression!s:.40} cannot be part of an activation; use real numbers, pi and E")
 
 
@@ -188,24 +149,26 @@ def _function(expression: Basic) -> Node:
     if isinstance(expression, sympy.Function) and not isinstance(expression, sympy.core.function.AppliedUndef):
         if name == "Heaviside":
             # the value at 0, SymPy's second argument, does not matter to any kernel
-            return call(name, _node(expression.args[0]))
-        if name in ARITY and len(expression.args) == (ARITY[name] or len(expression.args)):
-            return call(name, *map(_node, expression.args))
+            return make.call(name, _node(expression.args[0]))
+        if name in nodes.ARITY and len(expression.args) == (nodes.ARITY[name] or len(expression.args)):
+            return make.call(name, *map(_node, expression.args))
         if name in _OTHER:
             return _OTHER[name](_node(expression.args[0]))
     if isinstance(expression, sympy.Max | sympy.Min):
-        return call(name, *map(_node, expression.args))
-    raise Unsupported(f"SymPy's {name[:60]!r} cannot be part of an activation; known functions are {', '.join(ARITY)}")
+        return make.call(name, *map(_node, expression.args))
+    raise Unsupported(
+        f"SymPy's {name[:60]!r} cannot be part of an activation; known functions are {', '.join(nodes.ARITY)}"
+    )
 
 
 def _reciprocal_of(function: str) -> Callable[[Node], Node]:
-    return lambda arg: power(call(function, arg), MINUS_ONE)
+    return lambda arg: make.power(make.call(function, arg), make.MINUS_ONE)
 
 
 # functions of SymPy that are no functions of ours
 _OTHER: dict[str, Callable[[Node], Node]] = {
     **{name: _reciprocal_of(function) for name, function in _RECIPROCALS.items()},
-    "sinc": lambda arg: divide(call("sin", arg), arg),
+    "sinc": lambda arg: make.divide(make.call("sin", arg), arg),
 }
 
 
@@ -213,14 +176,14 @@ def _condition(test: Basic) -> Condition:
     import sympy
 
     if test in (sympy.true, sympy.false):
-        return Always(bool(test))
+        return nodes.Always(bool(test))
     if test.is_Relational:
         left, right = map(_node, test.args)
-        return relation(left, test.rel_op, right)
+        return make.relation(left, test.rel_op, right)
     if isinstance(test, sympy.And):
-        return both(*map(_condition, test.args))
+        return make.both(*map(_condition, test.args))
     if isinstance(test, sympy.Or):
-        return either(*map(_condition, test.args))
+        return make.either(*map(_condition, test.args))
     if isinstance(test, sympy.Not):
-        return negation(_condition(test.args[0]))
+        return make.negation(_condition(test.args[0]))
     raise Unsupported(f"the condition {test!s:.60} cannot be read; use comparisons joined by And, Or, Not")

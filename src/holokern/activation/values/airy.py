@@ -28,8 +28,6 @@ _FARTHEST = 1e8
 def airy(x: Array) -> tuple[Array, Array]:
     """Ai(x) and Ai′(x).
 
-    Examples
-    --------
     >>> value, slope = airy(np.array([0.0, -1000.0]))
     >>> value.round(12).tolist(), slope.round(12).tolist()
     ([0.355028053888, 0.055971895773], [-0.258819403793, 2.633071019524])
@@ -97,9 +95,6 @@ def _coefficients() -> list[float]:
     return found
 
 
-# the coefficients of the series of Ai and of Ai′
-_U = _coefficients()
-# [DLMF, 9.7.2]
-_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]
-# 2/3 as a float and what it lacks
-_TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)
+_U = _coefficients()  # the coefficients of the series of Ai and of Ai′
+_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]  # [DLMF, 9.7.2]
+_TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)  # 2/3 as a float and what it lacks

@@ -22,21 +22,8 @@ Truth: TypeAlias = bool | None
 def ball(tree: Node, x: arb | fmpq | Fraction | int, precision: int = 128) -> arb:
     """A ball that contains the value of the tree at every point of ``x``.
 
-    Parameters
-    ----------
-    tree : Node
-    x : arb, fmpq, Fraction or int
-        An exact point or a ball.
-    precision : int
-        Working precision in bits.
+    It is not finite where the function is undefined or ``x``, an exact point or a ball, is too wide to tell.
 
-    Returns
-    -------
-    arb
-        Not finite where the function is undefined or ``x`` is too wide to tell.
-
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> bool(ball(read_expression("Max(u, 0)"), Fraction(1, 4)) == 0.25)
     True
@@ -140,14 +127,6 @@ def _integer_power(base: arb, exponent: int) -> arb:
     return result if exponent >= 0 else 1 / result
 
 
-def _heaviside(x: arb) -> arb:
-    return (1 + x.sgn()) / 2
-
-
-def _softplus(x: arb) -> arb:
-    return x + (-x).exp().log1p() if x > 0 else x.exp().log1p()
-
-
 def _exprel(x: arb) -> arb:
     if x.is_zero():
         return arb(1)
@@ -158,33 +137,20 @@ def _exprel(x: arb) -> arb:
     return x.expm1() / x
 
 
-def _bessel(order: arb, x: arb) -> arb:
-    return x.bessel_j(order)
-
-
-def _maximum(*args: arb) -> arb:
-    return reduce(arb.max, args)
-
-
-def _minimum(*args: arb) -> arb:
-    return reduce(arb.min, args)
-
-
 # every function at balls
 _FUNCTIONS: dict[str, Callable[..., arb]] = {
     **{name: getattr(arb, name) for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{name: getattr(arb, name) for name in ("erf", "erfc", "erfi", "atan", "asinh", "expm1", "log1p", "sinc")},
     "sign": arb.sgn,
     "Abs": abs,
-    "Heaviside": _heaviside,
-    "Max": _maximum,
-    "Min": _minimum,
-    "besselj": _bessel,
+    "Heaviside": lambda x: (1 + x.sgn()) / 2,
+    "Max": lambda *args: reduce(arb.max, args),
+    "Min": lambda *args: reduce(arb.min, args),
+    "besselj": lambda order, x: x.bessel_j(order),
     "airyai": arb.airy_ai,
     "airyaiprime": lambda x: x.airy_ai(derivative=1),
     "expit": lambda x: 1 / (1 + (-x).exp()),
-    "softplus": _softplus,
+    "softplus": lambda x: x + (-x).exp().log1p() if x > 0 else x.exp().log1p(),
     "exprel": _exprel,
 }
-# it has no state, so one serves all
-_BALLS = _BallArithmetic()
+_BALLS = _BallArithmetic()  # it has no state, so one serves all

@@ -23,16 +23,13 @@ from holokern.activation.tree.constructors import (
 )
 from holokern.activation.tree.nodes import Call, Cases, Node, Number, Power, Product, Sum
 
-# the number 2 as a tree
-_TWO = number(2)
+_TWO = number(2)  # the number 2 as a tree
 
 
 @lru_cache(maxsize=512)
 def stabilise(node: Node) -> Node:
     """The same function, written so that floating-point evaluation keeps its digits.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> from holokern.activation.tree.printing import to_text
     >>> to_text(stabilise(read_expression("u/2*(1 + erf(u/sqrt(2)))")))

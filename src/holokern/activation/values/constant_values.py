@@ -14,8 +14,6 @@ from holokern.errors import BadInput
 def function_value(name: str, *args: ExactReal) -> ExactReal:
     """The value of a function at constants, simplified where that is cheap.
 
-    Examples
-    --------
     >>> function_value("exp", exact(2)), function_value("log", exact(12))
     (E^2, 2*log(2) + log(3))
     >>> pi = named_constant("pi")
@@ -49,8 +47,6 @@ def function_value(name: str, *args: ExactReal) -> ExactReal:
 def polynomial_root(polynomial: fmpz_poly, index: int) -> ExactReal:
     """The real root number ``index`` (from 0, increasing) of an irreducible ``fmpz_poly``, in radicals up to degree 2.
 
-    Examples
-    --------
     >>> from flint import fmpz_poly
     >>> polynomial_root(fmpz_poly([-2, 0, 1]), 1)
     2^(1/2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb, fmpq, fmpz, fmpz_poly
@@ -26,12 +27,9 @@ Base: TypeAlias = "str | int | Opaque"
 ConstantMonomial: TypeAlias = "tuple[tuple[Base, Fraction], ...]"
 """Sorted pairs (base, exponent): base is ``"E"``, ``"pi"``, a prime (exponent in (0, 1)) or an :class:`Opaque`."""
 
-# 4900 digits: a number that is zero to so many is not decided
-_MAX_BITS = 16_384
-# the worst numbers of this size take half a second to factor, with 40 bits more seven seconds
-_MAX_FACTORED_BITS = 160
-# terms of a power of a sum; a longer one stays a power
-_MAX_EXPANDED_TERMS = 200
+_MAX_BITS = 16_384  # 4900 digits: a number that is zero to so many is not decided
+_MAX_FACTORED_BITS = 160  # the worst numbers of this size take half a second to factor, with 40 bits more seven seconds
+_MAX_EXPANDED_TERMS = 200  # terms of a power of a sum; a longer one stays a power
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +73,10 @@ _FUNCTIONS: dict[str, Callable[..., arb]] = {
 }
 
 
+@total_ordering
 class ExactReal:
     """An exact real number; immutable, hashable, ordered by its value.
 
-    Examples
-    --------
     >>> root = exact(2).to_power(Fraction(1, 2))
     >>> root * root
     2
@@ -165,15 +162,6 @@ class ExactReal:
 
     def __lt__(self, other: ExactReal | Fraction | int) -> bool:
         return (self - other).sign() < 0
-
-    def __le__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() <= 0
-
-    def __gt__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() > 0
-
-    def __ge__(self, other: ExactReal | Fraction | int) -> bool:
-        return (self - other).sign() >= 0
 
     # -- arithmetic --------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,7 @@ from holokern.activation.values.balls import constant_ball
 Array: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[Array, Array]
 _SPLITTER = 134217729.0  # 2^27 + 1
-# products of one power; larger powers are computed in plain floats
-_MAX_PRODUCTS = 16
+MOST_PRODUCTS = 16  # products of one power; larger powers are computed in plain floats
 
 
 class ExtendedArithmetic(Arithmetic[Pair]):
@@ -56,7 +55,7 @@ class ExtendedArithmetic(Arithmetic[Pair]):
         """Small integer powers by products."""
         if not is_constant(base) and isinstance(exponent, Number):
             times = exponent.value
-            if times.denominator == 1 and abs(times) <= _MAX_PRODUCTS:
+            if times.denominator == 1 and abs(times) <= MOST_PRODUCTS:
                 result = reduce(_multiply, [self.value(base, x)] * abs(int(times)))
                 return result if times > 0 else _invert(result)
         return self._rounded(Power(base, exponent), x)

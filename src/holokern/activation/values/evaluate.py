@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -19,41 +20,26 @@ from holokern.activation.values.near_points import near_points
 from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
 
-# points at a time: arrays of 256 kB stay in the cache of a processor
-_BLOCK = 1 << 15
-# more and more of them until a value has the digits of a float
-_BALL_BITS = (128, 512, 2048)
-# points at which balls are asked first, a tenth of a second
-_TRIALS = 200
+UNITS = 16 * float(np.finfo(float).eps)
+"""What a callable or an ODE may be off, relative to its value: sixteen units in the last place."""
+
+_BLOCK = 1 << 15  # points at a time: arrays of 256 kB stay in the cache of a processor
+_BALL_BITS = (128, 512, 2048)  # more and more of them until a value has the digits of a float
+_TRIALS = 200  # points at which balls are asked first, a tenth of a second
 # on both sides of a point, closer than any float, so that a removable singularity shows
 _NEAR = tuple(sign * Fraction(1, 2**exponent) for exponent in (200, 300) for sign in (1, -1))
-# arguments that tell a limit at infinity
-_FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])
+_FAR = np.array([2.0**40, 2.0**80, 2.0**120, 2.0**160])  # arguments that tell a limit at infinity
 
 
 def evaluate(tree: Node, x: Any) -> Any:
     """Evaluate a tree.
 
-    Parameters
-    ----------
-    tree : Node
-    x : float or array_like
-        Real numbers.  A scalar gives a Python float, an array an array of the same shape; float32 and float16 arrays
-        are computed in double precision and rounded once.
+    ``x``: real numbers.  A scalar gives a Python float, an array an array of the same shape; float32 and float16 arrays
+    are computed in double precision and rounded once.
+    The value is NaN where ``x`` is NaN or the function is undefined; at an infinity it is the limit, if there is one,
+    and so it is at a single point where only the formula is undefined, such as 0 for sin(u)/u.
+    Raises BadInput for input that is not real numbers.
 
-    Returns
-    -------
-    float or ndarray
-        NaN where ``x`` is NaN or the function is undefined; at an infinity the limit, or NaN if there is none.  At a
-        single point where only the formula is undefined, such as 0 for sin(u)/u, the limit.
-
-    Raises
-    ------
-    BadInput
-        For input that is not real numbers.
-
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> gelu = read_expression("u/2*(1 + erf(u/sqrt(2)))")
     >>> f"{evaluate(gelu, -10.0):.14e}"  # plain floats give 0
@@ -71,11 +57,23 @@ def evaluate(tree: Node, x: Any) -> Any:
     return float(result[0]) if np.ndim(x) == 0 and not isinstance(x, np.ndarray) else shaped
 
 
+def on_floats(x: Any, values: Callable[[Array], Array]) -> Any:
+    """What ``values`` gives for a row of floats: a float for a scalar, else an array of the shape of ``x``.
+
+    float32 and float16 are computed in double precision and rounded once.  Raises BadInput unless ``x`` is real.
+    """
+    points = np.asarray(x)
+    if points.dtype.kind not in "fiu":
+        raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
+    found = values(points.astype(float).ravel()).reshape(points.shape)
+    if points.dtype in (np.float32, np.float16):
+        found = found.astype(points.dtype)
+    return float(found) if points.ndim == 0 else found
+
+
 def evaluation_noise(tree: Node, x: Array) -> Array:
     """Bounds of the errors of `evaluate` at an array of floats, to first order; infinite where nothing is known.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> far = read_expression("Abs(u)*(sqrt(1 + u^2) - Abs(u))")  # 1/2 in the limit
     >>> bool(evaluation_noise(far, np.array([1e6]))[0] > 1e-6)

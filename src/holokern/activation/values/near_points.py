@@ -20,51 +20,34 @@ from holokern.activation.values.double_floats import Array
 from holokern.activation.values.noise import noisy
 from holokern.numeric import working_precision
 
-# nodes of the interpolation: an error of 2^-120 where the next singular point is eight reaches away
-_NODES = 28
+_NODES = 28  # nodes of the interpolation: an error of 2^-120 where the next singular point is eight reaches away
 # bits of the balls: the distances that are tested are 2^-40, and leading powers up to 12 then leave 500 bits
 _BITS = 1024
-# a leading coefficient below this, relative to the largest, is zero
-_VANISHING = 2.0**-80
-# reaches that are tried, as powers of 2
-_REACHES = (0, -3, -6, -9, -13, -18)
+_VANISHING = 2.0**-80  # a leading coefficient below this, relative to the largest, is zero
+_REACHES = (0, -3, -6, -9, -13, -18)  # reaches that are tried, as powers of 2
 # the part of the reach that is served: at its end there may be a break, which rounding must not step over
 _SERVED = 0.9
 # distances at which formulas are tested, relative to the reach
 _DISTANCES = _SERVED * 2.0 ** -np.arange(0.0, 42.0, 3.0)
-# a formula whose bound of the error is so many roundings of the value cancels
-_CANCELS = 64 * np.finfo(float).eps
+_CANCELS = 64 * np.finfo(float).eps  # a formula whose bound of the error is so many roundings of the value cancels
 # what a polynomial may be off at the test points, relative to the sum of the sizes of its terms
 _ACCURATE = 8 * np.finfo(float).eps
 # points between those, at which the formula tells where the tree is no polynomial, such as on a spike
 _BETWEEN = _SERVED * np.arange(1.0, 4097.0) / 4096
 # below this, values lose digits to underflow, which is no cancellation
 _UNDERFLOW = float(np.finfo(float).tiny / np.finfo(float).eps)
-# points of a tree that are looked at
-_MOST_POINTS = 8
+_MOST_POINTS = 8  # points of a tree that are looked at
 
 
 @dataclass(frozen=True, eq=False)
 class NearPoint:
-    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ 0.9 reach, on one side of a point p.
-
-    Attributes
-    ----------
-    point : Fraction
-    side : int
-        1 for the right, -1 for the left.
-    reach : float
-        A power of 2.
-    power : int
-    coefficients : array
-        Highest power first.
-    """
+    """σ(p ± t) = t^power (a_0 + a_1 t/reach + …) for 0 < t ≤ 0.9 reach, on one side of a point p."""
 
     point: Fraction
-    side: int
-    reach: float
+    side: int  # 1 for the right, -1 for the left
+    reach: float  # a power of 2
     power: int
-    coefficients: Array
+    coefficients: Array  # highest power first
 
     def distance(self, x: Array) -> Array:
         """The distance from the point, positive on this side; exact to rounding however small."""
@@ -91,8 +74,6 @@ def near_points(stable: Node) -> tuple[NearPoint, ...]:
 
     The points are zero and the zeros of the linear expressions in the tree.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> [(near.side, near.power) for near in near_points(read_expression("u - tanh(u)"))]
     [(1, 3), (-1, 3)]

@@ -16,28 +16,22 @@ import numpy as np
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.airy import FAR
 from holokern.activation.values.arithmetic import Arithmetic
-from holokern.activation.values.double_floats import Array
+from holokern.activation.values.double_floats import MOST_PRODUCTS, Array
 from holokern.activation.values.floats import FLOATS
 
 Noisy: TypeAlias = tuple[Array, Array]
 
-# half the distance from 1 to the next float
-_UNIT = float(np.finfo(float).eps) / 2
+_UNIT = float(np.finfo(float).eps) / 2  # half the distance from 1 to the next float
 # units in the last place that numpy's and scipy's functions may be off: estimates on the safe side, not bounds
 _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erfi": 8.0, "expit": 6.0}
-# of functions that are not named above
-_FEW_ULPS = 4.0
+_FEW_ULPS = 4.0  # of functions that are not named above
 # functions whose argument is known to twice the precision if it is a polynomial
 _SENSITIVE = ("exp", "expm1", "sin", "cos", "sinh", "cosh", "erfi", "erfc", "expit", "softplus", "exprel", "sinc")
-# the largest exponent that double floats multiply out
-_MOST_PRODUCTS = 16
 
 
 def noisy(stable: Node, x: Array) -> Noisy:
     """Values of a stabilised tree at a row of floats, and bounds of their errors; infinite where nothing is known.
 
-    Examples
-    --------
     >>> from holokern.activation.tree.grammar import read_expression
     >>> value, error = noisy(read_expression("u - tanh(u)"), np.array([1e-4, 1.0]))
     >>> bool(error[0] > 1e-9 * value[0]), bool(error[1] < 1e-14)
@@ -139,7 +133,7 @@ def _is_polynomial(node: Node) -> bool:
         case Sum(parts) | Product(parts) | Call("Max" | "Min" | "Abs", parts):
             return all(map(_is_polynomial, parts))
         case Power(base, Number(q)):
-            return q.denominator == 1 and abs(q) <= _MOST_PRODUCTS and _is_polynomial(base)
+            return q.denominator == 1 and abs(q) <= MOST_PRODUCTS and _is_polynomial(base)
     return False
 
 
@@ -194,5 +188,4 @@ _PHASES: dict[str, Callable[[Array, Array], Array]] = {
     "airyaiprime": _airy_phase(0.25),
 }
 
-# it has no state, so one serves all
-_NOISE = _NoiseArithmetic()
+_NOISE = _NoiseArithmetic()  # it has no state, so one serves all

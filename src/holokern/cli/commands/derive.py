@@ -129,7 +129,7 @@ def _show(system: PfaffianSystem, style: str | None) -> str:
     return system.text()
 
 
-def _record(system: PfaffianSystem) -> dict[str, Any]:
+def _record(system: PfaffianSystem) -> dict[str, object]:
     """Readable fields for any program, and the archive record for ``from_json``."""
     return {
         "annihilators": [[str(operator) for operator in operators] for operators in system.annihilators],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,8 +25,7 @@ from holokern.progress import display
 if TYPE_CHECKING:
     from holokern.activation import Activation
 
-# zero counts, as a limit
-_DEVIATION = ExactNumber(DEVIATION, 0.0)
+_DEVIATION = ExactNumber(DEVIATION, 0.0)  # zero counts, as a limit
 
 
 def _known_method(_context: click.Context, _parameter: click.Parameter, name: str) -> str:
@@ -109,7 +108,7 @@ def dual(
         click.echo("\n".join(_lines(result)))
 
 
-def _lines(result: dict[str, Any]) -> list[str]:
+def _lines(result: dict[str, object]) -> list[str]:
     """The result for readers: k′ as in the text, and errors to two digits."""
     labels = {name: name.replace("kdot", "k′").replace("_", " ") for name in result}
     width = max(map(len, labels.values()))
@@ -119,14 +118,14 @@ def _lines(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def _proved(sigma: Activation, c1: str, c2: str, r: str | None, digits: int) -> dict[str, Any]:
+def _proved(sigma: Activation, c1: str, c2: str, r: str | None, digits: int) -> dict[str, object]:
     from holokern.dual import enclose
 
     found = enclose(sigma, c1, c2, r, digits)
     return {"k": found.k.str(digits), "kdot": found.kdot.str(digits), "method": found.method, "digits": digits}
 
 
-def _estimated(sigma: Activation, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, Any]:
+def _estimated(sigma: Activation, numbers: dict[str, str | None], method: str, tolerance: float) -> dict[str, object]:
     from holokern.dual import dual as dual_activation
 
     point = {name: None if text is None else float(Fraction(text)) for name, text in numbers.items()}
@@ -140,7 +139,7 @@ def _estimated(sigma: Activation, numbers: dict[str, str | None], method: str, t
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """The value as JSON has it: infinities as text, null for what a method does not give."""
     if not isinstance(value, float) or math.isfinite(value):
         return value

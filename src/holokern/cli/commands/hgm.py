@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,8 +13,10 @@ from holokern.cli.options.arguments import words_of_the_user
 from holokern.errors import BadInput
 from holokern.progress import display
 
-# nobody writes a longer system by hand
-_MOST_CHARACTERS = 2_000_000
+if TYPE_CHECKING:
+    from holokern.pfaffian import PfaffianSystem
+
+_MOST_CHARACTERS = 2_000_000  # nobody writes a longer system by hand
 
 
 @click.command()
@@ -117,7 +119,7 @@ def _read(file: Path) -> dict[str, Any]:
     return {"variables": names[0].replace(":", " ").replace(",", " ").split()[1:], "operators": operators}
 
 
-def _system(record: dict[str, Any], basis: str | None) -> Any:
+def _system(record: dict[str, Any], basis: str | None) -> PfaffianSystem:
     from holokern import PfaffianSystem, pfaffian
     from holokern.weyl import rational_weyl_algebra, weyl_algebra
 
@@ -173,7 +175,7 @@ def _point(text: object) -> Any:
 
 
 def _solve(
-    system: Any,
+    system: PfaffianSystem,
     start: object,
     known: Any,
     goals: Sequence[object],
@@ -219,7 +221,7 @@ def _solve(
     return "\n".join(lines)
 
 
-def _loop(system: Any, loop: Sequence[str], balls: bool, digits: int, as_json: bool) -> str:
+def _loop(system: PfaffianSystem, loop: Sequence[str], balls: bool, digits: int, as_json: bool) -> str:
     from holokern.hgm import monodromy
 
     turn = monodromy(system, [_point(corner) for corner in loop], balls=balls, digits=digits)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     Points = NDArray[Any]
 
-# rows of the matrix that are looked at together, so that a matrix larger than the memory can be checked
-_BLOCK = 256
+_BLOCK = 256  # rows of the matrix that are looked at together, so that a matrix larger than the memory can be checked
 
 
 @click.command()

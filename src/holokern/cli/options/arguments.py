@@ -76,10 +76,7 @@ parameter_option = click.option(
 def words_of_the_user() -> Iterator[None]:
     """Around code that reads what stands on the command line: what it cannot use is wrong usage, exit code 2.
 
-    Raises
-    ------
-    click.UsageError
-        In place of ``BadInput``, with its message.
+    Raises click.UsageError in place of ``BadInput``, with its message.
     """
     try:
         yield
@@ -90,10 +87,7 @@ def words_of_the_user() -> Iterator[None]:
 def read_activation(expression: str, parameters: tuple[str, ...] = ()) -> Activation:
     """The activation of a name or an expression, with its parameters.
 
-    Raises
-    ------
-    click.UsageError
-        If there is no such activation or parameter, or the expression cannot be read.
+    Raises click.UsageError if there is no such activation or parameter, or the expression cannot be read.
     """
     from holokern.activation import activation
 
@@ -137,7 +131,7 @@ class Real(_Type):
         except ValueError:
             self.fail(f"{value!r} is not a number.", param, ctx)
 
-    def _result(self, _value: Any, number: float) -> Any:
+    def _result(self, _value: object, number: float) -> object:
         return number
 
 
@@ -150,7 +144,7 @@ class ExactNumber(Real):
         except (BadInput, OverflowError):
             self.fail(f"{value!r} is not a number such as 0.5 or 1/2.", param, ctx)
 
-    def _result(self, value: Any, _number: float) -> Any:
+    def _result(self, value: object, _number: float) -> object:
         return value
 
 

@@ -1,7 +1,13 @@
-"""Output files: their folder is made, the input is never overwritten, and a failure leaves nothing behind."""
+"""What commands give: output files and messages.
+
+The folder of an output file is made, the input is never overwritten, and a failure leaves nothing behind.  Errors of
+the library speak to people who write Python; someone at a terminal has options instead of keyword arguments, and
+commands instead of functions.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,8 +17,7 @@ from typing import Any
 
 import click
 
-# columns: narrower terminals get lines of this length all the same
-_NARROWEST = 40
+_NARROWEST = 40  # columns: narrower terminals get lines of this length all the same
 
 
 class OutputFile(click.Path):
@@ -35,10 +40,7 @@ class OutputFile(click.Path):
 def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
     """Refuse an output that is the same file as an input, even under another name: links and ``..`` are followed.
 
-    Raises
-    ------
-    click.BadParameter
-        If the output would replace an input.
+    Raises click.BadParameter if the output would replace an input.
     """
     for given in inputs:
         if given is None:
@@ -55,10 +57,7 @@ def refuse_inputs(output: Path, inputs: Iterable[Path | None]) -> None:
 def output_folder(folder: Path) -> Iterator[None]:
     """Make a folder for output and check that it can be written; if not, the new folders are removed again.
 
-    Raises
-    ------
-    ArchiveError
-        When the folder cannot be made or written.
+    Raises ArchiveError when the folder cannot be made or written.
     """
     from holokern.files import prepare_folder
 
@@ -78,3 +77,39 @@ def terminal_width() -> int:
     from holokern.paper import WIDTH
 
     return max(_NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else WIDTH
+
+
+# In this order: whole calls first, then what is left of them.
+_WORDS = [
+    (r"""\bhk\.dual\([^()]*method=['"](\w+)['"]\)""", r"holokern dual EXPR --method \1"),
+    (r"""\s*\(method=['"]quadrature['"] serves every activation\)""", ""),
+    (r"\bhk\.activations\(\)", "holokern activations"),
+    (r"\bhk\.dual\b(\([^()]*\))?", "holokern dual"),
+    (r"\bhk\.enclose\b(\([^()]*\))?|\benclose\(\)", "holokern dual --digits"),
+    (r"\bhk\.pfaffian\b(\([^()]*\))?", "holokern derive"),
+    (r"\bhk\.Network\b(\([^()]*\))?", "holokern kernel"),
+    (r"\bactivation\(operator=[^()]*\)", "holokern derive --operator"),
+    (r"\bactivation\('\w+', (\w+)=\.\.\.\)", r"--param \1=..."),
+    (r"""\b(?:method|solver)=['"](\w+)['"]""", r"--method \1"),
+    (r"""\bcoordinates=['"](\w+)['"]""", r"--coordinates \1"),
+    (r"\bcache=False\b", "--no-cache"),
+    (r"; check=False[^;]*", ""),
+    (r"\buse nngp\b", "use --kind nngp"),
+    (r"\bweight_variance=…", "--weight-variance"),
+    (r"\b(?:pass )?(r|theta|tolerance)=…", r"use --\1"),
+]
+_PATTERNS = [(re.compile(pattern), words) for pattern, words in _WORDS]  # compiled once
+
+
+def for_the_command_line(message: str) -> str:
+    """The message on one line, with options and commands where it names keywords and functions of Python.
+
+    >>> for_the_command_line('numerical methods serve it: hk.dual(activation, ..., method="quadrature")')
+    'numerical methods serve it: holokern dual EXPR --method quadrature'
+    >>> for_the_command_line("the parameter 'degree' is missing; write activation('hermite', degree=...)")
+    "the parameter 'degree' is missing; write --param degree=..."
+    """
+    line = " ".join(message.split())
+    for pattern, words in _PATTERNS:
+        line = pattern.sub(words, line)
+    return line

@@ -5,26 +5,26 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 
-# what messages ask for
-_KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"
+Points: TypeAlias = NDArray[Any]
+"""Real numbers of any type, one row for each point."""
+
+_KINDS = "give a .npy file, a .npz file with one array, or a table of numbers"  # what messages ask for
 
 
-def read_points(path: Path) -> Any:
+def read_points(path: Path) -> Points:
     """A matrix with one row for each point, all its entries finite.
 
     A first line of text that holds no number is a header and is skipped.  Columns are separated by commas, semicolons,
     tabs or blanks; ``#`` begins a comment.
 
-    Raises
-    ------
-    BadInput
-        If the file cannot be read, is empty, or holds something else than a table of finite numbers.
+    Raises BadInput if the file cannot be read, is empty, or holds something else than a table of finite numbers.
     """
     try:
         array = _array(path)
@@ -35,11 +35,12 @@ def read_points(path: Path) -> Any:
     return array
 
 
-def _array(path: Path) -> Any:
+def _array(path: Path) -> Points:
     if path.stat().st_size == 0:
         raise ValueError("it is empty")
     if path.suffix == ".npy":
-        return _binary(path)
+        array: Points = _binary(path)
+        return array
     if path.suffix == ".npz":
         return _only_array(path)
     try:
@@ -59,7 +60,7 @@ def _binary(path: Path) -> Any:
         raise ValueError(f"it is not a {path.suffix} file of numbers") from None
 
 
-def _only_array(path: Path) -> Any:
+def _only_array(path: Path) -> Points:
     archive = _binary(path)
     if isinstance(archive, np.ndarray):
         return archive
@@ -69,12 +70,13 @@ def _only_array(path: Path) -> Any:
         if len(chosen) != 1:
             raise ValueError(f"it holds the arrays {', '.join(names) or '(none)'}, and none of them is called X")
         try:
-            return archive[chosen[0]]
+            array: Points = archive[chosen[0]]
+            return array
         except ValueError:
             raise ValueError(f"its array {chosen[0]!r} does not hold numbers") from None
 
 
-def _table(text: str) -> Any:
+def _table(text: str) -> Points:
     lines = [(place, line.split("#", 1)[0].strip()) for place, line in enumerate(text.splitlines(), 1)]
     lines = [(place, line) for place, line in lines if line]
     if not lines:
@@ -137,7 +139,7 @@ def _fault(lines: list[tuple[int, str]], separator: str | None) -> str:
     return "its lines are not rows of numbers"
 
 
-def _check(array: Any, path: Path) -> None:
+def _check(array: Points, path: Path) -> None:
     name = str(path)
     if array.dtype.kind not in "fiub":
         raise BadInput(f"{name!r} holds entries of type {array.dtype}, not real numbers; {_KINDS}")

@@ -21,20 +21,15 @@ from holokern.hgm.steps.series import Array
 FAMILIES = ("fisher_bingham", "bingham", "von_mises_fisher", "fisher_rotation")
 """The families that :func:`maximum_likelihood` fits."""
 
-# unit vectors and rotations may be off by rounding
-_OFF = 1e-6
+_OFF = 1e-6  # unit vectors and rotations may be off by rounding
 # the gradient of the mean log-likelihood at the end; log c and its gradient have about twelve digits
 _TOLERANCE = 1e-10
-# a gradient with which one is content when no step makes the likelihood larger
-_CONTENT = 1e-7
-# parameters beyond this mean that the likelihood grows without bound
-_UNBOUNDED = 2e4
-# steps of Newton's method; a dozen are usual
-_MOST_STEPS = 100
+_CONTENT = 1e-7  # a gradient with which one is content when no step makes the likelihood larger
+_UNBOUNDED = 2e4  # parameters beyond this mean that the likelihood grows without bound
+_MOST_STEPS = 100  # steps of Newton's method; a dozen are usual
 # differences for the Hessian, relative to one plus the parameter: errors of the gradient and curvature balance
 _DIFFERENCE = 1e-4
-# lengths of a step that are tried at once, relative to Newton's
-_LENGTHS = 0.5 ** np.arange(0, 24)
+_LENGTHS = 0.5 ** np.arange(0, 24)  # lengths of a step that are tried at once, relative to Newton's
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import working_precision
 
-# sums of floats are exact in as many bits, if their exponents are not extreme
-_EXACT_BITS = 400
+_EXACT_BITS = 400  # sums of floats are exact in as many bits, if their exponents are not extreme
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,6 @@ class RotationConstant:
 def quaternion_forms() -> Array:
     """The symmetric matrices T_ij with R_ij = qᵀT_ij q, (3, 3, 4, 4), for quaternions with the scalar part first.
 
-    Examples
-    --------
     >>> np.einsum("a,ijab,b", [1, 0, 0, 0], quaternion_forms(), [1, 0, 0, 0]).astype(int).tolist()
     [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     """

@@ -26,8 +26,8 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
+from holokern.hgm.lines.ball_lines import precisely
 from holokern.hgm.lines.initial import Scalar, as_ball
-from holokern.hgm.lines.precision import precisely
 from holokern.hgm.steps.series import Array
 from holokern.numeric import EPS, working_precision
 from holokern.weyl import LeftIdeal, weyl_algebra
@@ -37,14 +37,10 @@ Table: TypeAlias = Sequence[Sequence[Scalar]]
 
 # terms of the series; the eigenvalues of A spread over as many units about, and this takes seconds
 _MOST_TERMS = 200_000
-# terms between two looks whether they are small, and whether numbers grow too large
-_BLOCK = 16
-# floats above this are scaled down, far from overflow
-_LARGE = 1e100
-# dimensions of the space; beyond it the matrices in balls take long
-_MOST_DIMENSIONS = 64
-# those of the ideals: their systems are derived in a second up to here
-_MOST_OF_IDEALS = 8
+_BLOCK = 16  # terms between two looks whether they are small, and whether numbers grow too large
+_LARGE = 1e100  # floats above this are scaled down, far from overflow
+_MOST_DIMENSIONS = 64  # dimensions of the space; beyond it the matrices in balls take long
+_MOST_OF_IDEALS = 8  # those of the ideals: their systems are derived in a second up to here
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 from flint import arb
 
 from holokern.errors import BadInput
+from holokern.hgm.lines.ball_lines import radius
 from holokern.hgm.lines.carry import carry_along, floats_along
 from holokern.hgm.lines.initial import Scalar, as_complex, exactly, row_values, start_vector
-from holokern.hgm.lines.precision import radius
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
@@ -23,16 +23,10 @@ Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 @dataclass(frozen=True)
 class LineTask:
-    """The system is pulled back to each segment, where its matrices are small, and solved there.
-
-    Attributes
-    ----------
-    system : UnexpandedSystem
-    start, values, corners, side, outputs
-        As for :func:`holokern.hgm.solve`.
-    """
+    """The system is pulled back to each segment, where its matrices are small, and solved there."""
 
     system: UnexpandedSystem
+    # start, values, corners, side, outputs: as for :func:`holokern.hgm.solve`
     start: Sequence[Scalar]
     values: object
     corners: Sequence[Sequence[Scalar]]

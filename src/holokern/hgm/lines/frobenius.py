@@ -23,8 +23,7 @@ from holokern.weyl import LeftIdeal, Operator
 INFINITE = ("oo", "inf", "infinity")
 """Names of the point at infinity."""
 
-# a value is taken at most this far out, relative to the next singular point: each term then gains a bit
-_REACH = 0.5
+_REACH = 0.5  # a value is taken at most this far out, relative to the next singular point: each term then gains a bit
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ Scalar: TypeAlias = complex | Fraction | str | arb | acb
 Point: TypeAlias = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
 Values: TypeAlias = Sequence[Scalar] | Mapping[object, Scalar] | Callable[[], Sequence[Scalar]]
 
-# values that follow from each other may differ by rounding, times some condition
-_CONTRADICTION = 1e-7
+_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
 # singular values of the rows of initial values below this, relative to the largest, count as dependent
 _DEPENDENT = 1e-10
 
@@ -117,10 +116,7 @@ def _rational(text: str) -> Fraction:
 def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: object) -> list[Ball]:
     """F at the start as balls, at flint's working precision.
 
-    Raises
-    ------
-    BadInput
-        When there are too few values, or values that contradict each other.
+    Raises BadInput when there are too few values, or values that contradict each other.
     """
     if callable(values):
         values = values()
@@ -141,14 +137,10 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
 def _derivatives(system: PfaffianSystem | UnexpandedSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
     """Taylor coefficients become derivatives."""
     found: dict[object, Ball] = {}
-    algebra = None
     for key, value in values.items():
         if isinstance(key, tuple):
-            from holokern.weyl import rational_weyl_algebra
-
             if len(key) != len(system.variables) or not all(isinstance(e, int) and e >= 0 for e in key):
                 raise BadInput(f"expected {len(system.variables)} exponents of a Taylor coefficient, got {key!r}")
-            algebra = algebra or rational_weyl_algebra(system.variables)
             found[key] = as_ball(value) * prod(factorial(e) for e in key)
         else:
             found[key] = as_ball(value)

@@ -28,10 +28,8 @@ from holokern.numeric import to_fmpq, working_precision
 from holokern.pfaffian import coefficient_polynomials
 from holokern.weyl import Operator
 
-# terms in units of the working precision; with the ratio 1/2 one such unit is enough
-_MOST_TERMS = 6
-# bits beyond the working precision that the terms are computed with
-_EXTRA_BITS = 32
+_MOST_TERMS = 6  # terms in units of the working precision; with the ratio 1/2 one such unit is enough
+_EXTRA_BITS = 32  # bits beyond the working precision that the terms are computed with
 
 
 @dataclass(frozen=True)
@@ -126,11 +124,11 @@ class LocalSum:
             terms.append([*([arb(0)] * mu), *solved] if solved else [])
         return terms
 
-    def _right(self, terms: Sequence[Sequence[Ball]], n: int, first: int = 1) -> list[Ball]:
+    def _right(self, terms: Sequence[Sequence[Ball]], n: int) -> list[Ball]:
         """Σ_(j≥1) Q_j(ρ + n - j + S) y_(n-j)."""
         size = max((len(y) for y in terms[max(0, n - len(self.parts) + 1) :]), default=0)
         total: list[Ball] = [arb(0)] * size
-        for j in range(first, min(len(self.parts), n + 1)):
+        for j in range(1, min(len(self.parts), n + 1)):
             if n - j >= len(terms) or not terms[n - j] or self.parts[j].degree() < 0:
                 continue
             y = terms[n - j]

@@ -26,33 +26,19 @@ from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
 Exponents = tuple[int, ...]
 
-# values that follow from each other may differ by rounding, times some condition
-_CONTRADICTION = 1e-7
-# unknown coefficients of one linear system; beyond it elimination takes minutes
-_MOST_UNKNOWN = 1500
-# coefficients of higher degree than those that are wanted: equations hold with all of their terms only
-_MARGIN = 6
+_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
+_MOST_UNKNOWN = 1500  # unknown coefficients of one linear system; beyond it elimination takes minutes
+_MARGIN = 6  # coefficients of higher degree than those that are wanted: equations hold with all of their terms only
 
 
 @dataclass(frozen=True)
 class PowerSeriesStart:
-    """A solution near a singular point, from some of its Taylor coefficients.
+    """A solution near a singular point, from some of its Taylor coefficients."""
 
-    Attributes
-    ----------
-    system : PfaffianSystem
-        Of an ideal: its generators give the coefficients that are not known.
-    point : tuple of Fraction
-    given : mapping from exponents to numbers
-        Taylor coefficients at the point.
-    ray : Ray
-        On which the series are summed.
-    """
-
-    system: PfaffianSystem
+    system: PfaffianSystem  # of an ideal: its generators give the coefficients that are not known
     point: tuple[Fraction, ...]
-    given: Mapping[Exponents, object]
-    ray: Ray
+    given: Mapping[Exponents, object]  # Taylor coefficients at the point
+    ray: Ray  # on which the series are summed
 
     @cached_property
     def _orders(self) -> list[Exponents]:

@@ -20,24 +20,16 @@ from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction
 
-# directions that are tried; generic ones are good
-_TURNS = 8
-# the ray is summed this far out, relative to the radius of convergence
-_REACH = 0.5
+_TURNS = 8  # directions that are tried; generic ones are good
+_REACH = 0.5  # the ray is summed this far out, relative to the radius of convergence
 
 
 @dataclass(frozen=True)
 class Ray:
-    """The points point + t·direction, t > 0.
-
-    Attributes
-    ----------
-    system : PfaffianSystem
-    point, direction : tuple of Fraction
-        The direction does not stay in the singular locus.
-    """
+    """The points point + t·direction, t > 0."""
 
     system: PfaffianSystem
+    # the direction does not stay in the singular locus
     point: tuple[Fraction, ...]
     direction: tuple[Fraction, ...]
 
@@ -81,17 +73,10 @@ def ray_towards(system: PfaffianSystem, point: Sequence[Fraction], goal: Sequenc
 
 @dataclass(frozen=True)
 class Landing:
-    """Limits at the beginning of a ray, a point of the singular locus, from F at a regular point of the ray.
-
-    Attributes
-    ----------
-    ray : Ray
-    rows : tuple of rows of RationalFunction
-        What is wanted, as combinations of the entries of F.
-    """
+    """Limits at the beginning of a ray, a point of the singular locus, from F at a regular point of the ray."""
 
     ray: Ray
-    rows: tuple[tuple[RationalFunction, ...], ...]
+    rows: tuple[tuple[RationalFunction, ...], ...]  # what is wanted, as combinations of the entries of F
 
     @property
     def _where(self) -> str:

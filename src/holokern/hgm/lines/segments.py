@@ -19,16 +19,13 @@ from math import comb
 import numpy as np
 from flint import fmpz_mpoly
 
-from holokern.hgm.steps.path import SeriesEquation, batch_roots
-from holokern.hgm.steps.series import Array, multiply_series, power_table
+from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, nearest_root, power_table
 from holokern.pfaffian import PfaffianSystem, split_off
 
 Powers = tuple[int, ...]
 
-# more than the degree of any polynomial here
-_WHOLE = 10**6
-# where on a segment the sizes of terms are compared
-_PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)
+_WHOLE = 10**6  # more than the degree of any polynomial here
+_PLACES = (0.0, 0.3, 0.5, 0.7, 1.0)  # where on a segment the sizes of terms are compared
 
 
 @dataclass(frozen=True)
@@ -211,10 +208,7 @@ class LinePath:
 
     def distance(self, tracks: Array, at: Array) -> Array:
         """How far the nearest zero of the denominator is."""
-        at = np.asarray(at)
-        roots = self._finite_roots[tracks]
-        roots = roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1])
-        return np.asarray(np.min(np.abs(at[..., None] - roots), axis=-1, initial=np.inf))
+        return nearest_root(np.asarray(at), self._finite_roots[tracks])
 
     def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
         """The equation as series in t - ``at``; they are polynomials, and end with their degree."""

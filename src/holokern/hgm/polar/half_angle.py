@@ -27,18 +27,11 @@ Rows = list[list[tuple[int, int, int]]]
 
 @dataclass(frozen=True)
 class HalfAngleTable:
-    """The matrix of ∂/∂Σ12, each row over its own denominator, as tables that balls are put into.
+    """The matrix of ∂/∂Σ12, each row over its own denominator, as tables that balls are put into."""
 
-    Attributes
-    ----------
-    rows : tuple of (Rows, dict from int to Rows)
-        For each row its denominator and its non-zero numerators: polynomials in s with coefficients in Σ11 and Σ22.
-    exponents : tuple of (int, int)
-        The entry of F with exponents (i, j) is E[∂_u^i ∂_v^j σ(u)σ(v)] times its factor.
-    factors : tuple of fmpq
-    """
-
+    # for each row its denominator and its non-zero numerators: polynomials in s with coefficients in Σ11 and Σ22
     rows: tuple[tuple[Rows, dict[int, Rows]], ...]
+    # the entry of F with exponents (i, j) is E[∂_u^i ∂_v^j σ(u)σ(v)] times its factor
     exponents: tuple[tuple[int, int], ...]
     factors: tuple[fmpq, ...]
 

@@ -25,21 +25,12 @@ class NearEnd:
     """D, N and S of D H' = N H, S H = D c1c2k′, at one pair of deviations, as functions of the distance φ from an end.
 
     The derivative is by φ, towards the middle.
-
-    Attributes
-    ----------
-    table : PolarTable
-    sign : int
-        1 for the end θ = 0, -1 for θ = π.
-    rows : array, (n, degree + 1)
-        Coefficients in q.
-    sines, places : arrays, (n,)
-        The power of sin φ of each row, and the place of the entry that it is a summand of.
     """
 
     table: PolarTable
-    sign: int
-    rows: Array
+    sign: int  # 1 for the end θ = 0, -1 for θ = π
+    rows: Array  # (n, degree + 1): coefficients in q
+    # sines, places: (n,): the power of sin φ of each row, and the place of the entry that it is a summand of
     sines: Array
     places: Array
 
@@ -47,8 +38,6 @@ class NearEnd:
     def of(cls, table: PolarTable, c1: float, c2: float, sign: int) -> NearEnd:
         """Expand exactly.
 
-        Examples
-        --------
         >>> from holokern.pfaffian import pfaffian
         >>> from holokern.hgm.polar.tables import polar_table
         >>> end = NearEnd.of(polar_table(pfaffian("relu", cache=False), 1), 1.0, 1.0, 1)

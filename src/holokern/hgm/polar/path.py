@@ -9,8 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from holokern.hgm.polar.tables import PolarTable, Polynomial
-from holokern.hgm.steps.path import SeriesEquation, batch_roots
-from holokern.hgm.steps.series import Array, multiply_series, power_table, trigonometric_series
+from holokern.hgm.steps.series import (
+    Array,
+    SeriesEquation,
+    batch_roots,
+    multiply_series,
+    nearest_root,
+    power_table,
+    trigonometric_series,
+)
 
 
 @dataclass(frozen=True)
@@ -66,10 +73,7 @@ class AnglePath(PolarPath):
     def distance(self, tracks: Array, at: Array) -> Array:
         """How far the nearest zero of D is from each point."""
         at = np.asarray(at)
-        roots = self.roots[tracks]
-        roots = roots.reshape(*roots.shape[:1], *(1,) * (at.ndim - 1), roots.shape[1])
-        gaps = np.abs(at[..., None] - roots)
-        nearest = np.min(np.where(np.isnan(gaps), np.inf, gaps), axis=-1)
+        nearest = nearest_root(at, self.roots[tracks])
         if self.table.ends:
             nearest = np.minimum(nearest, np.minimum(np.abs(at), np.abs(np.pi - at)))
         return np.asarray(nearest)

@@ -33,21 +33,11 @@ Terms = dict[tuple[int, int, int, int], Fraction]
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Several polynomials in c1^±1, c2^±1, cos θ, sin θ with common lists of monomials.
+    """Several polynomials in c1^±1, c2^±1, cos θ, sin θ with common lists of monomials."""
 
-    Attributes
-    ----------
-    deviations : array of int, (n, 2)
-        Exponents of c1 and c2.
-    angles : array of int, (m, 2)
-        Exponents of cos θ and sin θ.
-    table : array of float, (n, number of polynomials, m)
-        Coefficients.
-    """
-
-    deviations: NDArray[np.intp]
-    angles: NDArray[np.intp]
-    table: NDArray[np.float64]
+    deviations: NDArray[np.intp]  # (n, 2): exponents of c1 and c2
+    angles: NDArray[np.intp]  # (m, 2): exponents of cos θ and sin θ
+    table: NDArray[np.float64]  # (n, number of polynomials, m): coefficients
 
     @classmethod
     def of(cls, rows: Sequence[Terms]) -> Polynomial:
@@ -75,44 +65,19 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class PolarTable:
-    """The matrices T, L1, L2 over one denominator.
-
-    Attributes
-    ----------
-    rank : int
-    exponents : tuple of (int, int)
-        (i, j) of every entry of H.
-    weights : tuple of int
-        m of every entry of H.
-    bottom : Polynomial
-        D, one polynomial.
-    tops : tuple of Polynomial
-        D·T, D·L1, D·L2: the polynomials of the places that are not zero.
-    places : tuple of (rows, columns)
-        Where those stand.
-    slope : pair of Polynomial and array
-        The row of D·P12 that gives c1 c2 k′ from H, and its columns.
-    exact : tuple of Terms
-        D, the entries of D·T and those of the row of D·P12 again, exactly.
-    factors : tuple of Polynomial
-        The factors of D other than powers of sin θ, c1 and c2.
-    ends : bool
-        Whether sin θ = 0 is singular.
-    scale : pair of float
-        κ1, κ2: the tables want κ1c1 and κ2c2.
-    """
+    """The matrices T, L1, L2 over one denominator."""
 
     rank: int
-    exponents: tuple[tuple[int, int], ...]
-    weights: tuple[int, ...]
-    bottom: Polynomial
-    tops: tuple[Polynomial, Polynomial, Polynomial]
-    places: tuple[tuple[Array, Array], ...]
-    slope: tuple[Polynomial, Array]
-    exact: tuple[Terms, ...]
-    factors: tuple[Polynomial, ...]
-    ends: bool
-    scale: tuple[float, float]
+    exponents: tuple[tuple[int, int], ...]  # (i, j) of every entry of H
+    weights: tuple[int, ...]  # m of every entry of H
+    bottom: Polynomial  # D, one polynomial
+    tops: tuple[Polynomial, Polynomial, Polynomial]  # D·T, D·L1, D·L2: the polynomials of the places that are not zero
+    places: tuple[tuple[Array, Array], ...]  # where those stand
+    slope: tuple[Polynomial, Array]  # the row of D·P12 that gives c1 c2 k′ from H, and its columns
+    exact: tuple[Terms, ...]  # D, the entries of D·T and those of the row of D·P12 again, exactly
+    factors: tuple[Polynomial, ...]  # the factors of D other than powers of sin θ, c1 and c2
+    ends: bool  # whether sin θ = 0 is singular
+    scale: tuple[float, float]  # κ1, κ2: the tables want κ1c1 and κ2c2
 
     @property
     def outputs(self) -> tuple[int, int]:

@@ -25,26 +25,19 @@ from holokern.errors import BadInput, PrecisionLost, SingularPath
 from holokern.hgm.steps.fixed_point import COMPLEX, REAL, Arithmetic, Ball, BallRow, Polynomial, taylor_terms
 from holokern.numeric import charge, working_precision
 
-# bounds are taken strip by strip: two strips cost 50 bits of the result for gelu, 16 are no better than 8
-_STRIPS = 8
-# relative to t: where steps get so short the path runs into a singular point
-_SHORTEST = 2.0**-40
-# each step halves the distance to the end w = 0, so this serves 1 - |r| down to 2^-8000
-_MOST_STEPS = 4000
+_STRIPS = 8  # bounds are taken strip by strip: two strips cost 50 bits of the result for gelu, 16 are no better than 8
+_SHORTEST = 2.0**-40  # relative to t: where steps get so short the path runs into a singular point
+_MOST_STEPS = 4000  # each step halves the distance to the end w = 0, so this serves 1 - |r| down to 2^-8000
 # zeros of D seen from the target under a smaller angle (11°) to the real line would make steps very short
 _SAFE_ANGLE = 0.2
 # keeps weights of a reducible matrix within a factor of a thousand; 1e-6 and 1e-1 give much the same balls
 _MIXING = 1e-3
-# power iterations; 20 give the same balls, and 5 slightly wider ones
-_ITERATIONS = 60
-# bounds need no digits; with 40 bits or 160 the balls and the time are the same
-_ROUGH_BITS = 80
+_ITERATIONS = 60  # power iterations; 20 give the same balls, and 5 slightly wider ones
+_ROUGH_BITS = 80  # bounds need no digits; with 40 bits or 160 the balls and the time are the same
 # a step may magnify the defect by 2 to this part of the working precision; with 1/8 or 1/2 balls are as wide
 _MAGNIFIED = 0.25
-# beyond this factor the errors at the start of a step are multiplied by the transition matrix itself
-_LOOSE = 256
-# twice the precision that `enclose` works with at most: nothing could be left of such balls
-_HOPELESS_BITS = 4000
+_LOOSE = 256  # beyond this factor the errors at the start of a step are multiplied by the transition matrix itself
+_HOPELESS_BITS = 4000  # twice the precision that `enclose` works with at most: nothing could be left of such balls
 # units of `holokern.numeric.work` of one term of one entry, and of its strips in one step
 _TERM_WORK, _STRIP_WORK = 0.03, 4.0
 
@@ -111,20 +104,10 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
 def carry_balls(system: BallSystem, columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
     """Carry several solutions at once from t = 0 to t = 1, along the real line and nowhere else.
 
-    Parameters
-    ----------
-    system : BallSystem
-        With real or complex polynomials in t.
-    columns : sequence of sequences of arb or acb
-        Solutions at t = 0.
+    ``system``: with real or complex polynomials in t.
+    ``columns``: solutions at t = 0.
+    Returns balls that contain them at t = 1.
 
-    Returns
-    -------
-    list of lists
-        Balls that contain them at t = 1.
-
-    Examples
-    --------
     >>> turning = BallSystem((BallRow(acb_poly([1]), {0: acb_poly([acb(0, 1)])}),))
     >>> carry_balls(turning, [[acb(1)]])[0][0].overlaps(acb(arb(1).cos(), arb(1).sin()))
     True

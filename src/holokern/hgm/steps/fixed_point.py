@@ -20,10 +20,8 @@ Ball: TypeAlias = Any
 Polynomial: TypeAlias = Any
 """``arb_poly`` or ``acb_poly``, likewise."""
 
-# terms between two tests whether they are small enough; 4 and 64 cost about the same
-_BLOCK = 16
-# bits beyond the working precision: with 8 balls are three times as wide, with 64 no narrower
-_EXTRA_BITS = 24
+_BLOCK = 16  # terms between two tests whether they are small enough; 4 and 64 cost about the same
+_EXTRA_BITS = 24  # bits beyond the working precision: with 8 balls are three times as wide, with 64 no narrower
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,8 @@ class Arithmetic:
         return arb(0, radius) if self.number is arb else acb(arb(0, radius), arb(0, radius))
 
 
-# along the real line
-REAL = Arithmetic(arb, arb_poly)
-# round zeros of D that lie on it
-COMPLEX = Arithmetic(acb, acb_poly)
+REAL = Arithmetic(arb, arb_poly)  # along the real line
+COMPLEX = Arithmetic(acb, acb_poly)  # round zeros of D that lie on it
 
 
 def taylor_terms(rows: list[BallRow], start: list[Ball], kind: Arithmetic) -> list[list[Ball]]:

@@ -1,8 +1,13 @@
-"""Truncated power series of many points at once: the last axis holds the coefficients."""
+"""Truncated power series of many points at once, and what the Taylor stepper needs to know of a path.
+
+The last axis of an array holds the coefficients.  A path holds many tracks, one for each start.  Along each the vector
+H satisfies D H' = N H with power series D and N at any point of the plane of its parameter.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +19,6 @@ Array: TypeAlias = NDArray[Any]
 def multiply_series(one: Array, other: Array, order: int) -> Array:
     """The product of two arrays of series, up to and including the power ``order``; other axes broadcast.
 
-    Examples
-    --------
     >>> multiply_series(np.array([1.0, 1.0]), np.array([1.0, -1.0]), 2)
     array([ 1.,  0., -1.])
     """
@@ -32,8 +35,6 @@ def multiply_series(one: Array, other: Array, order: int) -> Array:
 def power_table(series: Array, highest: int, order: int) -> Array:
     """The powers 0, …, ``highest`` of each series, along a new axis before the last.
 
-    Examples
-    --------
     >>> power_table(np.array([1.0, 1.0]), 2, 2)
     array([[1., 0., 0.],
            [1., 1., 0.],
@@ -51,8 +52,6 @@ def power_table(series: Array, highest: int, order: int) -> Array:
 def power_of_series(series: Array, exponent: float) -> Array:
     """A real power f^α of each series, by f y' = α f' y; the constant terms must not vanish.
 
-    Examples
-    --------
     >>> power_of_series(np.array([1.0, -1.0, 0.0]), -1.0)
     array([1., 1., 1.])
     """
@@ -69,8 +68,6 @@ def power_of_series(series: Array, exponent: float) -> Array:
 def trigonometric_series(angle: Array, speed: Array | float, order: int) -> tuple[Array, Array]:
     """The series in x of cos and sin of ``angle + speed x``.
 
-    Examples
-    --------
     >>> [series.tolist() for series in trigonometric_series(np.array([0.0]), 1.0, 2)]
     [[[1.0, -0.0, -0.5]], [[0.0, 1.0, -0.0]]]
     """
@@ -83,3 +80,80 @@ def trigonometric_series(angle: Array, speed: Array | float, order: int) -> tupl
         cycle = np.stack([first, second, -first, -second], axis=-1)
         waves.append(cycle[..., pattern] * steps / factorial)
     return waves[0], waves[1]
+
+
+@dataclass(frozen=True)
+class SeriesEquation:
+    """D H' = N H at one point of each track, as power series in the distance x from it.
+
+    Attributes
+    ----------
+    bottom : array, (tracks, order + 1)
+        D.
+    top : array, (tracks, order + 1, rank, rank)
+        N.
+    slope : array, (tracks, order + 1, rank), optional
+        S with S H = D c1c2k′, where k′ is not an entry of H.
+    sizes : pair of arrays, optional
+        The sizes of the terms that make D and N, where those cancel: rounding errors are units in the last place of
+        these.
+    """
+
+    bottom: Array
+    top: Array
+    slope: Array | None
+    sizes: tuple[Array, Array] | None = None
+
+
+class Path(Protocol):
+    """What the stepper needs to know."""
+
+    @property
+    def rank(self) -> int:
+        """The number of entries of H."""
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The places of k and k′ in H; -1 for a k′ that is no entry."""
+
+    def equation_at(self, tracks: Array, at: Array, order: int) -> SeriesEquation:
+        """The equation of some tracks as series round one parameter value of each."""
+
+    def distance(self, tracks: Array, at: Array) -> Array:
+        """How far the nearest zero of D is; ``at`` may have more axes than ``tracks``."""
+
+
+def batch_roots(dense: Array) -> Array:
+    """Roots of polynomials given by rows of coefficients, lowest first; infinite where the degree is lower.
+
+    >>> batch_roots(np.array([[-4.0, 0.0, 1.0]])).real.round(12).tolist()
+    [[-2.0, 2.0]]
+    """
+    rows, size = dense.shape
+    degree = size - 1
+    if degree == 0:
+        return np.zeros((rows, 0), dtype=complex)
+    top = np.max(np.abs(dense), axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dense = dense / np.where(top > 0, top, 1.0)
+    # roots of the reversed polynomial are reciprocals: a vanishing leading coefficient gives a root 0 there
+    lead = dense[:, 0]
+    tiny = np.abs(lead) < 1e-14
+    lead = np.where(tiny, 1e-14, lead)
+    companion = np.zeros((rows, degree, degree), dtype=dense.dtype)
+    companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1
+    companion[:, :, -1] = -dense[:, :0:-1] / lead[:, None]
+    values = np.linalg.eigvals(companion)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.where(np.abs(values) > 1e-14, 1 / values, np.inf)
+    return np.asarray(np.sort_complex(result))
+
+
+def nearest_root(at: Array, roots: Array) -> Array:
+    """How far the nearest root of its track, (tracks, roots), is from each point of ``at``, (tracks, …); NaN is none.
+
+    >>> nearest_root(np.array([0.0, 5.0]), np.array([[1.0, np.nan], [3j, 9.0]])).tolist()
+    [1.0, 4.0]
+    """
+    gaps = np.abs(at[..., None] - roots.reshape(len(roots), *(1,) * (at.ndim - 1), roots.shape[1]))
+    return np.asarray(np.min(np.where(np.isnan(gaps), np.inf, gaps), axis=-1, initial=np.inf))

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.hgm.steps.path import Path, SeriesEquation
-from holokern.hgm.steps.series import Array
+from holokern.hgm.steps.series import Array, Path, SeriesEquation
 from holokern.numeric import EPS
 
 TAYLOR_TERMS = 40
@@ -27,14 +26,11 @@ TAYLOR_TERMS = 40
 MOST_STEPS = 60
 """Expansions after which a track gives up."""
 
-# last terms of a series relative to its first: below rounding; 1e-15 and 1e-19 give the same errors
-_TAIL = 1e-17
+_TAIL = 1e-17  # last terms of a series relative to its first: below rounding; 1e-15 and 1e-19 give the same errors
 # last terms at a target: about two units in the last place; 1e-13 makes errors ten times as large, 1e-17 none smaller
 _GOOD = 5e-16
-# units in the last place of a sum below which its terms may be rounding errors
-_NOISE = 64.0
-# numbers in the matrices of the tracks that move together: 32 MB
-_CHUNK = 1 << 22
+_NOISE = 64.0  # units in the last place of a sum below which its terms may be rounding errors
+_CHUNK = 1 << 22  # numbers in the matrices of the tracks that move together: 32 MB
 # directions of a step in the complex plane: straight on first, then 15° by 15° to both sides up to a right angle
 _TURNS = np.pi / 12 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6])
 # the longest step, and a shorter one for where the longest would end close to a zero of D
@@ -69,8 +65,6 @@ def taylor_coefficients(
     If ``perturbed``, the columns after the first receive the rounding errors of the first.  Where D and N have fewer
     terms than ``order`` asks for, they are polynomials.
 
-    Examples
-    --------
     >>> top = np.zeros((1, 4, 1, 1)); top[0, 0] = 1
     >>> bottom = np.array([[1.0, 0.0, 0.0, 0.0]])
     >>> system = SeriesEquation(bottom, top, None)

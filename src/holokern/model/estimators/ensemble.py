@@ -15,30 +15,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel, takes_positions
+from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, ManyTargets, build_kernel, takes_positions
 from holokern.model.kernel import Array, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 
 
 @dataclass(frozen=True)
 class Descent:
-    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ.
+    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ."""
 
-    Attributes
-    ----------
-    factor
-        Θ + α on the training points.
-    rate
-        η/m.
-    """
-
-    factor: EighRidge
-    rate: float
+    factor: EighRidge  # Θ + α on the training points
+    rate: float  # η/m
 
     def gain(self, time: float) -> Array:
         """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""
@@ -57,7 +49,7 @@ class Descent:
         return np.asarray(((cross @ vectors) * self.gain(time)) @ vectors.T)
 
 
-class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
     """Infinitely many infinitely wide networks, each from its own random start, trained by gradient descent.
 
     Parameters
@@ -123,32 +115,9 @@ class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.alpha = alpha
         self.trained = trained
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> GradientDescentEnsemble:
-        """Diagonalise the kernel of the training; every time t is then cheap.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The data, finite.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The targets.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        nd = takes_positions(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
-        y = np.asarray(y, dtype=float)
-        self._flat = y.ndim == 1
-        self._targets = y.reshape(len(y), -1)
+    def _solve(self, X: Array, targets: Array) -> None:
+        """Diagonalise the kernel of the training; every time t is then cheap."""
+        self._targets = targets
         self._training = build_kernel(self, "ntk" if self.trained == "all" else "nngp")
         self._initial = NetworkKernel(self._training.network, "nngp")
         factor = EighRidge.of(self._training(X), float(self.alpha))
@@ -157,7 +126,6 @@ class GradientDescentEnsemble(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.max_learning_rate_ = 2.0 * self._targets.size / largest if largest > 0 else np.inf
         self.network_ = self._training.network
         self.X_fit_ = X
-        return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, time: float | None = None) -> Any:
         """Mean of the ensemble, and the standard deviation or covariance over its networks.

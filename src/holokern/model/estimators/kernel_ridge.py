@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from holokern.errors import BadInput
 from holokern.model.kernel import Array, Kind, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge, RidgePath
-from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureSolution, Problem, solve
+from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureRidge, Problem, solve
 from holokern.network import Network, layers
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
@@ -44,6 +44,38 @@ def takes_positions(estimator: Any) -> bool:
     """Whether the data may have positions, as images do: (n_samples, positions, n_channels)."""
     given = estimator.activation
     return isinstance(given, layers.Layer) or (isinstance(given, Network) and not given.hidden_layers)
+
+
+class ManyTargets(RegressorMixin):  # type: ignore[misc]
+    """Regression with one or several targets; ``_solve`` fits a matrix of them."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, finite.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        nd = takes_positions(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
+        y = np.asarray(y, dtype=float)
+        self._flat = y.ndim == 1
+        self._solve(X, y.reshape(len(y), -1))
+        return self
 
 
 class NetworkRidge(BaseEstimator):  # type: ignore[misc]
@@ -114,7 +146,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         self._targets = targets
         for stale in ("dual_coef_", "residual_", "loo_errors_"):
             self.__dict__.pop(stale, None)
-        if isinstance(solution, FeatureSolution):
+        if isinstance(solution, FeatureRidge):
             return
         self.dual_coef_ = solution.coefficients
         if isinstance(solution, CgSolution):

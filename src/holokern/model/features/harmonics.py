@@ -28,40 +28,24 @@ import numpy as np
 
 from holokern.model.features.feature_map import FeatureError, measure
 from holokern.model.features.radial import Radial
-from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.kernel import Array, NetworkKernel, alike
 
-# Degrees at which the random part may end; the best one on pairs of points is taken.
-_LAST_DEGREES = (3, 5, 8, 12, 20)
-# Pairs between so many rows and columns tell which of them is best.
-_ROWS = 128
-# More directions than harmonics of a degree, so that the matrix between them is well conditioned.
-_OVERSAMPLING = 1.5
-# Blocks of orthogonal directions cost a factorisation of this size at most.
-_LARGEST_ORTHOGONAL = 1000
+_LAST_DEGREES = (3, 5, 8, 12, 20)  # Degrees at which the random part may end; the best one on pairs of points is taken.
+_ROWS = 128  # Pairs between so many rows and columns tell which of them is best.
+_OVERSAMPLING = 1.5  # More directions than harmonics of a degree, so that the matrix between them is well conditioned.
+_LARGEST_ORTHOGONAL = 1000  # Blocks of orthogonal directions cost a factorisation of this size at most.
 
 
 @dataclass(frozen=True, eq=False)
 class HarmonicFeatures:
-    """Features of one kernel on points of one dimension.
+    """Features of one kernel on points of one dimension."""
 
-    Attributes
-    ----------
-    radial
-        The functions u of the lengths, one for each block (k, p).
-    exact
-        The blocks whose harmonics are all features.
-    bases
-        For each exact degree above 1 its directions and a matrix that turns their polynomials into harmonics.
-    mixed
-        The blocks that share the random directions.
-    directions, signs
-        Random unit vectors, one row each, and ±1 for each mixed block and direction.
-    """
-
-    radial: Radial
-    exact: tuple[int, ...]
+    radial: Radial  # the functions u of the lengths, one for each block (k, p)
+    exact: tuple[int, ...]  # the blocks whose harmonics are all features
+    # for each exact degree above 1 its directions and a matrix that turns their polynomials into harmonics
     bases: dict[int, tuple[Array, Array]]
-    mixed: tuple[int, ...]
+    mixed: tuple[int, ...]  # the blocks that share the random directions
+    # directions, signs: random unit vectors, one row each, and ±1 for each mixed block and direction
     directions: Array
     signs: Array
 
@@ -69,8 +53,6 @@ class HarmonicFeatures:
     def of(cls, kernel: NetworkKernel, points: Array, count: int, rng: np.random.RandomState) -> HarmonicFeatures:
         """At most ``count`` features for points such as these; the last degree is the best one on some of their pairs.
 
-        Examples
-        --------
         >>> from holokern.network import Network
         >>> kernel = NetworkKernel(Network("erf", depth=1, bias=0.5), "ntk")
         >>> x = np.random.default_rng(0).normal(size=(50, 2))
@@ -144,25 +126,24 @@ class HarmonicFeatures:
         unit, radial = self.radial(xp, x)
         parts = []
         for degree, blocks in groupby(self.exact, key=lambda b: self.radial.degrees[b]):
-            harmonics = self._harmonics_of(xp, unit, degree)
+            harmonics = self._harmonics_of(unit, degree)
             parts += [radial[:, b : b + 1] * harmonics for b in blocks]
         if self.mixed:
             parts.append(self._random(xp, unit, radial))
         return xp.concat(parts, axis=1) if hasattr(xp, "concat") else np.concatenate(parts, axis=1)
 
-    def _harmonics_of(self, xp: Any, unit: Any, degree: int) -> Any:
+    def _harmonics_of(self, unit: Any, degree: int) -> Any:
         """All harmonics of a degree, with Σ Y(x) Y(y) = P_k(x·y)."""
         if degree < 2:
             return unit if degree else 0.0 * unit[:, :1] + 1.0
         directions, root = self.bases[degree]
-        return _polynomial(xp, unit @ _like(xp, directions.T, unit), degree, self.radial.dimension) @ _like(
-            xp, root, unit
-        )
+        cosines = unit @ alike(directions.T, unit)
+        return _polynomial(cosines, degree, self.radial.dimension) @ alike(root, unit)
 
     def _random(self, xp: Any, unit: Any, radial: Any) -> Any:
-        cosines = unit @ _like(xp, self.directions.T, unit)
+        cosines = unit @ alike(self.directions.T, unit)
         d = self.radial.dimension
-        signs = _like(xp, self.signs, unit)
+        signs = alike(self.signs, unit)
         before, now = 0.0 * cosines, 0.0 * cosines + 1.0
         total = 0.0 * cosines
         place, degree = 0, 0
@@ -190,7 +171,7 @@ def _next(cosines: Any, now: Any, before: Any, degree: int, dimension: int) -> A
     return (1.0 + share) * cosines * now - share * before
 
 
-def _polynomial(xp: Any, cosines: Any, degree: int, dimension: int) -> Any:
+def _polynomial(cosines: Any, degree: int, dimension: int) -> Any:
     before, now = cosines, 0.0 * cosines + 1.0
     for k in range(degree):
         before, now = now, _next(cosines, now, before, k, dimension)
@@ -200,8 +181,6 @@ def _polynomial(xp: Any, cosines: Any, degree: int, dimension: int) -> Any:
 def _harmonics(dimension: int, degree: int) -> int:
     """The number of harmonics.
 
-    Examples
-    --------
     >>> [_harmonics(3, k) for k in range(4)], [_harmonics(2, k) for k in range(4)], [_harmonics(1, k) for k in range(3)]
     ([1, 3, 5, 7], [1, 2, 2, 2], [1, 1, 0])
     """
@@ -240,13 +219,5 @@ def _basis(dimension: int, degree: int, rng: np.random.RandomState) -> tuple[Arr
     """Directions w and a matrix R with P_k(x·wᵀ) R the harmonics of x: as many as there are, so they span them all."""
     size = _harmonics(dimension, degree)
     directions = _directions(dimension, int(np.ceil(_OVERSAMPLING * size)) + 4, rng)
-    values, vectors = np.linalg.eigh(_polynomial(np, directions @ directions.T, degree, dimension))
+    values, vectors = np.linalg.eigh(_polynomial(directions @ directions.T, degree, dimension))
     return directions, vectors[:, -size:] / np.sqrt(values[-size:])
-
-
-def _like(xp: Any, array: Array, like: Any) -> Any:
-    if xp is np or isinstance(like, np.ndarray):
-        return array
-    from array_api_compat import device
-
-    return xp.asarray(array, dtype=like.dtype, device=device(like))

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.kernel import Array, NetworkKernel, alike
 
-# Products u_kp(c) u_kp(c') below this share of the trace are left out.
-_NEGLIGIBLE = 1e-11
+_NEGLIGIBLE = 1e-11  # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.
 _FEWEST, _MOST, _ACCURACY = 5, 33, 1e-7
 # In lower dimensions the kernel times its weight is smooth in the angle, and not so in the cosine.
@@ -20,33 +19,20 @@ _SMALL_DIMENSION = 8
 
 @dataclass(frozen=True, eq=False)
 class Radial:
-    """Functions u_b of a length, with μ_k(c, c') = Σ u_b(c) u_b(c') over the blocks b of degree k.
+    """Functions u_b of a length, with μ_k(c, c') = Σ u_b(c) u_b(c') over the blocks b of degree k."""
 
-    Attributes
-    ----------
-    kernel, dimension
-        The kernel, and the dimension of the points.
-    degrees, weights
-        The degree of each block, and the mean of its u², in order of degrees.
-    nodes
-        Lengths c_j at which the coefficients were factorised.
-    factors
-        u_b(c) = Σ_j μ_k(c, c_j) factors[j, b], exact at the nodes and a projection beyond.
-    low, high
-        The range of lengths of the points that it was made for.
-    at_zero
-        The values for zero vectors.
-    """
-
+    # kernel, dimension: the kernel, and the dimension of the points
     kernel: NetworkKernel
     dimension: int
+    # degrees, weights: the degree of each block, and the mean of its u², in order of degrees
     degrees: tuple[int, ...]
     weights: tuple[float, ...]
-    nodes: Array
-    factors: Array
+    nodes: Array  # lengths c_j at which the coefficients were factorised
+    factors: Array  # u_b(c) = Σ_j μ_k(c, c_j) factors[j, b], exact at the nodes and a projection beyond
+    # low, high: the range of lengths of the points that it was made for
     low: float
     high: float
-    at_zero: Array
+    at_zero: Array  # the values for zero vectors
 
     @classmethod
     def of(cls, kernel: NetworkKernel, points: Array, last: int) -> Radial:
@@ -124,8 +110,8 @@ class Radial:
         while len(basis) < len(table):
             basis.append(2.0 * place * basis[-1] - basis[-2])
         stacked = xp.stack(basis[: len(table)], axis=1)
-        numbers = stacked @ _as(xp, table, stacked)
-        numbers = xp.where(zero[:, None], _as(xp, self.at_zero, stacked)[None, :], numbers)
+        numbers = stacked @ alike(table, stacked)
+        numbers = xp.where(zero[:, None], alike(self.at_zero, stacked)[None, :], numbers)
         return x / safe[:, None], numbers
 
     def _range_of(self, xp: Any, lengths: Any) -> tuple[float, float]:
@@ -158,8 +144,6 @@ def _table(radial: Radial, low: float, high: float) -> Array:
 def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Array, last: int) -> Array:
     """μ_k(c, c') for all degrees up to ``last``, all lengths in ``rows`` and all in ``columns``.
 
-    Examples
-    --------
     >>> from holokern.network import Network
     >>> found = coefficients(NetworkKernel(Network("relu", 1), "nngp"), 3, np.ones(1), np.ones(1), 60)
     >>> bool(abs(np.sum(found) - 1) < 1e-3), bool(np.all(found > -1e-12))
@@ -208,11 +192,3 @@ def _chebyshev(low: float, high: float, count: int) -> Array:
         return np.array([np.sqrt(low * high)])
     places = np.cos((np.arange(count) + 0.5) * np.pi / count)
     return np.asarray(np.exp(0.5 * np.log(low * high) + 0.5 * np.log(high / low) * places))
-
-
-def _as(xp: Any, array: Array, like: Any) -> Any:
-    if isinstance(like, np.ndarray):
-        return array
-    from array_api_compat import device
-
-    return xp.asarray(array, dtype=like.dtype, device=device(like))

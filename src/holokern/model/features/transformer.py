@@ -13,16 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
-from holokern.model.features.feature_map import FeatureError, FeatureMap, measure
+from holokern.model.features.feature_map import FeatureError, FeatureMap, Landmarks, draw, draw_by_leverage, measure
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.features.landmarks import Landmarks, draw, draw_by_leverage
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
 from holokern.progress import report
 
-# Points on each side of the pairs that the error is measured on.
-_HELD_OUT = 200
-# Points kept of a stream: enough for pools of landmarks, little beside the data.
-_KEPT = 20_000
+_HELD_OUT = 200  # Points on each side of the pairs that the error is measured on.
+_KEPT = 20_000  # Points kept of a stream: enough for pools of landmarks, little beside the data.
 _FIRST_COUNT = 64  # where the search for a tolerance starts
 
 

@@ -58,8 +58,6 @@ def kernel_gradient(network: Network, kind: Kind, points: Array, rates: list[Rat
 
     That is so when σ has a break other than zero, and at zero vectors without bias.
 
-    Examples
-    --------
     >>> x = np.array([[1.0, 0.0], [0.6, 0.8]])
     >>> network = Network("relu", depth=1, weight_variance=2.0)
     >>> value, rate = kernel_gradient(network, "nngp", x, [Rates(bias=0.0, weight=1.0)])

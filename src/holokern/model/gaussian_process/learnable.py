@@ -20,8 +20,7 @@ from holokern.network import ArrayLayer, HiddenLayer, Network, pair_matrices, po
 
 # Deviations are followed through the layers at so many places of the range, with a margin at its ends.
 _SAMPLES, _MARGIN = 65, 1.01
-# Terms of the tables below this are dropped: what rounding leaves of sums of them anyway.
-_DROPPED = 2e-14
+_DROPPED = 2e-14  # Terms of the tables below this are dropped: what rounding leaves of sums of them anyway.
 
 Interval = tuple[float, float]
 

@@ -3,6 +3,10 @@
 The preconditioner is P = Φ Φᵀ + diag(K - Φ Φᵀ) + αI with Nyström features Φ, called FITC [Cutajar2016]. Without the
 middle term the condition number is 1 + ‖K - Φ Φᵀ‖/α [Frangella2023]; with it, what the landmarks miss of the diagonal
 counts as ridge, which saves steps where α is not large beside it.
+
+The product with K may run on the workers of `dask.distributed`. Each tile on or above the diagonal is one task that
+brings its points and vectors along and returns two small products. Nothing lives on a worker alone, so one that dies
+costs the tiles it was working on: dask gives them to the others.
 """
 
 from __future__ import annotations
@@ -12,27 +16,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
+from itertools import combinations_with_replacement
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from holokern.files import write_atomically
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.network import KernelProduct
+from holokern.network import KernelProduct, by_length
+from holokern.numeric import one_thread
 from holokern.progress import report
 
-# Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
-_LEAST_RIDGE = 1e-13
+_LEAST_RIDGE = 1e-13  # Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.
 # What rough products gain before the true residual is computed: those of single precision lose about this much of a
 # residual to rounding with 100 000 points, and steps that start anew lose what they knew of the matrix.
 _STAGE = 3e-5
-# The last of these stages goes a little further than it must, as its products are rough.
-_HALF = 0.5
-# A stage that leaves more than this share of the true residual gains too little.
-_GAIN = 0.1
-# Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
-_RECENT = 8
+_HALF = 0.5  # The last of these stages goes a little further than it must, as its products are rough.
+_GAIN = 0.1  # A stage that leaves more than this share of the true residual gains too little.
+_RECENT = 8  # Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
 
 
 @dataclass(frozen=True)
@@ -60,21 +63,11 @@ class TiledKernel:
 
 @dataclass(frozen=True)
 class NystromPreconditioner:
-    """P⁻¹ = D - D Φ (I + Φᵀ D Φ)⁻¹ Φᵀ D with D = (diag(K - Φ Φᵀ) + αI)⁻¹.
+    """P⁻¹ = D - D Φ (I + Φᵀ D Φ)⁻¹ Φᵀ D with D = (diag(K - Φ Φᵀ) + αI)⁻¹."""
 
-    Attributes
-    ----------
-    features
-        Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row for each point.
-    weights
-        The diagonal of D.
-    lower
-        The Cholesky factor of I + Φᵀ D Φ.
-    """
-
-    features: Array
-    weights: Array
-    lower: Array
+    features: Array  # Φ = K(x, z) L⁻ᵀ for K(z, z) = L Lᵀ, one row for each point
+    weights: Array  # the diagonal of D
+    lower: Array  # the Cholesky factor of I + Φᵀ D Φ
 
     @classmethod
     def of(cls, kernel: NetworkKernel, landmarks: Array, points: Array, alpha: float) -> NystromPreconditioner:
@@ -158,8 +151,6 @@ def conjugate_gradients(
     With a ``checkpoint`` every step is written to this file, and a run that finds it there, for the same right-hand
     side, goes on where it stopped.
 
-    Examples
-    --------
     >>> a = np.diag([1.0, 2.0, 4.0])
     >>> result = conjugate_gradients(lambda v: a @ v, np.array([[1.0], [2.0], [4.0]]))
     >>> result.solution.round(9).ravel().tolist(), result.steps, result.converged
@@ -262,8 +253,6 @@ class _State:
 def _outlook(residuals: tuple[float, ...], tolerance: float, pace: float) -> str:
     """How many more steps it will take, and how long, if the residual goes on to fall as it did in the last steps.
 
-    Examples
-    --------
     >>> _outlook((1.0, 0.1, 0.01), 1e-5, 2.0), _outlook((1.0,), 1e-5, 2.0), _outlook((1.0, 1e-6), 1e-5, 2.0)
     (', about 3 more steps in 6 s', '', '')
     """
@@ -283,3 +272,66 @@ def _largest(residual: Array, norms: Array) -> float:
 def _ratio(numerator: Array, denominator: Array) -> Array:
     """The quotient, or 0 for a column that is finished."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+_TILE = 4096  # Tiles of 4096 × 4096 take seconds and 130 MB: few tasks, and little lost with a worker.
+_LIVES = 10  # A task may lose so many workers before it counts as their murderer.
+
+
+@dataclass(frozen=True)
+class DistributedKernel:
+    """K(x, x) times vectors, tile by tile on workers."""
+
+    client: Any  # a ``distributed.Client``
+    # the kernel and the points
+    kernel: NetworkKernel
+    points: Array
+    tile: int = _TILE  # rows and columns of a tile
+
+    def __post_init__(self) -> None:
+        self.kernel.diagonal(self.points)  # refuses points whose kernel overflows
+
+    def __matmul__(self, vectors: Array) -> Array:
+        """The product."""
+        return self._times(vectors, False)
+
+    def in_single_precision(self, vectors: Array) -> Array:
+        """The same with entries of single precision."""
+        return self._times(vectors, True)
+
+    def _times(self, vectors: Array, single: bool) -> Array:
+        from distributed import as_completed
+
+        kernel, data = self.kernel, self.kernel.network.data_range(self.points)
+        order = by_length(kernel.network, self.points)
+        parts = [order[start : start + self.tile] for start in range(0, len(order), self.tile)]
+        pairs = {}
+        for rows, columns in combinations_with_replacement(parts, 2):
+            other = None if rows is columns else (self.points[columns], vectors[columns])
+            task = self.client.submit(
+                _tile, kernel, data, self.points[rows], vectors[rows], other, single, pure=False, retries=_LIVES
+            )
+            pairs[task] = rows, columns
+        result = np.zeros_like(vectors)
+        finished = as_completed(list(pairs), with_results=True)  # type: ignore[no-untyped-call]
+        for done, (task, (own, mirrored)) in enumerate(finished, start=1):
+            rows, columns = pairs[task]
+            result[rows] += own
+            if mirrored is not None:
+                result[columns] += mirrored
+            report("kernel tiles on workers", done, len(pairs))
+        return result
+
+
+def _tile(
+    kernel: NetworkKernel, data: Any, rows: Array, vectors: Array, other: tuple[Array, Array] | None, single: bool
+) -> tuple[Array, Array | None]:
+    """K(x, y) w and K(y, x) v, or K(x, x) v for a tile on the diagonal; runs on a worker."""
+    wanted, dtype = (kernel.kind == "nngp", kernel.kind == "ntk"), np.float32 if single else np.float64
+    others = rows if other is None else other[0]
+    with one_thread():
+        out = np.empty((len(rows), len(others)), dtype)
+        kernel.network.part(rows, None if other is None else others, data, wanted, out=(out, out), single=single)
+        own = out @ np.asarray(vectors if other is None else other[1], dtype)
+        mirrored = None if other is None else np.asarray(out.T @ np.asarray(vectors, dtype), dtype=float)
+        return np.asarray(own, dtype=float), mirrored

@@ -5,39 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from holokern.model.kernel import Array
 
 
-class Factorisation(Protocol):
-    """A factorisation of K + αI."""
-
-    def solve(self, targets: Array) -> Array:
-        """(K + αI)⁻¹ times the targets."""
-        ...
-
-    def inverse_diagonal(self) -> Array:
-        """The diagonal of (K + αI)⁻¹."""
-        ...
-
-    def half(self, cross: Array) -> Array:
-        """A matrix H with HᵀH = B (K + αI)⁻¹ Bᵀ for the rows B."""
-        ...
-
-    def log_determinant(self) -> float:
-        """The logarithm of det (K + αI), without the directions in which it vanishes within rounding."""
-        ...
-
-
 @dataclass(frozen=True)
 class CholeskyRidge:
     """K + αI = L Lᵀ.
 
-    Examples
-    --------
     >>> CholeskyRidge.of(np.array([[3.0]]), alpha=1.0).solve(np.array([[8.0]])).tolist()
     [[2.0]]
     """
@@ -86,8 +64,6 @@ class CholeskyRidge:
 class EighRidge:
     """K = Q diag(λ) Qᵀ with one α; directions in which K + αI vanishes within rounding are left out (pseudo-inverse).
 
-    Examples
-    --------
     >>> EighRidge.of(np.ones((2, 2)), alpha=0.0).solve(np.array([[1.0], [1.0]])).round(12).tolist()
     [[0.5], [0.5]]
     """
@@ -133,6 +109,9 @@ class EighRidge:
         return -float(np.sum(np.log(inverse[inverse > 0])))
 
 
+Factorisation: TypeAlias = CholeskyRidge | EighRidge
+
+
 @dataclass(frozen=True)
 class RidgePath:
     """Coefficients and leave-one-out predictions for several ridges, all from one diagonalisation.
@@ -158,8 +137,6 @@ class RidgePath:
     def of(cls, factor: EighRidge, targets: Array, alphas: Sequence[float] | Array) -> RidgePath:
         """The path over ``alphas``.
 
-        Examples
-        --------
         >>> path = RidgePath.of(EighRidge.of(np.eye(2), 0.0), np.array([[1.0], [2.0]]), [1.0, 3.0])
         >>> path.coefficients[:, :, 0].tolist(), path.best
         ([[0.5, 1.0], [0.25, 0.5]], 1.0)
@@ -178,11 +155,9 @@ class RidgePath:
         return float(self.alphas[int(np.argmin(self.errors))])
 
 
-def factorise(kernel: Array, alpha: float, method: str) -> CholeskyRidge | EighRidge:
+def factorise(kernel: Array, alpha: float, method: str) -> Factorisation:
     """Factorise K + αI by ``"cholesky"`` or ``"eigh"``; a singular matrix is warned about and left to the second.
 
-    Examples
-    --------
     >>> factorise(np.eye(2), 1.0, "cholesky").inverse_diagonal().round(12).tolist()
     [0.5, 0.5]
     """

@@ -1,33 +1,34 @@
-"""A fitted kernel ridge regression, whichever solver made it: means, variances and leave-one-out predictions."""
+"""A fitted kernel ridge regression, whichever solver made it: means, variances and leave-one-out predictions.
+
+Ridge regression on features, (ΦᵀΦ + αI) w = ΦᵀY, makes one pass over blocks of points.  No more than a block of
+features is ever held, so the memory does not depend on the number of points. The predictions are those of kernel ridge
+regression with the kernel φ·φ that the features span. What the features miss of the diagonal of the kernel may count as
+noise besides, as in FITC [Cutajar2016]: in many dimensions the high degrees that are left out hardly correlate
+different points.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.model.features.feature_map import FeatureMap
+from holokern.model.features.feature_map import FeatureMap, Landmarks, draw
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.features.landmarks import Landmarks, draw
 from holokern.model.kernel import Array, NetworkKernel, row_blocks
-from holokern.model.solvers.conjugate_gradients import (
-    CgResult,
-    NystromPreconditioner,
-    TiledKernel,
-    conjugate_gradients,
-)
-from holokern.model.solvers.feature_ridge import FeatureRidge
+from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.solvers.ridge import (
     CholeskyRidge,
     EighRidge,
+    Factorisation,
     RidgePath,
     explained,
     factorise,
     left_out_predictions,
 )
+from holokern.progress import report
 
 # Points beyond which steps take products in single precision: their machine code takes seconds to compile.
 _MANY = 20_000
@@ -50,39 +51,12 @@ class Problem:
     remainder: bool = False
 
 
-class Solution(Protocol):
-    """What an estimator keeps of a fit."""
-
-    alpha: float
-    steps: int
-
-    def mean(self, x: Array) -> Array:
-        """Predictions, one column for each target."""
-        ...
-
-    def variance(self, x: Array) -> Array:
-        """Posterior variance of the Gaussian process at each row of ``x``, without the noise."""
-        ...
-
-    def covariance(self, x: Array) -> Array:
-        """Posterior covariance between the rows of ``x``, without the noise."""
-        ...
-
-    def leave_one_out(self) -> Array:
-        """Prediction of every training target by a fit without its point."""
-        ...
-
-    def log_marginal_likelihood(self) -> float:
-        """Of all targets together, each a Gaussian process with this kernel and the noise variance α."""
-        ...
-
-
 @dataclass(frozen=True)
 class DenseSolution:
     """By a factorisation of the whole matrix."""
 
     problem: Problem
-    factor: CholeskyRidge | EighRidge
+    factor: Factorisation
     coefficients: Array
     alpha: float
     path: RidgePath | None
@@ -113,36 +87,6 @@ class DenseSolution:
         targets = self.problem.targets
         logs = self.factor.log_determinant() + len(targets) * np.log(2 * np.pi)
         return float(-0.5 * (np.sum(targets * self.coefficients) + targets.shape[1] * logs))
-
-
-@dataclass(frozen=True)
-class FeatureSolution:
-    """By ridge regression on features from landmarks or harmonics; leave-one-out keeps the features."""
-
-    problem: Problem
-    ridge: FeatureRidge
-    alpha: float
-    steps: int = 1
-
-    def mean(self, x: Array) -> Array:
-        """Predictions."""
-        return self.ridge.mean(x)
-
-    def variance(self, x: Array) -> Array:
-        """Posterior variance."""
-        return self.ridge.variance(x)
-
-    def covariance(self, x: Array) -> Array:
-        """Posterior covariance."""
-        return self.ridge.covariance(x)
-
-    def leave_one_out(self) -> Array:
-        """From the hat matrix."""
-        return self.ridge.left_out(self.problem.points, self.problem.targets)
-
-    def log_marginal_likelihood(self) -> float:
-        """Of the Gaussian process with the covariance φ·φ."""
-        return self.ridge.evidence
 
 
 @dataclass(frozen=True)
@@ -195,7 +139,7 @@ class CgSolution:
         )
 
 
-def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | CgSolution:
+def solve(problem: Problem, solver: str) -> DenseSolution | FeatureRidge | CgSolution:
     """Fit by one of SOLVERS; several ridges need ``"cholesky"`` or ``"eigh"``."""
     if solver in {"cholesky", "eigh"}:
         return _dense(problem, solver)
@@ -206,18 +150,14 @@ def solve(problem: Problem, solver: str) -> DenseSolution | FeatureSolution | Cg
     (alpha,) = problem.alphas
     if solver == "harmonics":
         harmonics = HarmonicFeatures.of(problem.kernel, problem.points, problem.landmarks, problem.random_state)
-        return _on_features(problem, harmonics, alpha)
+        return FeatureRidge.of(harmonics, problem.points, problem.targets, alpha, problem.remainder)
     landmarks = draw(problem.points, problem.landmarks, problem.random_state)
     if solver == "nystrom":
-        return _on_features(problem, Landmarks.at(problem.kernel, landmarks), alpha)
+        features = Landmarks.at(problem.kernel, landmarks)
+        return FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
     preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
     result = _run_cg(problem, preconditioner, alpha, problem.targets)
     return CgSolution(problem, preconditioner, result.solution, alpha, max(result.steps, 1), result.residual)
-
-
-def _on_features(problem: Problem, features: FeatureMap, alpha: float) -> FeatureSolution:
-    ridge = FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
-    return FeatureSolution(problem, ridge, alpha)
 
 
 def _dense(problem: Problem, solver: str) -> DenseSolution:
@@ -263,3 +203,106 @@ def _expand(problem: Problem, coefficients: Array, x: Array) -> Array:
     for rows in row_blocks(len(x), len(problem.points)):
         np.matmul(problem.kernel(x[rows], problem.points), coefficients, out=result[rows])
     return result
+
+
+@dataclass(frozen=True)
+class FeatureRidge:
+    """A fit on features; leave-one-out keeps the features."""
+
+    features: FeatureMap
+    points: Array
+    targets: Array
+    gram: Factorisation  # of ΦᵀΦ + αI
+    weights: Array  # one column for each target
+    alpha: float
+    evidence: float  # the log marginal likelihood of all targets together; -∞ without a ridge
+    # whether what the features miss of the diagonal counts as noise; the equations are (ΦᵀSΦ + αI) w = ΦᵀSY then, with
+    # α/s the noise of a point
+    remainder: bool = False
+    steps: int = 1
+
+    @classmethod
+    def of(cls, features: FeatureMap, x: Array, targets: Array, alpha: float, remainder: bool = False) -> FeatureRidge:
+        """Fit."""
+        from scipy.linalg.blas import dsyrk
+
+        gram = np.zeros((features.count, features.count), order="F")
+        right, squares, logs = np.zeros((features.count, targets.shape[1])), 0.0, 0.0
+        for rows in row_blocks(len(x), features.count):
+            block = features.features(x[rows])
+            shares = _shares(features, x[rows], block, alpha) if remainder else np.ones(len(block))
+            block *= np.sqrt(shares)[:, None]
+            weighted = targets[rows] * np.sqrt(shares)[:, None]
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=True, lower=True)
+            right += block.T @ weighted
+            squares += float(np.sum(weighted**2))
+            logs -= float(np.sum(np.log(shares)))
+            report("features", rows.stop, len(x))
+        gram = np.tril(gram) + np.tril(gram, -1).T
+        factor = _factor(gram, alpha)
+        weights = factor.solve(right)
+        evidence = -np.inf
+        if alpha > 0:
+            rest = len(x) - features.count
+            quadratic = (squares - float(np.sum(right * weights))) / alpha
+            logs += factor.log_determinant() + rest * np.log(alpha) + len(x) * np.log(2 * np.pi)
+            evidence = -0.5 * (quadratic + targets.shape[1] * logs)
+        return cls(features, x, targets, factor, weights, alpha, float(evidence), remainder)
+
+    def mean(self, x: Array) -> Array:
+        """Predictions."""
+        result = np.empty((len(x), self.weights.shape[1]))
+        for rows in row_blocks(len(x), self.features.count):
+            np.matmul(self.features.features(x[rows]), self.weights, out=result[rows])
+        return result
+
+    def variance(self, x: Array) -> Array:
+        """Posterior variance k(x, x) - φ·φ + α φᵀ(ΦᵀΦ + αI)⁻¹φ: what the features miss counts as unknown."""
+        result = np.empty(len(x))
+        for rows in row_blocks(len(x), self.features.count):
+            block = self.features.features(x[rows])
+            missed = self.features.kernel.diagonal(x[rows]) - np.einsum("ij,ij->i", block, block)
+            result[rows] = np.maximum(missed, 0.0) + self.alpha * explained(self.gram, block)
+        return result
+
+    def covariance(self, x: Array) -> Array:
+        """Posterior covariance; what the features miss counts as unknown at each point by itself."""
+        block = self.features.features(x)
+        half = self.gram.half(block)
+        result = self.alpha * (half.T @ half)
+        missed = self.features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block)
+        result.flat[:: len(x) + 1] += np.maximum(missed, 0.0)
+        return result
+
+    def log_marginal_likelihood(self) -> float:
+        """Of the Gaussian process with the covariance φ·φ."""
+        return self.evidence
+
+    def leave_one_out(self) -> Array:
+        """Prediction of every training target by a fit without its point, from the hat matrix."""
+        x, targets = self.points, self.targets
+        result = np.empty_like(targets)
+        for rows in row_blocks(len(x), self.features.count):
+            block = self.features.features(x[rows])
+            shares = _shares(self.features, x[rows], block, self.alpha) if self.remainder else np.ones(len(block))
+            room = 1.0 - (shares * explained(self.gram, block))[:, None]
+            free = room > len(x) * np.finfo(float).eps
+            rest = targets[rows] - block @ self.weights
+            result[rows] = np.where(free, targets[rows] - rest / np.where(free, room, 1.0), 0.0)
+        return result
+
+
+def _shares(features: FeatureMap, x: Array, block: Array, alpha: float) -> Array:
+    """α/(α + what the features miss) for each point."""
+    missed = np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block), 0.0)
+    return np.asarray(np.divide(alpha, alpha + missed, out=np.ones_like(missed), where=alpha + missed > 0))
+
+
+def _factor(gram: Array, alpha: float) -> Factorisation:
+    """By Cholesky, or diagonalised where the features depend on each other within rounding."""
+    if alpha > 0:
+        try:
+            return CholeskyRidge.of(gram, alpha)
+        except np.linalg.LinAlgError:
+            pass
+    return EighRidge.of(gram, alpha)

@@ -19,24 +19,14 @@ from holokern.numeric import Array, Table, chebyshev_matrix
 
 @dataclass(frozen=True)
 class Side:
-    """The points of one side of the matrix at one layer.
+    """The points of one side of the matrix at one layer."""
 
-    Attributes
-    ----------
-    c, zero
-        Standard deviations, and where they are zero (None when a bias excludes that).
-    log_c
-        log c.
-    basis
-        Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point.
-    norm, slope, mean, mean_slope
-        √w times n, d, E[σ(cz)] and E[σ′(cz)].
-    """
-
+    # c, zero: standard deviations, and where they are zero (None when a bias excludes that)
     c: Any
     zero: Any
-    log_c: Any
-    basis: Any
+    log_c: Any  # log c
+    basis: Any  # Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point
+    # norm, slope, mean, mean_slope: √w times n, d, E[σ(cz)] and E[σ′(cz)]
     norm: Any
     slope: Any
     mean: Any
@@ -99,27 +89,17 @@ class TableFunction:
 
 @dataclass(frozen=True, eq=False)
 class ArrayLayer:
-    """A layer with all the numbers that its formulas need.
+    """A layer with all the numbers that its formulas need."""
 
-    Attributes
-    ----------
-    layer, table
-        The layer, and the table of its activation on the deviations that it meets.
-    gap, bend, slope
-        The functions W, H and K; K is not used when σ jumps.
-    radicals
-        Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each.
-    ends
-        The smallest and the largest deviation that the layer serves.
-    """
-
+    # layer, table: the layer, and the table of its activation on the deviations that it meets
     layer: HiddenLayer
     table: DualTable
+    # gap, bend, slope: the functions W, H and K; K is not used when σ jumps
     gap: TableFunction
     bend: TableFunction
     slope: TableFunction
-    radicals: Array
-    ends: tuple[float, float]
+    radicals: Array  # Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each
+    ends: tuple[float, float]  # the smallest and the largest deviation that the layer serves
 
     @classmethod
     def of(cls, layer: HiddenLayer, ends: tuple[float, float], dropped: float) -> ArrayLayer:

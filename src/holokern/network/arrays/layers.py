@@ -34,17 +34,10 @@ class ArrayLayers:
     """The kernels of a composition of layers for inputs like those that it was made for.
 
     Made by `Network.compile`. Entries with deviations outside of the ranges are NaN.
-
-    Attributes
-    ----------
-    kernels
-        The layers.
-    data
-        The ranges of deviations that activations meet.
     """
 
-    kernels: LayerKernels
-    data: SpanRange
+    kernels: LayerKernels  # the layers
+    data: SpanRange  # the ranges of deviations that activations meet
 
     def nngp(self, X: Any, Y: Any = None) -> Any:
         """The NNGP kernel between the inputs of X and of Y (of X itself without Y), an array of the caller's kind."""

@@ -14,8 +14,7 @@ from holokern.errors import BadInput
 from holokern.network import layers
 from holokern.network.architecture.inputs import Graphs
 from holokern.network.architecture.kernels import LayerKernels
-from holokern.network.finite.forward import Place, forward
-from holokern.network.finite.record import Pull, Record, Weight
+from holokern.network.finite.forward import Place, Pull, Record, Weight, forward
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Shape
 from holokern.numeric import Array
@@ -67,12 +66,7 @@ class FiniteNetwork:
 
     @classmethod
     def fully_connected(
-        cls,
-        hidden_layers: tuple[HiddenLayer, ...],
-        weight_variance: float | None,
-        width: int,
-        seed: int,
-        outputs: int,
+        cls, hidden_layers: tuple[HiddenLayer, ...], weight_variance: float | None, width: int, seed: int, outputs: int
     ) -> FiniteNetwork:
         """From the hidden layers of a fully connected network."""
         return cls(partial(_dense_layers, hidden_layers, weight_variance), width, seed, outputs, False)

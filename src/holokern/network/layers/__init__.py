@@ -9,12 +9,11 @@ Examples
 
 from holokern.network.architecture.inputs import Graphs
 from holokern.network.layers.combine import Concat, FanOut, Identity, Parallel, Product, Serial, Sum
-from holokern.network.layers.layer import Layer
+from holokern.network.layers.layer import Layer, deviations, with_deviations
 from holokern.network.layers.mixing import Aggregate, Index, LinearMap
 from holokern.network.layers.pointwise import Activation, Dropout, LayerNorm
 from holokern.network.layers.pooling import AvgPool, Flatten, GlobalAvgPool, GlobalSumPool, SumPool
 from holokern.network.layers.recurrent import Recurrent
-from holokern.network.layers.scales import deviations, with_deviations
 from holokern.network.layers.weights import Conv, ConvTranspose, Dense
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""`Layer`: one piece of a network, and the checks that pieces fit together."""
+"""`Layer`: one piece of a network, the checks that pieces fit together, and all their standard deviations by name."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NoReturn, Protocol
 
 from holokern.dual import DualActivation
@@ -17,27 +17,15 @@ Branches = State | tuple["Branches", ...]
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of the output of a layer before any data are seen.
+    """What is known of the output of a layer before any data are seen."""
 
-    Attributes
-    ----------
-    positions
-        The numbers of positions along each axis; empty without positions, None if they are not known yet.
-    width
-        The number of channels, None if it is not known.
-    is_gaussian
-        Whether the channels are independent Gaussian variables, which activations need.
-    sources
-        The last layers with weights on the way here, or the input: outputs without a common source are independent.
-    has_positions
-        Whether there are positions for sure, where their numbers are not known.
-    """
-
+    # the numbers of positions along each axis; empty without positions, None if they are not known yet
     positions: tuple[int, ...] | None
-    width: int | None = None
-    is_gaussian: bool = False
+    width: int | None = None  # the number of channels, None if it is not known
+    is_gaussian: bool = False  # whether the channels are independent Gaussian variables, which activations need
+    # the last layers with weights on the way here, or the input: outputs without a common source are independent
     sources: frozenset[object] = frozenset({"input"})
-    has_positions: bool = False
+    has_positions: bool = False  # whether there are positions for sure, where their numbers are not known
 
     def __str__(self) -> str:
         if self.positions is None:
@@ -110,10 +98,7 @@ class Layer(ABC):
     def shape(self, shape: Output) -> Output:
         """The shape after the layer.
 
-        Raises
-        ------
-        BadInput
-            If the layer does not fit what comes before it.
+        Raises BadInput if the layer does not fit what comes before it.
         """
 
     @abstractmethod
@@ -160,3 +145,60 @@ def per_dimension(layer: Layer, name: str, value: int | tuple[int, ...], dimensi
     if len(numbers) != dimensions:
         layer.refuse(f"{name} = {value!r} has {len(numbers)} numbers, and its input has {dimensions} axes of positions")
     return numbers
+
+
+_NAMES = ("W_std", "U_std", "b_std")
+
+
+def deviations(layer: Layer) -> dict[str, float]:
+    """All standard deviations that are not zero; a name has the places of its layer in what contains it.
+
+    Examples
+    --------
+    >>> from holokern import layers as L
+    >>> deviations(L.Serial(L.Dense(1.5, 0.1), L.Activation("gelu"), L.Dense()))
+    {'0.W_std': 1.5, '0.b_std': 0.1, '2.W_std': 1.0}
+    """
+    found = {field: float(getattr(layer, field)) for field in _own(layer)}
+    for place, part in enumerate(layer.parts()):
+        found |= {f"{place}.{name}": value for name, value in deviations(part).items()}
+    return found
+
+
+def with_deviations(layer: Layer, values: Mapping[str, float]) -> Layer:
+    """The layer with some of its standard deviations changed.
+
+    Raises
+    ------
+    BadInput
+        If a name is not one of `deviations`.
+
+    Examples
+    --------
+    >>> from holokern import layers as L
+    >>> with_deviations(L.Serial(L.Dense(1.5, 0.1), L.Activation("gelu"), L.Dense()), {"2.W_std": 3.0})
+    Serial(Dense(W_std=1.5, b_std=0.1), Activation('gelu'), Dense(W_std=3.0))
+    """
+    known = deviations(layer)
+    for name in values:
+        if name not in known:
+            raise BadInput(f"{layer!r} has no standard deviation {name!r}; it has {', '.join(map(repr, known))}")
+    return _changed(layer, values)
+
+
+def _own(layer: Layer) -> list[str]:
+    names = {field.name for field in fields(layer)}  # type: ignore[arg-type]
+    return [name for name in _NAMES if name in names and getattr(layer, name)]
+
+
+def _changed(layer: Layer, values: Mapping[str, float]) -> Layer:
+    parts = layer.parts()
+    if parts:
+        inner = [
+            {name.split(".", 1)[1]: value for name, value in values.items() if name.split(".", 1)[0] == str(place)}
+            for place in range(len(parts))
+        ]
+        make: Any = type(layer)
+        return make(*(_changed(part, mine) for part, mine in zip(parts, inner, strict=True)))  # type: ignore[no-any-return]
+    mine = {name: float(value) for name, value in values.items()}
+    return replace(layer, **mine) if mine else layer  # type: ignore[type-var]

@@ -19,15 +19,6 @@ from typing import Any
 class Layout:
     """The axes of the arrays of a state.
 
-    Attributes
-    ----------
-    dimensions
-        The number of axes of positions: 2 for images.
-    is_tied
-        Whether only pairs of outputs at the same position are kept.
-    is_paired
-        Whether input i meets itself only, instead of all inputs of the other side.
-
     Notes
     -----
     With positions P of one side and Q of the other, and n and m inputs, the shapes are
@@ -35,9 +26,9 @@ class Layout:
         (P, n, m) tied,    (P, n, Q, m) not tied,    (P, n) tied and paired,    (P, Q, n) paired.
     """
 
-    dimensions: int
-    is_tied: bool
-    is_paired: bool
+    dimensions: int  # the number of axes of positions: 2 for images
+    is_tied: bool  # whether only pairs of outputs at the same position are kept
+    is_paired: bool  # whether input i meets itself only, instead of all inputs of the other side
 
     def axes(self, dimension: int) -> tuple[int, ...]:
         """The axes along which the positions of both sides run in one dimension."""
@@ -63,21 +54,13 @@ class Layout:
 
 @dataclass(frozen=True)
 class State:
-    """Outputs of a network for some inputs of two sides.
+    """Outputs of a network for some inputs of two sides."""
 
-    Attributes
-    ----------
-    layout
-        The axes of ``gap`` and ``tangent``.
-    first, second
-        The variances of both sides, of shape (positions, inputs).
-    gap, tangent
-        G and Θ for pairs; Θ is None if it is not wanted.
-    """
-
-    layout: Layout
+    layout: Layout  # the axes of ``gap`` and ``tangent``
+    # first, second: the variances of both sides, of shape (positions, inputs)
     first: Any
     second: Any
+    # gap, tangent: G and Θ for pairs; Θ is None if it is not wanted
     gap: Any
     tangent: Any
 

@@ -69,10 +69,7 @@ class Weighted(Layer):
     def fan_in(self, context: Context) -> float:
         """The number of channels before the layer.
 
-        Raises
-        ------
-        BadInput
-            If it is not known.
+        Raises BadInput if it is not known.
         """
         width = self.one(context.shape).width
         if width is None:

@@ -21,17 +21,12 @@ _DOUBLED = 4
 
 @dataclass(frozen=True)
 class Window:
-    """A window that moves along one axis of positions.
+    """A window that moves along one axis of positions."""
 
-    Attributes
-    ----------
-    places
-        The positions to take before the sum, which may be several times the same; -1 stands for a zero outside.
-    size, stride, dilation
-        The sum over ``size`` places, each ``dilation`` after the one before, at every ``stride``-th place.
-    """
-
+    # the positions to take before the sum, which may be several times the same; -1 stands for a zero outside
     places: tuple[int, ...]
+    # size, stride, dilation: the sum over ``size`` places, each ``dilation`` after the one before, at every
+    # ``stride``-th place
     size: int
     stride: int
     dilation: int
@@ -146,21 +141,13 @@ def summed(xp: Any, state: State, dimension: int, window: Window) -> State:
 
 @dataclass(frozen=True)
 class Weights:
-    """What a layer with weights does to variances, G and Θ.
+    """What a layer with weights does to variances, G and Θ."""
 
-    Attributes
-    ----------
-    windows
-        The window along each axis of positions.
-    scale, bias
-        Covariances after the layer are sums over the windows times ``scale``, plus ``bias``.
-    share, more
-        Θ is its sum times ``scale``, plus the sum of covariances times ``share``, plus ``more``.
-    """
-
-    windows: tuple[Window, ...]
+    windows: tuple[Window, ...]  # the window along each axis of positions
+    # scale, bias: covariances after the layer are sums over the windows times ``scale``, plus ``bias``
     scale: float
     bias: float
+    # share, more: Θ is its sum times ``scale``, plus the sum of covariances times ``share``, plus ``more``
     share: float
     more: float
 

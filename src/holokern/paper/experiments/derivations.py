@@ -51,9 +51,8 @@ def derive_both(case: Derivation) -> Derived:
     start = time.perf_counter()
     paper = pfaffian(operator=case.left, other_operator=case.right, coordinates="x", basis=case.basis, cache=False)
     middle = time.perf_counter()
-    left = activation(case.whole_left)
-    right = activation(case.whole_right) if case.whole_right != case.whole_left else None
-    whole = pfaffian(left, right, cache=False)
+    right = None if case.other is None else activation(case.other)
+    whole = pfaffian(activation(case.function), right, cache=False)
     return Derived(case, paper, middle - start, whole, time.perf_counter() - middle)
 
 
@@ -100,7 +99,7 @@ def _times(found: list[Derived]) -> Table:
 def _systems(found: list[Derived]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in found:
-        sides = (one.case.left,) if one.case.left == one.case.right else (one.case.left, one.case.right)
+        sides = (one.case.left,) if one.case.right is None else (one.case.left, one.case.right)
         rows.append((one.case.label, "paper's, in x", "; ".join(sides), *_shown(one.paper)))
         first, second = ([str(P) for P in side] for side in one.whole.annihilators)
         sides = (", ".join(first),) if first == second else (", ".join(first), ", ".join(second))

@@ -9,14 +9,12 @@ from flint import arb, fmpq
 from holokern.activation import activation
 from holokern.dual import hermite_coefficients, hermite_recurrence
 from holokern.numeric import working_precision
-from holokern.paper.experiments.timing import best_of
 from holokern.paper.numbers import HERMITE
-from holokern.paper.problem import Problem
+from holokern.paper.problem import Problem, best_of
 from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
-# the paper's n ≤ 100
-_COUNT = 101
+_COUNT = 101  # the paper's n ≤ 100
 # the exact ones and a few more; c_99 is the one that the paper times in Mathematica
 _SHOWN = (0, 1, 2, 3, 4, 5, 6, 7, 10, 20, 50, 99, 100)
 _BITS = 420  # c_99 is of order one beside √99!, which has 260 bits
@@ -84,8 +82,6 @@ _FIRST = (_exact(0, 1, 0), _exact(0, 0, 1), _exact(1, -1, 0), _exact(0, 0, -1), 
 def exact_values(count: int) -> list[Exact]:
     """c_n as rational combinations of 1, d0 and d1, by the paper's recurrence of order 6.
 
-    Examples
-    --------
     >>> exact_values(7)[6]
     (5, -1, 0)
     """

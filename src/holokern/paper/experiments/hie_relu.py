@@ -19,16 +19,11 @@ from holokern.paper.results import Cell, Chart, Findings, Series, Table, finishe
 from holokern.progress import report
 from holokern.weyl import weyl_algebra
 
-# from too few to more than enough
-_SIZES = (4, 6, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60)
-# f has a pole-like end at ±1, so the fit in x keeps away from it
-_EDGE = 0.9
-# two points fix a solution of an equation of second order; these are not symmetric
-_POINTS = (-0.5, 0.6)
-# the weight μ of the two values beside the integral of the squared residual
-_PENALTY = 1.0
-# points at which the error is measured
-_FINE = 201
+_SIZES = (4, 6, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60)  # from too few to more than enough
+_EDGE = 0.9  # f has a pole-like end at ±1, so the fit in x keeps away from it
+_POINTS = (-0.5, 0.6)  # two points fix a solution of an equation of second order; these are not symmetric
+_PENALTY = 1.0  # the weight μ of the two values beside the integral of the squared residual
+_FINE = 201  # points at which the error is measured
 
 
 def relu_integral(x: Array) -> Array:

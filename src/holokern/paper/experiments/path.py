@@ -16,18 +16,12 @@ from holokern.paper.problem import Problem
 from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
-# of the section
-_TITLE = "One run through many points"
-# the paper's point of independence, Σ = ½ times the identity
-_START = np.array([-1.0, 0.0, -1.0])
-# the paper's choice of points by det Σ
-_DETERMINANTS = (0.01, 1.0)
-# the paper's distance below which points are one
-_CLUSTER = 1e-5
-# so that points with det Σ = 0.01 or 1 exactly are in, however they are rounded
-_ROUNDING = 1e-12
-# steps whose paths are drawn: the given one, a straighter one and nearly a line
-_DRAWN = (1, 5, 20)
+_TITLE = "One run through many points"  # of the section
+_START = np.array([-1.0, 0.0, -1.0])  # the paper's point of independence, Σ = ½ times the identity
+_DETERMINANTS = (0.01, 1.0)  # the paper's choice of points by det Σ
+_CLUSTER = 1e-5  # the paper's distance below which points are one
+_ROUNDING = 1e-12  # so that points with det Σ = 0.01 or 1 exactly are in, however they are rounded
+_DRAWN = (1, 5, 20)  # steps whose paths are drawn: the given one, a straighter one and nearly a line
 
 
 def path_points(problem: Problem) -> Array:
@@ -36,8 +30,6 @@ def path_points(problem: Problem) -> Array:
     All ordered pairs of different training points with 0.01 ≤ det Σ ≤ 1; points closer than 1e-5 are one.  With β = 0.5
     (indeed with 0.35 ≤ β ≤ 0.5) that makes the paper's 91.
 
-    Examples
-    --------
     >>> path_points(Problem()).shape
     (91, 3)
     """

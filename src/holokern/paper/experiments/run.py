@@ -27,7 +27,7 @@ def _in_module(module: str, name: str) -> Experiment:
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "learning": _in_module("learning_tables", "learning"),
+    "learning": _in_module("learning", "learning"),
     "path": _in_module("path", "path"),
     "hermite": _in_module("hermite_coefficients", "hermite"),
     "derivations": _in_module("derivations", "derivations"),
@@ -49,8 +49,6 @@ def run_experiments(names: Sequence[str] = (), problem: Problem | None = None) -
     The derivations run first, so that nothing of theirs is in memory yet.  Linear algebra gets one thread: the
     matrices are small, and threads that wait for each other spoil the clocks.
 
-    Examples
-    --------
     >>> found = run_experiments(["hermite"])
     >>> found["hermite"].title
     'Hermite coefficients of ReSin'

@@ -14,12 +14,9 @@ from holokern.paper.problem import ACTIVATIONS, Problem
 from holokern.paper.results import Cell, Chart, Findings, Series, Table, finished
 from holokern.progress import report
 
-# powers of two over two decades, to see the rate
-_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
-# random networks of each width: their mean square is good to about a seventh
-_NETWORKS = 24
-# any will do; fixed, so that the table does not change from run to run
-_SEED = 2024
+_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)  # powers of two over two decades, to see the rate
+_NETWORKS = 24  # random networks of each width: their mean square is good to about a seventh
+_SEED = 2024  # any will do; fixed, so that the table does not change from run to run
 
 
 def empirical_kernel(sigma: Activation, x: Array, size: int, problem: Problem, random: np.random.Generator) -> Array:

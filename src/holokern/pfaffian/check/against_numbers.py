@@ -10,30 +10,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, SupportsFloat
+from math import lcm
+from typing import SupportsFloat
 
 import numpy as np
+from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
+from numpy.typing import NDArray
 
 from holokern.errors import BadInput, CheckFailed, PrecisionLost
 from holokern.numeric import Array
-from holokern.pfaffian.check.exact_points import Point, Table, matrices_at
-from holokern.pfaffian.check.quadrature import Function, HermiteMoments, hermite_moments
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
+from holokern.pfaffian.check.quadrature import Function, hermite_moments
+from holokern.pfaffian.system import PfaffianSystem
+from holokern.weyl import RationalFunction
 
 Element = tuple[int, ...]
 
-# named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
-_TOLERANCE = 1e-9
-# the noise is an estimate, so a residual of many times as much still proves nothing
-_NOISE_FACTOR = 100.0
-# with more noise beside the terms a wrong entry could hide, so the check refuses to decide
-_POWER = 1e-6
-# deviations are halved up to five times, for σ like exp(a u²) that has moments at small ones only
-_SHRINKS = 6
-# the farthest break lies about so many deviations away: both of its sides then have weight
-_SPREAD = 2.5
+_TOLERANCE = 1e-9  # named activations leave at most 6e-14 (selu); a wrong entry leaves about 1
+_NOISE_FACTOR = 100.0  # the noise is an estimate, so a residual of many times as much still proves nothing
+_POWER = 1e-6  # with more noise beside the terms a wrong entry could hide, so the check refuses to decide
+_SHRINKS = 6  # deviations are halved up to five times, for σ like exp(a u²) that has moments at small ones only
+_SPREAD = 2.5  # the farthest break lies about so many deviations away: both of its sides then have weight
 
 
 def numeric_vector(
@@ -46,35 +42,21 @@ def numeric_vector(
 ) -> tuple[Array, Array]:
     """Evaluate the entries of F by quadrature.
 
-    Parameters
-    ----------
-    activation, other : callable
-        σ1 and σ2 (None for σ2 = σ1); their ``breaks``, if any, are respected.
-    basis : sequence of tuples
-        In the coordinates "sigma" a pair (i, j) means E[∂_u^i ∂_v^j σ1σ2] and a triple (e11, e12, e22) means
-        ∂11^e11 ∂12^e12 ∂22^e22 k.  In "x" a pair (i, j) means the integral g with u^i v^j under it, and a triple
-        the derivative of g.
-    point : three numbers
-        Σ11, Σ12, Σ22 or x11, x12, x22.
+    ``activation``, ``other``: σ1 and σ2 (None for σ2 = σ1); their ``breaks``, if any, are respected.
+    ``basis``: in the coordinates "sigma" a pair (i, j) means E[∂_u^i ∂_v^j σ1σ2] and a triple (e11, e12, e22) means
+    ∂11^e11 ∂12^e12 ∂22^e22 k.  In "x" a pair (i, j) means the integral g with u^i v^j under it, and a triple the
+    derivative of g.
+    ``point``: Σ11, Σ12, Σ22 or x11, x12, x22.
+    Returns values, errors: the entries and an estimate of their quadrature and rounding errors.
 
-    Returns
-    -------
-    values, errors : numpy.ndarray
-        The entries and an estimate of their quadrature and rounding errors.
-
-    Examples
-    --------
     >>> relu = lambda u: np.maximum(u, 0)
     >>> values, errors = numeric_vector(relu, None, [(0, 0), (1, 1)], (1, 0, 1))
     >>> [round(float(v), 10) for v in values]
     [0.1591549431, 0.25]
     """
     terms = [_term(element, coordinates) for element in basis]
-    degree = max((i + j for _, (i, j) in terms), default=0)
-    moments, weight = _moments(activation, other, point, coordinates, degree)
-    polynomials = _Polynomials(moments.covariance, coordinates)
-    pairs = [moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in terms]
-    return np.array([value for value, _ in pairs]), np.array([error for _, error in pairs])
+    values, errors = _expectations(activation, other, terms, point, coordinates).T
+    return values, errors
 
 
 def check_against_numbers(
@@ -85,21 +67,11 @@ def check_against_numbers(
 ) -> float:
     """Check dF = PF for a system with a monomial basis at a few covariances; return the worst relative residual.
 
-    Parameters
-    ----------
-    system : PfaffianSystem
-        Its ``coordinates``, ``basis``, ``matrices`` and (if present) ``scale`` are read.
-    activation, other : callable
-        σ1 and σ2 (None for σ2 = σ1).
-    points : int or sequence of triples
-        How many random but reproducible covariances to use, or exact points in the coordinates of the system.
-
-    Raises
-    ------
-    CheckFailed
-        When a row of dF - PF is not zero; the message names the row, the point and the residual.
-    PrecisionLost
-        When the quadrature is not accurate enough to decide.
+    ``system``: its ``coordinates``, ``basis``, ``matrices`` and (if present) ``scale`` are read.
+    ``activation``, ``other``: σ1 and σ2 (None for σ2 = σ1).
+    ``points``: how many random but reproducible covariances to use, or exact points in the coordinates of the system.
+    Raises CheckFailed when a row of dF - PF is not zero; the message names the row, the point and the residual;
+    PrecisionLost when the quadrature is not accurate enough to decide.
     """
     other = activation if other is None else other
     kappa = _scales(getattr(system, "scale", None))
@@ -116,8 +88,6 @@ def check_against_numbers(
 def random_points(first: Function, second: Function, count: int) -> list[Point]:
     """Reproducible random rational covariances, spread so that the breaks of both functions matter.
 
-    Examples
-    --------
     >>> points = random_points(np.sin, np.sin, 3)
     >>> all(s11 * s22 > s12 * s12 > 0 for s11, s12, s22 in points)
     True
@@ -172,11 +142,7 @@ def _check_one(system: PfaffianSystem, first: Function, second: Function, point:
     rules = _PRICE if system.coordinates == "sigma" else _MOMENT
     moves = [rules[name[-2:]] for name in system.variables]
     wanted = [*elements, *((c * f, (i + di, j + dj)) for f, (di, dj) in moves for c, (i, j) in elements)]
-    degree = max(i + j for _, (i, j) in wanted)
-    moments, weight = _moments(first, second, point, system.coordinates, degree)
-    polynomials = _Polynomials(moments.covariance, system.coordinates)
-    pairs = np.array([moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in wanted])
-    vectors = pairs.reshape(-1, rank, 2)
+    vectors = _expectations(first, second, wanted, point, system.coordinates).reshape(-1, rank, 2)
     if len(matrices) > len(moves):
         vectors = _moved(vectors, matrices[len(moves) :])
     values, errors = vectors[0].T
@@ -295,10 +261,14 @@ def _times(coefficients: Array, axis: int) -> Array:
     return np.asarray(result if axis == 0 else result.T)
 
 
-def _moments(
-    first: Function, second: Function | None, point: Sequence[SupportsFloat], coordinates: str, degree: int
-) -> tuple[HermiteMoments, float]:
-    """Moments at the covariance of ``point``, and the factor from E to the unnormalised integral (1 in Σ)."""
+def _expectations(
+    first: Function,
+    second: Function | None,
+    terms: Sequence[tuple[float, tuple[int, int]]],
+    point: Sequence[SupportsFloat],
+    coordinates: str,
+) -> Array:
+    """Values and errors, (terms, 2): expectations at the covariance of ``point``, unnormalised integrals in x."""
     second = first if second is None else second
     covariance, weight = tuple(float(x) for x in point), 1.0
     if coordinates == "x":
@@ -307,15 +277,11 @@ def _moments(
         if not (det > 0 and x11 < 0):
             raise BadInput(f"expected a negative definite x, got {covariance}")
         covariance, weight = (-x22 / (2 * det), x12 / (2 * det), -x11 / (2 * det)), float(np.pi / np.sqrt(det))
-    moments = hermite_moments(
-        first,
-        second,
-        covariance,
-        degree,
-        breaks=getattr(first, "breaks", ()),
-        other_breaks=getattr(second, "breaks", ()),
-    )
-    return moments, weight
+    degree = max((i + j for _, (i, j) in terms), default=0)
+    breaks = [getattr(function, "breaks", ()) for function in (first, second)]
+    moments = hermite_moments(first, second, covariance, degree, breaks=breaks[0], other_breaks=breaks[1])
+    polynomials = _Polynomials(moments.covariance, coordinates)
+    return np.array([moments.apply(weight * c * polynomials(i, j)) for c, (i, j) in terms])
 
 
 def _to_coordinates(point: Point, coordinates: str) -> Point:
@@ -370,3 +336,34 @@ def _unscaled(function: Function, kappa: float) -> Function:
 
 def _show(point: Point) -> str:
     return "(" + ", ".join(str(x) for x in point) + ")"
+
+
+Point = tuple[Fraction, Fraction, Fraction]
+#: A matrix of rational functions.
+Table = Sequence[Sequence["RationalFunction"]]
+
+
+def matrices_at(matrices: Sequence[Table], point: Point) -> list[NDArray[np.float64]] | None:
+    """The matrices at an exact point, or None on their singular locus; exact until the last division."""
+    common = lcm(*(x.denominator for x in point))
+    line = fmpz_mpoly_ctx.get(("t",), Ordering.lex)
+    (t,) = line.gens()
+    images = [int(x * common) * t for x in point]
+
+    def value(polynomial: fmpz_mpoly) -> fmpq:
+        # on the ray through the point the polynomial has one variable t, to be taken at 1/common
+        terms = polynomial.compose(*images, ctx=line).to_dict().items()
+        return sum((fmpq(c, common ** int(e)) for (e,), c in terms), fmpq(0))
+
+    result = []
+    for matrix in matrices:
+        table = np.zeros((len(matrix), len(matrix)))
+        for i, row in enumerate(matrix):
+            for j, entry in enumerate(row):
+                bottom = value(entry.denominator)
+                if bottom == 0:
+                    return None
+                quotient = value(entry.numerator) / bottom
+                table[i, j] = int(quotient.p) / int(quotient.q)
+        result.append(table)
+    return result

@@ -10,15 +10,11 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from flint import fmpz, fmpz_mpoly, nmod_mat
 
 from holokern.errors import BadInput
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import PfaffianSystem
-    from holokern.weyl import RationalFunction
+from holokern.weyl import RationalFunction
 
 Table = list[list["RationalFunction"]]
 
@@ -26,35 +22,19 @@ Table = list[list["RationalFunction"]]
 _LOW, _HIGH = 1 << 60, 1 << 61
 # the primes between 2^60 and 2^61 number more than 2^54 (Rosser–Schoenfeld bounds for π(x) give 2.7e16 > 1.8e16)
 _PRIMES = float(1 << 54)
-# a point meets a denominator by chance once in about 2^55; twenty times means a zero denominator
-_TRIES = 20
+_TRIES = 20  # a point meets a denominator by chance once in about 2^55; twenty times means a zero denominator
 
 
 @dataclass(frozen=True)
 class FlatnessReport:
-    """The outcome of a flatness test.
+    """The outcome of a flatness test."""
 
-    Attributes
-    ----------
-    flat : bool
-        False is a proof that the system is not integrable.  True is wrong with probability at most ``doubt``.
-    doubt : float
-        Bound of the probability, over the choice of points and primes, that a non-integrable system passes.
-    failing : tuple of str or None
-        The first pair of variables whose condition fails.
-    """
-
-    flat: bool
-    doubt: float
-    failing: tuple[str, str] | None = None
+    flat: bool  # False is a proof that the system is not integrable.  True is wrong with probability at most ``doubt``.
+    doubt: float  # bound of the probability, over the choice of points and primes, that a non-integrable system passes
+    failing: tuple[str, str] | None = None  # the first pair of variables whose condition fails
 
     def __bool__(self) -> bool:
         return self.flat
-
-
-def is_flat(system: PfaffianSystem, *, trials: int = 2) -> bool:
-    """Whether the matrices of ``system`` satisfy the integrability condition; see :func:`flatness`."""
-    return flatness(system.matrices, system.variables, trials=trials).flat
 
 
 def flatness(
@@ -66,21 +46,9 @@ def flatness(
     If it is not zero, at most h/60 primes of 61 bits divide it, and modulo any other prime p it vanishes at a
     fraction of at most d/p of the points (Schwartz–Zippel).  Both are drawn anew from the system's random source.
 
-    Parameters
-    ----------
-    matrices : iterable of square tables of RationalFunction
-        P_i in the order of ``variables``.
-    variables : iterable of str
-        The names of the variables; they must be the first ones of the field of the entries.
-    trials : int
-        Independent tests; each multiplies the doubt by a factor of about 1e-14.
+    ``matrices``: P_i in the order of ``variables``, which must be the first ones of the field of the entries.
+    ``trials``: independent tests; each multiplies the doubt by a factor of about 1e-14.
 
-    Returns
-    -------
-    FlatnessReport
-
-    Examples
-    --------
     >>> from holokern.weyl import function_field
     >>> K = function_field("x y")
     >>> flatness([[[K("1/x")]], [[K("y")]]], K.variables).flat

@@ -22,24 +22,17 @@ from holokern.numeric import EPS, Array
 Break = SupportsFloat
 Function = Callable[[Array], Array]
 
-# two rules, whose difference is the error; the finer one is exact up to degree 39 on a panel
-_NODES = (14, 20)
-# deviations that are scanned: fast growing functions have their mass far out; sin and relu need ten
-_REACH = 40.0
-# exp(-45) = 3e-20 of the largest integrand is below rounding
-_CUTOFF = 45.0
-# a tenth of the tolerance of the moments: the panels of an axis share it
-_RESOLVED = 1e-13
-# the rule of 14 nodes (exact to degree 27) then still resolves a σ of degree 18 times each of these
-_MULTIPLIERS = 10
-# of an axis: with 40 panels √|u| is off by 5e-11, with 160 by 3e-13, and 640 do not help
-_MAX_PANELS = 160
-# panels of 2.5, 1.25 and 0.6 conditional deviations; finer ones would not help a σ that is not smooth
-_ROUNDS = 3
+_TOLERANCE = 1e-12  # panels are halved until two rules differ by less, relative to the integral of the absolute value
+_NODES = (14, 20)  # two rules, whose difference is the error; the finer one is exact up to degree 39 on a panel
+_REACH = 40.0  # deviations that are scanned: fast growing functions have their mass far out; sin and relu need ten
+_CUTOFF = 45.0  # exp(-45) = 3e-20 of the largest integrand is below rounding
+_RESOLVED = 1e-13  # a tenth of the tolerance of the moments: the panels of an axis share it
+_MULTIPLIERS = 10  # the rule of 14 nodes (exact to degree 27) then still resolves a σ of degree 18 times each of these
+_MAX_PANELS = 160  # of an axis: with 40 panels √|u| is off by 5e-11, with 160 by 3e-13, and 640 do not help
+_ROUNDS = 3  # panels of 2.5, 1.25 and 0.6 conditional deviations; finer ones would not help a σ that is not smooth
 # multiplications of a block: OpenBLAS starts threads above 262144, and they would compete with other work
 _BLOCK = 200_000
-# exp(709) is the largest float
-_MAX_LOG = 700.0
+_MAX_LOG = 700.0  # exp(709) is the largest float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,33 +62,18 @@ def hermite_moments(
     *,
     breaks: Sequence[Break] = (),
     other_breaks: Sequence[Break] = (),
-    tolerance: float = 1e-12,
 ) -> HermiteMoments:
     """Compute all moments with p, q up to ``degree``.
 
     The (u, v) box is found by a scan of the integrand.  Each axis is cut at the breaks and then bisected until its
     function is resolved, so an undeclared kink or an algebraic singularity costs panels, not accuracy.
 
-    Parameters
-    ----------
-    first, second : callable
-        Vectorised functions of one real variable.
-    covariance : (float, float, float)
-        Σ11, Σ12, Σ22, positive definite.
-    degree : int
-        The largest p and q.
-    breaks, other_breaks : sequence of numbers
-        Where ``first`` and ``second`` are not smooth.
-    tolerance : float
-        Panels are halved until two rules differ by less than this, relative to the integral of the absolute value.
+    ``first``, ``second``: vectorised functions of one real variable.
+    ``covariance``: Σ11, Σ12, Σ22, positive definite.
+    ``degree``: the largest p and q.
+    ``breaks``, ``other_breaks``: where ``first`` and ``second`` are not smooth.
+    Raises PrecisionLost when the integrand does not decay at this covariance.
 
-    Raises
-    ------
-    PrecisionLost
-        When the integrand does not decay at this covariance.
-
-    Examples
-    --------
     >>> relu = lambda u: np.maximum(u, 0)
     >>> table = hermite_moments(relu, relu, (1.0, 0.5, 1.0), 2, breaks=(0,), other_breaks=(0,))
     >>> round(float(table.values[0, 0]), 12)
@@ -110,7 +88,7 @@ def hermite_moments(
     cuts = tuple(
         np.unique([float(b) / c for b in places]) for places, c in zip((breaks, other_breaks), deviations, strict=True)
     )
-    values, errors = _converged(functions, cuts, correlation, degree, tolerance)
+    values, errors = _converged(functions, cuts, correlation, degree)
     return HermiteMoments((s11, s12, s22), values, errors)
 
 
@@ -123,7 +101,7 @@ def _scaled(function: Function, deviation: float) -> Function:
 
 
 def _converged(
-    functions: tuple[Function, Function], cuts: tuple[Array, ...], correlation: float, degree: int, tolerance: float
+    functions: tuple[Function, Function], cuts: tuple[Array, ...], correlation: float, degree: int
 ) -> tuple[Array, Array]:
     profiles = _scan(functions, cuts, correlation, degree)
     shape = (degree + 1, degree + 1)
@@ -135,7 +113,7 @@ def _converged(
         coarse, _ = _tensor_rule(functions, edges, correlation, degree, _NODES[0])
         values, sizes = _tensor_rule(functions, edges, correlation, degree, _NODES[1])
         change = np.abs(values - coarse)
-        if np.all(change <= tolerance * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
+        if np.all(change <= _TOLERANCE * sizes) or max(len(left) for left, _ in edges) > _MAX_PANELS // 2:
             break
         width /= 2
     errors = 4 * change + 8 * EPS * sizes
@@ -178,7 +156,8 @@ def _scan(
     for function, cut in zip(functions, cuts, strict=True):
         # points beside the breaks and between them, so that a short piece is not overlooked
         near = cut[np.abs(cut) < _REACH]
-        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 160), near - 1e-6, near + 1e-6, _middles(near)]))
+        middles = (near[1:] + near[:-1]) / 2
+        x = np.unique(np.concatenate([np.linspace(-_REACH, _REACH, 160), near - 1e-6, near + 1e-6, middles]))
         with np.errstate(divide="ignore", invalid="ignore"):
             y = np.log(np.abs(function(x)))
         points.append(x)
@@ -208,10 +187,6 @@ def _scan(
         for p, (low, high) in zip(points, profiles, strict=True)
     )
     return first, second
-
-
-def _middles(cut: Array) -> Array:
-    return (cut[1:] + cut[:-1]) / 2
 
 
 def _panels(function: Function, cut: Array, profile: _Profile, width: float) -> tuple[Array, Array]:

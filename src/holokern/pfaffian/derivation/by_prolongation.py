@@ -36,12 +36,10 @@ Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
 Solved = dict[Exponents, RationalFunction]
 
-# derivatives beyond the orders of the generators; systems of textbooks need one or two
-_FURTHER = 3
+_FURTHER = 3  # derivatives beyond the orders of the generators; systems of textbooks need one or two
 # terms of a product before it is reduced: Lauricella F_C in three variables needs 6000; ten times as many take minutes
 _MOST_TERMS = 50_000
-# columns times rows of the matrix at a point; about a second
-_LARGEST = 4_000_000
+_LARGEST = 4_000_000  # columns times rows of the matrix at a point; about a second
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,6 @@ class Connection:
 def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
     """The connection matrices in the standard monomials; None when a few more derivatives do not give them.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> found = connection_by_prolongation(weyl_algebra("x y").ideal("dx^2 - dy", "x*dx + 2*y*dy - 3"))
     >>> found.standard, found.matrices[1]

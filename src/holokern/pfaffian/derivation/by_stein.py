@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from holokern.errors import BadOperator
 from holokern.pfaffian.coordinates import Coordinates, Element
-from holokern.pfaffian.derivation.locus import expected_locus
 from holokern.pfaffian.derivation.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.derivation.reconstruct import reconstruct
-from holokern.pfaffian.derivation.relations import Pair, Presentation, integer_terms
+from holokern.pfaffian.derivation.relations import Pair, Presentation, expected_locus, integer_terms
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Matrix, Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
@@ -24,8 +23,6 @@ _MAX_OPERATOR_DEGREE = 24
 def read_operators(given: object) -> tuple[Operator, ...]:
     """Operators in u and D from a text, an operator, or a list of them.
 
-    Examples
-    --------
     >>> read_operators(["u*D - 1", "D^2"])
     (u*D - 1, D^2)
     """
@@ -53,8 +50,6 @@ def read_operators(given: object) -> tuple[Operator, ...]:
 def height(operators: Iterable[Operator]) -> int:
     """The number of bits of the largest coefficient, denominators cleared.
 
-    Examples
-    --------
     >>> height(read_operators("u*D/3 - 5"))
     4
     """
@@ -81,23 +76,11 @@ def derive(
 ) -> PfaffianSystem:
     """The Pfaffian system of E[σ1(u)σ2(v)] for all σ1, σ2 that the operators annihilate.
 
-    Parameters
-    ----------
-    left, right : sequence of Operator
-        Generators of annihilators of σ1 and σ2, in u and D.
-    coordinates : Coordinates
-        Those of the result.
-    basis : sequence of tuples of int, optional
-        The entries of F; see :class:`PfaffianSystem`.
-
-    Raises
-    ------
-    NotHolonomic
-        If one side has only the operator 0.
-    BadInput
-        If the basis is none, or only the function 0 is annihilated.
-    TooLarge
-        If large coefficients make the derivation too long.
+    ``left``, ``right``: generators of annihilators of σ1 and σ2, in u and D.
+    ``coordinates``: those of the result.
+    ``basis``: the entries of F; see :class:`PfaffianSystem`.
+    Raises NotHolonomic if one side has only the operator 0; BadInput if the basis is none, or only the function 0 is
+    annihilated; TooLarge if large coefficients make the derivation too long.
     """
     presentation = present(left, right, coordinates)
     wanted = None if basis is None else [coordinates.monomial(element)[1] for element in basis]

@@ -20,36 +20,23 @@ from holokern.weyl import Operator
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 
-# 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
-_PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))
+_PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))  # 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
-# two operators of the largest degree, 24 each, need 48 and some more
-_MAX_DEGREE = 60
+_MAX_DEGREE = 60  # two operators of the largest degree, 24 each, need 48 and some more
 
 
 @dataclass(frozen=True)
 class Quotient:
-    """The part of K[a, b]/relations that the even monomials span, with what is needed to compute in it.
-
-    Attributes
-    ----------
-    basis : tuple of (int, int)
-        Exponents (i, j) of the monomials a^i b^j that form the basis.
-    targets : tuple of (int, int)
-        The monomials outside the basis whose normal forms give ∂F/∂Σ.
-    shifts, pivots
-        The relations, and as many monomials, that determine these normal forms.
-    dimension : int
-        The dimension of the whole quotient, odd monomials included.
-    """
+    """The part of K[a, b]/relations that the even monomials span, with what is needed to compute in it."""
 
     presentation: Presentation
-    basis: tuple[Pair, ...]
-    targets: tuple[Pair, ...]
+    basis: tuple[Pair, ...]  # exponents (i, j) of the monomials a^i b^j that form the basis
+    targets: tuple[Pair, ...]  # the monomials outside the basis whose normal forms give ∂F/∂Σ
+    # shifts, pivots: the relations, and as many monomials, that determine these normal forms
     shifts: tuple[Shift, ...]
     pivots: tuple[Pair, ...]
-    dimension: int
+    dimension: int  # the dimension of the whole quotient, odd monomials included
 
     @property
     def rank(self) -> int:
@@ -132,8 +119,6 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
 
     It is the number of monomials of a large degree outside the ideal of top-degree parts [SST2000, §1.4].
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("u", "D")
     >>> bernstein_multiplicity([D("u*(D^2 + 1)")]), bernstein_multiplicity([D("u*D - 1"), D("D^2")])
@@ -158,27 +143,17 @@ def _top_form(operator: Operator) -> dict[Pair, int]:
     return {key: c for key, c in integer_terms(operator).items() if sum(key) == operator.degree}
 
 
-def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, seed: int = 1) -> Quotient:
+def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None) -> Quotient:
     """Find the rank, a basis and the relations that matter, by elimination at a random point modulo a prime.
 
     The relations of bounded degree fill the quotient once its dimension has come down to the product of the Bernstein
     multiplicities of the two annihilators, which is its dimension for generic Σ.
 
-    Parameters
-    ----------
-    presentation : Presentation
-        The operators; a Gröbner basis for the Bernstein filtration on either side.
-    basis : sequence of (int, int), optional
-        The basis to use, as exponents of a and b; monomials of low degree by default, 1 and ab among them if possible.
-    seed : int
-        Seed of the random point.
-
-    Raises
-    ------
-    NotHolonomic
-        If one side has no operator but 0.
-    BadInput
-        If the operators admit only the function 0, or the wanted basis is none.
+    ``presentation``: the operators; a Gröbner basis for the Bernstein filtration on either side.
+    ``basis``: the basis to use, as exponents of a and b; monomials of low degree by default, 1 and ab among them if
+    possible.
+    Raises NotHolonomic if one side has no operator but 0; BadInput if the operators admit only the function 0, or the
+    wanted basis is none.
     """
     for side in (presentation.left, presentation.right):
         if not any(side):
@@ -192,7 +167,7 @@ def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, se
         degree = max(degree, max((sum(m) for m in basis), default=0) + 2)
     degree += degree % 2
     while degree <= _MAX_DEGREE:
-        elimination = _Elimination(presentation, degree, basis, seed)
+        elimination = _Elimination(presentation, degree, basis)
         if elimination.dimension == 0:
             raise BadInput(
                 "the operators generate the whole Weyl algebra, so they annihilate only the function 0 "
@@ -207,8 +182,8 @@ def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None, se
 class _Elimination:
     """All relations up to one degree, eliminated at one random point modulo one prime."""
 
-    def __init__(self, presentation: Presentation, degree: int, basis: Sequence[Pair] | None, seed: int) -> None:
-        random = Random(seed)
+    def __init__(self, presentation: Presentation, degree: int, basis: Sequence[Pair] | None) -> None:
+        random = Random(1)
         self.prime = PRIMES[0]
         self.point = [random.randrange(2, self.prime) for _ in range(3)]
         self.presentation = presentation
@@ -279,10 +254,7 @@ def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
     """Columns in the order of elimination: odd, then even by falling degree, far from the diagonal first."""
     every = [(i, d - i) for d in range(degree + 1) for i in range(d + 1)]
     rank = {m: i for i, m in enumerate(last)}
-    return sorted(
-        every,
-        key=lambda m: (m in rank, -rank.get(m, 0), sum(m) % 2 == 0, -sum(m), -abs(m[0] - m[1]), m),
-    )
+    return sorted(every, key=lambda m: (m in rank, -rank.get(m, 0), sum(m) % 2 == 0, -sum(m), -abs(m[0] - m[1]), m))
 
 
 def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]:

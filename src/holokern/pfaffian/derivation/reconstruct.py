@@ -35,17 +35,14 @@ from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
 from holokern.weyl import FunctionField, RationalFunction
 
-# values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
-_MAX_SAMPLES = 300
+_MAX_SAMPLES = 300  # values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 # how every refusal ends
 _ADVICE = (
     "choose another basis or simpler numbers, or split the function into summands and derive the system "
     "of each pair, pfaffian(f, g)"
 )
-# values times bits on the way to an apparent singularity; about ten seconds
-_MAX_WORK = 60_000
-# numbers in all numerators; some minutes
-_MAX_COEFFICIENTS = 8_000_000
+_MAX_WORK = 60_000  # values times bits on the way to an apparent singularity; about ten seconds
+_MAX_COEFFICIENTS = 8_000_000  # numbers in all numerators; some minutes
 
 
 def reconstruct(
@@ -55,33 +52,18 @@ def reconstruct(
     primes: Sequence[int],
     *,
     bits: int = 1,
-    seed: int = 1,
 ) -> list[RationalFunction]:
     """Reconstruct all functions of a black box.
 
-    Parameters
-    ----------
-    box : callable
-        Takes a prime and returns the black box modulo that prime.
-    field : FunctionField
-        The field, in three variables, that the functions belong to.
-    known : sequence of fmpz_mpoly
-        Irreducible polynomials expected in denominators; others are found.
-    primes : sequence of int
-        Primes to use; the last one only checks.
-    bits : int
-        The size of the numbers that the functions were made from, to foresee how many primes will be needed.
-    seed : int
-        Seed of the random points.
-
-    Raises
-    ------
-    TooLarge
-        If the degrees are too large, or the denominators hold an unexpected factor that would take too long to find.
-    CheckFailed
-        If the result contradicts the black box; nothing wrong is returned.
+    ``box``: takes a prime and returns the black box modulo that prime.
+    ``field``: the field, in three variables, that the functions belong to.
+    ``known``: irreducible polynomials expected in denominators; others are found.
+    ``primes``: primes to use; the last one only checks.
+    ``bits``: the size of the numbers that the functions were made from, to foresee how many primes will be needed.
+    Raises TooLarge if the degrees are too large, or the denominators hold an unexpected factor that would take too long
+    to find; CheckFailed if the result contradicts the black box; nothing wrong is returned.
     """
-    random = Random(seed)
+    random = Random(1)
     *working, fresh = primes
     if not box(fresh)(random_point(random, fresh)):
         return []

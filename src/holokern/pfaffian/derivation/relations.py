@@ -6,15 +6,22 @@ K = Q(Σ), a right module over the Weyl algebra of (u, v): ∂_u multiplies by a
 
 The same relations serve the paper's coordinates x = -½Σ⁻¹: there u multiplies by a and ∂_u acts as
 -(∂/∂a + 2x11 a + 2x12 b), so they are those of the inverse Fourier transform of P with 2x in the place of Σ.
+
+They foretell the singular locus.  The top-degree part (Bernstein filtration) of P is a binary form p(u, ∂), a product
+of lines u = λ∂; λ = ∞ is the line ∂ = 0.  The relations have the top parts p(Σ11 a + Σ12 b, a) a^i b^j, and their
+quotient is finite exactly where no line of σ1 meets one of σ2, that is off the zeros of (Σ11 - λ)(Σ22 - μ) - Σ12² over
+all pairs of slopes.  Only the choice of a basis can add to that locus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import lcm
 
-from holokern.weyl import Operator
+from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
+
+from holokern.weyl import FunctionField, Operator
 
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
@@ -37,8 +44,6 @@ def right_action(terms: dict[Pair, int], i: int, variance: int) -> dict[Pair, di
 
     ``variance`` multiplies the covariance: 1 in the coordinates Σ, 2 in the coordinates x.
 
-    Examples
-    --------
     >>> right_action({(1, 0): 1}, 1, 1)
     {(2, 0): {(1, 0, 0): 1}, (1, 1): {(0, 1, 0): 1}, (0, 0): {(0, 0, 0): 1}}
     """
@@ -101,3 +106,64 @@ class Presentation:
                     {(n + j, m): {(0, f, e): c for (e, f, _), c in place.items()} for (m, n), place in base.items()}
                 )
         return result
+
+
+def slopes(operators: Iterable[Operator]) -> tuple[tuple[fmpz_poly, ...], bool]:
+    """The irreducible polynomials over Z whose roots are the finite slopes λ, and whether λ = ∞ occurs.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> slopes([weyl_algebra("u", "D")("D^2 + 2*u*D")])
+    ((2*x + 1,), True)
+    """
+    common = fmpz_poly([0])
+    infinite = True
+    for operator in operators:
+        if not operator:
+            continue
+        degree = operator.degree
+        top = {k: c for (k, order), c in integer_terms(operator).items() if k + order == degree}
+        infinite = infinite and degree not in top
+        common = common.gcd(fmpz_poly([top.get(k, 0) for k in range(degree + 1)]))
+    return tuple(factor for factor, _ in common.factor()[1]), infinite
+
+
+def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmpz_mpoly]:
+    """The irreducible polynomials among whose zeros every singularity lies that is not due to the basis.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> from holokern.weyl import function_field
+    >>> P = weyl_algebra("u", "D")("u*D - 1")
+    >>> expected_locus(Presentation((P,), (P,)), function_field("S11 S12 S22"))
+    [S11, S22, S12^2 - S11*S22]
+    """
+    wide = fmpz_mpoly_ctx.get((*field.variables, "slope", "other"), Ordering.degrevlex)
+    x11, x12, x22, slope, other = wide.gens()
+    scale = presentation.variance
+    first, first_infinite = slopes(presentation.left)
+    second, second_infinite = slopes(presentation.right)
+    found = []
+    if second_infinite:
+        found += [_at(f, scale * x11) for f in first]
+    if first_infinite:
+        found += [_at(f, scale * x22) for f in second]
+    meeting = (scale * x11 - slope) * (scale * x22 - other) - (scale * x12) ** 2
+    for f in first:
+        for g in second:
+            inner = meeting.resultant(_at(g, other), "other")
+            found.append(inner.resultant(_at(f, slope), "slope"))
+    factors: list[fmpz_mpoly] = []
+    for polynomial in found:
+        narrow = field.ctx.from_dict({exponents[:3]: c for exponents, c in polynomial.to_dict().items()})
+        for factor, _ in narrow.factor()[1]:
+            positive = -factor if factor.leading_coefficient() < 0 else factor
+            if positive not in factors:
+                factors.append(positive)
+    return factors
+
+
+def _at(polynomial: fmpz_poly, value: fmpz_mpoly) -> fmpz_mpoly:
+    """Horner's rule for a polynomial in one variable at an element of a larger ring."""
+    total = value * 0
+    for c in reversed(polynomial.coeffs()):
+        total = total * value + int(c)
+    return total

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, UnknownName
 from holokern.pfaffian.ideal import matrices_along
+from holokern.pfaffian.system import BasisElement, PfaffianSystem
 from holokern.syntax import names_in, parse
 from holokern.weyl import Entry, FunctionField, Operator, RationalFunction, function_field, rational_weyl_algebra
-
-if TYPE_CHECKING:
-    from holokern.pfaffian.system import BasisElement, PfaffianSystem
 
 Row = list[RationalFunction]
 

@@ -1,8 +1,8 @@
-"""Immutable, normally ordered differential operators with rational coefficients."""
+"""Immutable, normally ordered differential operators with rational coefficients, and maps between their algebras."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product as cartesian
 from math import comb, perm
 from typing import Any
@@ -164,7 +164,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         """The multiple with coprime integer coefficients whose first printed coefficient is positive."""
         if not self._terms:
             return self
-        from holokern.weyl.algebra.printing import sorted_terms
+        from holokern.weyl.algebra.notation import sorted_terms
 
         content = fmpq(0)
         for c in self._terms.values():
@@ -183,7 +183,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         return self._hash
 
     def __str__(self) -> str:
-        from holokern.weyl.algebra.printing import text
+        from holokern.weyl.algebra.notation import text
 
         return text(self)
 
@@ -191,7 +191,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
 
     def latex(self) -> str:
         r"""LaTeX source, e.g. ``u^{2} \partial_{u} - 1``."""
-        from holokern.weyl.algebra.printing import latex
+        from holokern.weyl.algebra.notation import latex
 
         return latex(self)
 
@@ -204,3 +204,39 @@ def _gcd(a: fmpq, b: fmpq) -> fmpq:
 
 def _rebuild(algebra: WeylAlgebra, terms: list[tuple[Monomial, tuple[int, int]]]) -> Operator:
     return Operator(algebra, {key: fmpq(p, q) for key, (p, q) in terms})
+
+
+def widened(operator: Operator, algebra: WeylAlgebra, places: Sequence[int]) -> Operator:
+    """The operator in a larger algebra, its variable i at ``places[i]``.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> widened(weyl_algebra("x")("x*dx"), weyl_algebra("t x"), [1])
+    x*dx
+    """
+    n, m = operator.algebra.dimension, algebra.dimension
+    terms = {}
+    for key, c in operator:
+        exponents = [0] * (2 * m)
+        for i, place in enumerate(places):
+            exponents[place], exponents[m + place] = key[i], key[n + i]
+        terms[tuple(exponents)] = c
+    return Operator(algebra, terms)
+
+
+def substituted(
+    operator: Operator, of_variables: Sequence[Operator], of_derivations: Sequence[Operator], target: WeylAlgebra
+) -> Operator:
+    """The image under the ring homomorphism that is given on the generators.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> substituted(D("x*dx"), [D("dx")], [D("-x")], D)
+    -x*dx - 1
+    """
+    result = target.zero
+    for exponents, c in operator:
+        term = target.one * c
+        for image, power in zip((*of_variables, *of_derivations), exponents, strict=True):
+            term = term * image**power
+        result = result + term
+    return result

@@ -12,7 +12,7 @@ from flint import Ordering, fmpq, fmpq_mpoly_ctx
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
-from holokern.weyl.algebra.printing import ideal_latex
+from holokern.weyl.algebra.terms import ideal_latex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
@@ -21,8 +21,6 @@ from holokern.weyl.groebner.division import Divider, interreduce
 def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
     """The terms of largest weight; read ∂ as ξ where u + v > 0 [SST2000, Sect. 1.1].
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> initial_form(weyl_algebra("x")("x*dx^2 + dx + x^3"), (-1, 1))
     x*dx^2 + dx
@@ -39,8 +37,6 @@ def monomial_dimension(monomials: Iterable[Monomial], size: int) -> int:
 
     It is the largest number of variables that together contain no monomial's support.
 
-    Examples
-    --------
     >>> monomial_dimension([(1, 1, 0), (0, 1, 1)], 3)
     2
     """
@@ -68,8 +64,6 @@ def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) ->
 
     With ``commuting`` only the variables at those places get a ξ; the others keep their derivations.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> symbol_ring(weyl_algebra("x y")).variables
     ('x', 'y', 'xi_x', 'xi_y')

@@ -1,4 +1,4 @@
-"""What polynomial and rational operators share: an immutable sum of terms, one for each exponent vector."""
+"""What polynomial and rational operators share: sums of terms, one for each exponent vector, and ideals of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ _MAX_POWER = 1000  # a power is a loop of products
 def listed(generators: object) -> list[object]:
     """The generators of an ideal as one list: given one by one, as one list, or alone.
 
-    Examples
-    --------
     >>> listed("dx"), listed(("dx", "dy")), listed((["dx", "dy"],))
     (['dx'], ['dx', 'dy'], ['dx', 'dy'])
     """
@@ -131,3 +129,72 @@ class TermSum(ABC, Generic[A, C]):
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
+
+
+P = TypeVar("P", bound=TermSum[Any, Any])  # its elements
+
+
+class GeneratedIdeal(ABC, Generic[A, P]):
+    """A left ideal by its generators, immutable; a final class has Gröbner bases, and so tells what it contains."""
+
+    __slots__ = ("algebra", "generators")
+
+    algebra: A
+    generators: tuple[P, ...]
+
+    def __init__(self, algebra: A, generators: Iterable[object]) -> None:
+        read: Any = algebra
+        operators: dict[P, None] = dict.fromkeys(read(g) for g in listed(generators))
+        object.__setattr__(self, "algebra", algebra)
+        object.__setattr__(self, "generators", tuple(g for g in operators if g))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("ideals are immutable")
+
+    @abstractmethod
+    def contains(self, operator: object) -> bool:
+        """Whether ``operator`` lies in the ideal."""
+
+    def __contains__(self, operator: object) -> bool:
+        return self.contains(operator)
+
+    def __le__(self, other: Self) -> bool:
+        self.expect_same_algebra(other)
+        return all(other.contains(g) for g in self.generators)
+
+    def __ge__(self, other: Self) -> bool:
+        return other <= self
+
+    def expect_same_algebra(self, other: Self) -> None:
+        """BadInput if the other ideal lies in another algebra."""
+        if self.algebra != other.algebra:
+            raise BadInput(f"the ideals {self!r} and {other!r} belong to different algebras; read both in one of them")
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the ideal (0)."""
+        return not self.generators
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether this is the whole algebra, the ideal (1)."""
+        return self.contains(1)
+
+    def latex(self) -> str:
+        """LaTeX source: the generators between angle brackets."""
+        return ideal_latex(self.generators)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def ideal_latex(generators: Iterable[Any]) -> str:
+    r"""LaTeX source of the ideal of operators that have a method ``latex``.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> print(ideal_latex([D("x*dx"), D("dx^2")]))
+    \left\langle x \partial_{x},\; \partial_{x}^{2} \right\rangle
+    """
+    inside = r",\; ".join(g.latex() for g in generators) or "0"
+    return rf"\left\langle {inside} \right\rangle"

@@ -20,15 +20,12 @@ if TYPE_CHECKING:
 
 Monomial = tuple[int, ...]
 
-# what the grammar of texts reads as one name
-_NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z_0-9]*\Z", re.ASCII)  # what the grammar of texts reads as one name
 
 
 def exact_rational(value: object) -> fmpq:
     """Return ``value`` as an exact ``fmpq``; floats and everything inexact are refused.
 
-    Examples
-    --------
     >>> exact_rational("3/4") + 1
     7/4
     """
@@ -127,8 +124,8 @@ class WeylAlgebra:
         >>> weyl_algebra("u", "D")("D*u")
         u*D + 1
         """
+        from holokern.weyl.algebra.notation import read_operator
         from holokern.weyl.algebra.operator import Operator
-        from holokern.weyl.algebra.reading import read_operator
 
         if isinstance(value, Operator):
             if value.algebra != self:
@@ -188,8 +185,6 @@ def split_names(given: str | Iterable[str]) -> tuple[str, ...]:
 def fresh_name(algebra: WeylAlgebra, name: str) -> str:
     """The name, with as many underscores as it takes to differ from the algebra's generators.
 
-    Examples
-    --------
     >>> fresh_name(weyl_algebra("t x"), "t")
     't_'
     """

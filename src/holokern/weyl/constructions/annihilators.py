@@ -9,8 +9,7 @@ from flint import fmpq
 from holokern.errors import BadInput
 from holokern.numeric import to_fraction
 from holokern.syntax import names_in, parse
-from holokern.weyl.algebra.maps import widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
@@ -22,8 +21,6 @@ from holokern.weyl.rational.fractions import RationalFunction, function_field
 def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
     """A polynomial as an operator without derivations; all names in a text are variables, sorted.
 
-    Examples
-    --------
     >>> polynomial_of("x^2 + y^3").algebra.variables
     ('x', 'y')
     """

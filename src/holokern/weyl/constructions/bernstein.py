@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+
+from flint import fmpq
 
 from holokern.errors import BadInput, CheckFailed
 from holokern.syntax import names_in, parse
-from holokern.weyl.algebra.maps import widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name
 from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of, sorted_by_degree
@@ -194,7 +194,7 @@ def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -
     return result
 
 
-def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, Any], n: int) -> bool:
+def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, fmpq], n: int) -> bool:
     """Whether h q ∈ I for a polynomial h in x that does not vanish at the point."""
     algebra = ideal.algebra
     multiples = intersection(ideal, algebra.ideal(q))
@@ -208,7 +208,7 @@ def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, Any], n: int) 
         quotients.append(quotient)
     for h in groebner_basis(quotients, order, certified=ideal.certified):
         if not any(any(key[n:]) for key, _ in h):
-            value: Any = 0
+            value = fmpq(0)
             for key, c in h:
                 for name, e in zip(algebra.variables[:n], key, strict=False):
                     c = c * point[name] ** e  # noqa: PLW2901

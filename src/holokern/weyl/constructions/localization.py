@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holokern.errors import NotHolonomic
-from holokern.weyl.algebra.maps import substituted, widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
 from holokern.weyl.constructions.annihilators import polynomial_of
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -87,13 +86,8 @@ def weyl_closure_ideal(ideal: LeftIdeal) -> LeftIdeal:
 
     The saturation along a polynomial that vanishes on the singular locus [Tsai2000].
 
-    Raises
-    ------
-    NotHolonomic
-        When the rank is infinite.
+    Raises NotHolonomic when the rank is infinite.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> I = weyl_algebra("x y").ideal("(x - y)*dx - 1", "(x - y)*dy + 1")
     >>> weyl_closure_ideal(I).generators

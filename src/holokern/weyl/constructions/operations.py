@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import overload
 
 from holokern.errors import BadInput
-from holokern.weyl.algebra.maps import substituted, widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
 from holokern.weyl.constructions.closure import tensor_product

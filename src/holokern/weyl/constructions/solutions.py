@@ -10,8 +10,7 @@ from flint import fmpq
 
 from holokern.errors import CheckFailed, NotHolonomic, TooLarge
 from holokern.numeric import nullspace
-from holokern.weyl.algebra.maps import substituted, widened
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
 from holokern.weyl.modules.bfunction import b_function, minimal_polynomial
 from holokern.weyl.modules.ideal import LeftIdeal

@@ -11,14 +11,13 @@ so L annihilates the integral when R f has the same value at both ends, and on c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, CheckFailed, Unsupported
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 
 _MAX_ORDER = 8  # of the operators that are tried by default
@@ -167,11 +166,9 @@ class _Search:
                 terms[tuple(0 if i == self.place else int(e) for i, e in enumerate(key))] = int(c)
         return self.field(self.field.ctx.from_dict(terms))
 
-    def _denominator(self, used: list[RationalFunction]) -> Any:
+    def _denominator(self, used: list[RationalFunction]) -> fmpz_mpoly:
         """The denominator of R in t: from the poles of the right side, and from residues of a that are integers."""
-        common = self.field.ctx.constant(1)
-        for g in used:
-            common = common * (g.denominator // common.gcd(g.denominator))
+        common = common_denominator(self.field, used)
         bottom = self.a.denominator
         result = self.field.ctx.constant(1)
         for factor, _ in (common * bottom).factor()[1]:
@@ -189,10 +186,10 @@ class _Search:
         names = (*self.field.variables, "k")
         while len(set(names)) < len(names):
             names = (*names[:-1], names[-1] + "_")
-        ring: Any = fmpz_mpoly_ctx.get(names, self.field.ctx.ordering())
+        ring = fmpz_mpoly_ctx.get(names, self.field.ctx.ordering())
         rest = self.a.denominator // factor
 
-        def lifted(polynomial: fmpz_mpoly) -> Any:
+        def lifted(polynomial: fmpz_mpoly) -> fmpz_mpoly:
             return ring.from_dict({(*map(int, key), 0): int(c) for key, c in polynomial.terms()})
 
         k = ring.gens()[-1]
@@ -209,10 +206,8 @@ class _Search:
 
     def _relation(self, columns: list[RationalFunction], order: int) -> list[RationalFunction] | None:
         """A vector v free of t with Σ v_j columns_j = 0 and v_order not zero."""
-        common = self.field.ctx.constant(1)
-        for g in columns:
-            common = common * (g.denominator // common.gcd(g.denominator))
-        rows: dict[int, dict[int, Any]] = {}
+        common = common_denominator(self.field, columns)
+        rows: dict[int, dict[int, dict[tuple[int, ...], int]]] = {}
         for j, g in enumerate(columns):
             for key, c in (g.numerator * (common // g.denominator)).terms():
                 short = tuple(0 if i == self.place else int(e) for i, e in enumerate(key))

@@ -18,8 +18,6 @@ from holokern.weyl.modules.ideal import LeftIdeal
 def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
     """The places of the named variables in the algebra, in the algebra's order.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> chosen_variables(weyl_algebra("x y z"), "z x")
     (0, 2)

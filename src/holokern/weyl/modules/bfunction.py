@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from flint import fmpq, fmpq_poly
 
@@ -14,9 +14,7 @@ from holokern.errors import BadInput, CheckFailed, NotHolonomic
 from holokern.numeric import Dependence, to_fmpq, to_fraction
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 
 # from this degree on the search goes on only for holonomic ideals, which surely have a b-function
 _MAX_DEGREE_UNSURE = 12
@@ -131,7 +129,7 @@ class BFunction:
 
 def _text(coefficients: tuple[Fraction, ...], *, latex: bool = False) -> str:
     """The polynomial in s, the highest power first."""
-    from holokern.weyl.algebra.printing import join_terms
+    from holokern.weyl.algebra.notation import join_terms
 
     def number(c: Fraction) -> str:
         return rf"\frac{{{c.numerator}}}{{{c.denominator}}}" if latex and c.denominator > 1 else str(c)

@@ -28,11 +28,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from holokern.weyl.algebra.generated import GeneratedIdeal
+from holokern.errors import BadInput, UnknownName
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order, derivations_first, elimination, grevlex
 from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, projected_locus
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
+from holokern.weyl.algebra.terms import GeneratedIdeal
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
 
@@ -172,9 +173,19 @@ class LeftIdeal(GeneratedIdeal[WeylAlgebra, Operator]):
         >>> weyl_algebra("x y").ideal("x*dx + y*dy", "dx*dy").contraction("x")
         <left ideal in x: x*dx^2 + dx>
         """
-        from holokern.weyl.modules.contraction import contraction
-
-        smaller, basis = contraction(self, variables)
+        keep, known = split_names(variables), self.algebra.variables
+        for name in keep:
+            if name not in known:
+                raise UnknownName(f"unknown variable {name!r}; this Weyl algebra has {' '.join(known)}")
+        if not keep:
+            raise BadInput("expected at least one variable to keep")
+        places = [i for i, name in enumerate(known) if name in keep]
+        pairs = list(zip(known, self.algebra.derivations, strict=True))
+        smaller = WeylAlgebra(tuple(pairs[i][0] for i in places), tuple(pairs[i][1] for i in places))
+        names = [name for i, pair in enumerate(pairs) if i not in places for name in pair]
+        every = [*places, *(i + len(known) for i in places)]
+        found = [{tuple(key[i] for i in every): c for key, c in g} for g in self.eliminate(names)]
+        basis = [Operator(smaller, terms) for terms in found]
         return LeftIdeal._with_basis(smaller, basis, grevlex(smaller), self.certified)
 
     # -- initial ideals ----------------------------------------------------------------------------------------------

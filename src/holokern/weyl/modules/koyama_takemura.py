@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, BadOperator
-from holokern.weyl.algebra.maps import substituted
-from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.operator import Operator, substituted
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 
 
 def gaussian_integral_algebra(d: int, linear: str = "y", quadratic: str = "x") -> WeylAlgebra:
@@ -34,13 +30,8 @@ def gaussian_integral_algebra(d: int, linear: str = "y", quadratic: str = "x") -
 def product_annihilator(factors: Sequence[Iterable[Operator]]) -> tuple[Operator, ...]:
     """Operators in t_1, …, t_d that annihilate σ_1(t_1)···σ_d(t_d), from operators for each univariate σ_i.
 
-    Parameters
-    ----------
-    factors : sequence of iterables of Operator
-        The i-th entry holds operators of a Weyl algebra in one variable (of any name) that annihilate σ_i.
+    ``factors``: the i-th entry holds operators of a Weyl algebra in one variable (of any name) that annihilate σ_i.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("u", "D")
     >>> product_annihilator([[D("u*D - 1")], [D("D^2 + 1")]])
@@ -72,8 +63,6 @@ def koyama_takemura_generators(
 ) -> tuple[Operator, ...]:
     """Generators of the ideal of :func:`koyama_takemura_ideal`, without making the ideal.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> koyama_takemura_generators([weyl_algebra("t")("t*dt - 1")])
     (-2*x11*dy1^2 - y1*dy1 - 2, -dy1^2 + dx11)

@@ -85,8 +85,6 @@ def first_components(
     Component i of a row is marked by p^i q^(d-i), and every monomial in p, q of degree d + 1 is made zero: then the
     part of degree d of the left ideal is exactly the module, and an order that looks at p first eliminates.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D = weyl_algebra("x")
     >>> first_components(D, [(D("1"), D("x")), (D.zero, D("x*dx"))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING
 
 from flint import fmpq
 
@@ -16,10 +15,8 @@ from holokern.weyl.algebra.symbols import monomial_dimension
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import leading_parts
 from holokern.weyl.groebner.f4 import F4Run
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
-    from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.fractions import RationalFunction
 
 
 def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
@@ -97,8 +94,8 @@ def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:
 
 def singular_factors(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
     """The irreducible polynomials whose zeros are the part of the singular locus of codimension one."""
-    from holokern.weyl.rational.factors import irreducible_factors
     from holokern.weyl.rational.fractions import function_field
+    from holokern.weyl.rational.matrices import irreducible_factors
 
     field, n = function_field(ideal.algebra.variables), ideal.algebra.dimension
     shared = field.ctx.constant(0)

@@ -194,9 +194,7 @@ def _at_zero(
     return tuple(smaller.from_terms(parts[key]) for key in basis)
 
 
-def _component_of_one(
-    relations: tuple[tuple[Operator, ...], ...],
-) -> tuple[list[int], list[tuple[Operator, ...]]]:
+def _component_of_one(relations: tuple[tuple[Operator, ...], ...]) -> tuple[list[int], list[tuple[Operator, ...]]]:
     """The generators that relations tie to the first one, directly or not, and those relations.
 
     Parity often cuts the module into pieces, and then most generators need no elimination.

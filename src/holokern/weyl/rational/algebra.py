@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
-from holokern.errors import BadInput, BadOperator
+from holokern.errors import BadInput, BadOperator, TooLarge
+from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names, weyl_algebra
@@ -118,8 +119,6 @@ class RationalWeylAlgebra:
         if isinstance(value, Operator):
             return self._from_operator(value)
         if isinstance(value, str):
-            from holokern.weyl.rational.reading import read_rational_operator
-
             return read_rational_operator(self, value)
         return self.from_terms({(0,) * self.dimension: value})
 
@@ -306,24 +305,19 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     def __str__(self) -> str:
         pieces = []
         for key, c in self._sorted():
-            names = zip(self.algebra.derivations, key, strict=True)
-            monomial = "*".join(name if e == 1 else f"{name}^{e}" for name, e in names if e)
-            pieces.append(_term(str(c), monomial, f"({c})*{monomial}", f"{c}*{monomial}"))
+            powers = monomial(self.algebra.derivations, key)
+            pieces.append(_term(str(c), powers, f"({c})*{powers}", f"{c}*{powers}"))
         return " + ".join(pieces).replace("+ -", "- ") or "0"
 
     __repr__ = __str__
 
     def latex(self) -> str:
         r"""LaTeX source, with \partial for the derivations."""
-        from holokern.weyl.algebra.printing import latex_name
-
+        names = [rf"\partial_{{{latex_name(name)}}}" for name in self.algebra.variables]
         pieces = []
         for key, c in self._sorted():
-            names = zip(self.algebra.variables, key, strict=True)
-            powers = [(rf"\partial_{{{latex_name(name)}}}", e) for name, e in names if e]
-            monomial = " ".join(name if e == 1 else f"{name}^{{{e}}}" for name, e in powers)
-            body = c.latex()
-            pieces.append(_term(str(c), monomial, rf"\left({body}\right) {monomial}", f"{body} {monomial}", body))
+            powers, body = latex_monomial(names, key), c.latex()
+            pieces.append(_term(str(c), powers, rf"\left({body}\right) {powers}", f"{body} {powers}", body))
         return " + ".join(pieces).replace("+ -", "- ") or "0"
 
 
@@ -334,3 +328,59 @@ def _term(coefficient: str, monomial: str, closed: str, plain: str, body: str | 
     if coefficient in ("1", "-1"):
         return coefficient.replace("1", monomial)
     return closed if any(sign in coefficient for sign in " /") else plain
+
+
+_MAX_ORDER = 100  # a product with a function has as many terms as the order
+_MAX_TERMS = 100_000  # a text of one line must not take minutes to multiply out
+
+
+def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalOperator:
+    """Read ``text`` as an operator; products keep the written order, so ``dx*(1/x)`` has two terms.
+
+    Only functions divide, and only numbers divide an operator of positive order: what a quotient of operators means
+    would depend on the side.
+
+    >>> from holokern.weyl.rational.algebra import rational_weyl_algebra
+    >>> read_rational_operator(rational_weyl_algebra("u", "D"), "1/u*D^2*u")
+    D^2 + (2/u)*D
+    """
+    return read_with(algebra, text, _times, _divided, _power)
+
+
+def _times(left: RationalOperator, right: RationalOperator, text: str) -> RationalOperator:
+    if left.order + right.order > _MAX_ORDER or _terms(left) * _terms(right) > _MAX_TERMS:
+        raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
+    return left * right
+
+
+def _divided(left: RationalOperator, divisor: RationalOperator, text: str) -> RationalOperator:
+    try:
+        return left / divisor
+    except BadOperator:
+        raise BadOperator(
+            f"cannot divide by {divisor} from the right in {text[:60]!r}; write 1/({divisor})*(...) for a left factor"
+        ) from None
+
+
+def _power(base: RationalOperator, exponent: RationalOperator, text: str) -> RationalOperator:
+    function = exponent.as_function()
+    value = None if function is None else function.constant_value()
+    if value is None or value.q != 1 or (value < 0 and base.order != 0):
+        raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
+    power = int(value.p)
+    if max(base.order, 0) * power > _MAX_ORDER or _terms_of_power(base, abs(power)) > _MAX_TERMS:
+        raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
+    function = base.as_function()
+    return base**power if function is None else base.algebra(function**power)
+
+
+def _terms(operator: RationalOperator) -> int:
+    """The number of terms of all numerators, or of all denominators if these have more."""
+    return max(sum(len(c.numerator) for _, c in operator), sum(len(c.denominator) for _, c in operator))
+
+
+def _terms_of_power(base: RationalOperator, power: int) -> int:
+    """A bound on the number of terms of a power: a product of sums, and all monomials of its degree."""
+    n = base.algebra.dimension
+    degree = max((max(c.numerator.total_degree(), c.denominator.total_degree()) for _, c in base), default=0)
+    return int(min(_terms(base) ** power, comb(degree * power + n, n) * comb(max(base.order, 0) * power + n, n)))

@@ -53,15 +53,10 @@ def groebner_rows(rows: Iterable[Row], key: Key, divided: list[fmpz_mpoly] | Non
     Buchberger's algorithm with the chain criterion.  The criterion of coprime leading monomials is not used: the
     coefficients do not commute with ∂.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-        Non-zero generators.
-    key : callable
-        Sort key of a monomial order on the exponents; it must be a well-order compatible with addition.
-    divided : list, optional
-        Receives every polynomial by which a row was divided.  Where none of them vanishes, each element of the basis
-        is a combination of the rows with coefficients that are defined there.
+    ``rows``: non-zero generators.
+    ``key``: sort key of a monomial order on the exponents; it must be a well-order compatible with addition.
+    ``divided``: receives every polynomial by which a row was divided.  Where none of them vanishes, each element of the
+    basis is a combination of the rows with coefficients that are defined there.
     """
     basis = _Basis(key, divided)
     stripped = [strip_content(row, divided) for row in rows]

@@ -86,14 +86,10 @@ class FunctionField:
 
     def latex_of(self, polynomial: fmpz_mpoly) -> str:
         """LaTeX source of a polynomial in these variables."""
-        from holokern.weyl.algebra.printing import join_terms, latex_name
+        from holokern.weyl.algebra.notation import join_terms, latex_monomial, latex_name
 
         names = [latex_name(name) for name in self.variables]
-
-        def monomial(key: tuple[int, ...]) -> str:
-            return " ".join(n if e == 1 else f"{n}^{{{e}}}" for n, e in zip(names, key, strict=True) if e)
-
-        return join_terms([(c, monomial(tuple(map(int, key)))) for key, c in polynomial.terms()], " ", str)
+        return join_terms([(c, latex_monomial(names, map(int, key))) for key, c in polynomial.terms()], " ", str)
 
 
 @lru_cache(maxsize=64)
@@ -327,6 +323,14 @@ class RationalFunction:
         if self.denominator.is_one():
             return sign + top
         return rf"{sign}\frac{{{top}}}{{{self.field.latex_of(self.denominator)}}}"
+
+
+def common_denominator(field: FunctionField, functions: Iterable[RationalFunction]) -> fmpz_mpoly:
+    """The least common multiple of the denominators of functions of the field."""
+    common = field.ctx.constant(1)
+    for function in functions:
+        common = common * (function.denominator // common.gcd(function.denominator))
+    return common
 
 
 def _divided(top: Any, bottom: Any) -> Any:

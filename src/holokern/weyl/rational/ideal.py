@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.weyl.algebra.generated import GeneratedIdeal
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
+from holokern.weyl.algebra.terms import GeneratedIdeal
+from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import divides, grevlex_key, groebner_rows, key_of, primitive_row
-from holokern.weyl.rational.connection import connection_of_standard_monomials
-from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
-from holokern.weyl.rational.matrices import Matrix, gauge_transform
-
-if TYPE_CHECKING:
-    from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.matrices import (
+    Matrix,
+    connection_of_standard_monomials,
+    gauge_transform,
+    irreducible_factors,
+)
 
 OrderLike = Order | str | Sequence[int] | None
 

@@ -1,11 +1,18 @@
-"""Matrices of rational functions: product, inverse, and gauge transformations F -> TF of a system dF = PF."""
+"""Matrices of rational functions: product, inverse, gauge transformations F -> TF of dF = PF, and connections."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
+from holokern.weyl.rational.algebra import Exponents
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
+
+if TYPE_CHECKING:
+    from holokern.weyl.rational.ideal import RationalIdeal
 
 Matrix = tuple[tuple[RationalFunction, ...], ...]
 
@@ -39,8 +46,6 @@ def _dot(row: Sequence[RationalFunction], column: Sequence[RationalFunction]) ->
 def inverse_matrix(matrix: Matrix) -> Matrix:
     """The inverse, by elimination with the shortest pivot; BadInput if there is none.
 
-    Examples
-    --------
     >>> from holokern.weyl import function_field
     >>> K = function_field("x")
     >>> inverse_matrix(((K("x"), K(1)), (K(0), K("x"))))
@@ -76,3 +81,77 @@ def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Se
         )
         result.append(multiply_matrices(moved, back))
     return tuple(result)
+
+
+def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly]) -> tuple[RationalFunction, ...]:
+    """The different irreducible factors of non-zero polynomials of ``field.ctx``, the simplest first.
+
+    >>> from holokern.weyl.rational.fractions import function_field
+    >>> K = function_field("x y")
+    >>> irreducible_factors(K, [K("x^3 - x*y^2").numerator, K("2*x").numerator])
+    (x, x + y, x - y)
+    """
+    factors: dict[str, fmpz_mpoly] = {}
+    for polynomial in {str(polynomial): polynomial for polynomial in polynomials}.values():
+        for factor, _ in polynomial.factor()[1]:
+            positive = factor if factor.leading_coefficient() > 0 else -factor
+            factors[str(positive)] = positive
+    ordered = sorted(factors.items(), key=lambda pair: (pair[1].total_degree(), len(pair[1]), pair[0]))
+    return tuple(field(factor) for _, factor in ordered)
+
+
+def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]:
+    """Rows of the i-th matrix: normal forms of ∂_i times the standard monomials of the ideal."""
+    border = _Border(ideal)
+    return tuple(
+        tuple(border.row(_raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
+    )
+
+
+def _raised(key: Exponents, i: int) -> Exponents:
+    return (*key[:i], key[i] + 1, *key[i + 1 :])
+
+
+class _Border:
+    """Coordinates of monomials on the border of the standard ones, each made from a lower one."""
+
+    def __init__(self, ideal: RationalIdeal) -> None:
+        self.field = ideal.algebra.field
+        self.names = ideal.algebra.variables
+        self.standard = {key: place for place, key in enumerate(ideal.standard_exponents)}
+        self.leading = dict(zip(ideal.leading_exponents, ideal.groebner(), strict=True))
+        self.known: dict[Exponents, tuple[RationalFunction, ...]] = {}
+
+    def row(self, key: Exponents) -> tuple[RationalFunction, ...]:
+        if key not in self.known:
+            self.known[key] = self._make(key)
+        return self.known[key]
+
+    def _make(self, key: Exponents) -> tuple[RationalFunction, ...]:
+        row = [self.field.zero] * len(self.standard)
+        if key in self.standard:
+            row[self.standard[key]] = self.field.one
+        elif key in self.leading:
+            for other, c in self.leading[key]:
+                if other != key:
+                    row[self.standard[other]] = -c
+        else:
+            self._from_lower(key, row)
+        return tuple(row)
+
+    def _from_lower(self, key: Exponents, row: list[RationalFunction]) -> None:
+        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial of the border."""
+        i, lower = next(
+            (i, other)
+            for i, other in ((i, (*key[:i], e - 1, *key[i + 1 :])) for i, e in enumerate(key) if e)
+            if other not in self.standard
+        )
+        inner = self.row(lower)
+        for monomial, place in self.standard.items():
+            c = inner[place]
+            if not c:
+                continue
+            row[place] = row[place] + c.derivative(self.names[i])
+            for column, value in enumerate(self.row(_raised(monomial, i))):
+                if value:
+                    row[column] = row[column] + c * value

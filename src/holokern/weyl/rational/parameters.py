@@ -21,8 +21,8 @@ from holokern.weyl.algebra.weyl_algebra import weyl_algebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.factors import irreducible_factors
 from holokern.weyl.rational.fractions import RationalFunction
+from holokern.weyl.rational.matrices import irreducible_factors
 
 Conditions = tuple[RationalFunction, ...]
 

@@ -24,8 +24,6 @@ def is_sympy(value: object) -> bool:
 def to_sympy(function: RationalFunction) -> Expr:
     """The quotient of the expanded numerator and denominator, in symbols without assumptions.
 
-    Examples
-    --------
     >>> from holokern.weyl.rational.fractions import function_field
     >>> to_sympy(function_field("x y")("(x + 1)/(2*y)"))
     (x + 1)/(2*y)
@@ -47,13 +45,9 @@ def to_sympy(function: RationalFunction) -> Expr:
 def from_sympy(field: FunctionField, expression: Basic) -> RationalFunction:
     """The element of the field that a SymPy expression stands for; symbols are matched by name.
 
-    Raises
-    ------
-    BadInput
-        For anything but sums, products and integer powers of rational numbers and the variables of the field.
+    Raises BadInput for anything but sums, products and integer powers of rational numbers and the variables of the
+    field.
 
-    Examples
-    --------
     >>> import sympy
     >>> from holokern.weyl.rational.fractions import function_field
     >>> x, y = sympy.symbols("x y", positive=True)

@@ -14,7 +14,7 @@ from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.ideal import RationalIdeal
-from holokern.weyl.systems.symbols import algebra_with, variable_names
+from holokern.weyl.systems.hypergeometric import algebra_with, variable_names
 
 Vector = tuple[int, ...]
 

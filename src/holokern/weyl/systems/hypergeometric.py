@@ -1,4 +1,4 @@
-"""The hypergeometric systems of Gauss, Appell and Lauricella, with numbers or symbols as parameters.
+"""The hypergeometric systems of Gauss, Appell and Lauricella, and hyperexponential functions; with symbols too.
 
 A series Σ c(m) x^m whose quotients c(m + e_i)/c(m) = P_i(m)/((m_i + 1) Q_i(m)) are rational in m is annihilated by
 ∂_i Q_i(θ - e_i) - P_i(θ), where θ_i = x_i ∂_i [AppellKampe1926].
@@ -7,13 +7,18 @@ A series Σ c(m) x^m whose quotients c(m + e_i)/c(m) = P_i(m)/((m_i + 1) Q_i(m))
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 from holokern.errors import BadInput
+from holokern.syntax import Syntax, names_in, parse
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, split_names, weyl_algebra
 from holokern.weyl.modules.ideal import LeftIdeal
+from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, read_function
 from holokern.weyl.rational.ideal import RationalIdeal
-from holokern.weyl.systems.symbols import algebra_with, variable_names
 
 _APPELL = {1: "D", 2: "A", 3: "B", 4: "C"}  # Appell's F1 to F4 are Lauricella's functions of two variables
 _SHAPES = {"A": "1nn", "B": "nn1", "C": "11n", "D": "1n1"}  # of the three groups of parameters: one, or one a variable
@@ -143,3 +148,82 @@ def lauricella(
         pairs = combinations(range(n), 2)
         operators += [(x[i] - x[j]) * d[i] * d[j] - two[j] * d[i] + two[i] * d[j] for i, j in pairs]
     return algebra.ideal(operators)
+
+
+def variable_names(given: str | Iterable[str] | None, count: int, default: Sequence[str]) -> tuple[str, ...]:
+    """The given names, one for each of ``count`` variables, or the default ones."""
+    names = tuple(default) if given is None else split_names(given)
+    if len(names) != count:
+        raise BadInput(f"expected names of {count} variables, got {' '.join(names)!r}")
+    return names
+
+
+def algebra_with(
+    variables: tuple[str, ...], values: Sequence[object]
+) -> tuple[WeylAlgebra | RationalWeylAlgebra, list[Operator | RationalOperator]]:
+    """The algebra in which all the values are constants, and the values as its elements.
+
+    Numbers need the Weyl algebra over Q only; names in a text become parameters of the rational Weyl algebra.
+
+    >>> algebra_with(("x",), ["1/2", 3])[1], algebra_with(("x",), ["a + 1", 3])[0].parameters
+    ([1/2, 3], ('a',))
+    """
+    names: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, str):
+            names.update(dict.fromkeys(sorted(names_in(parse(value, "parameter")))))
+        elif not isinstance(value, (int, Fraction)) or isinstance(value, bool):
+            exact_rational(value)
+    inner = weyl_algebra(variables)
+    if not names:
+        return inner, [inner(value) for value in values]
+    outer = rational_weyl_algebra(inner, parameters=names)
+    return outer, [outer(value) for value in values]
+
+
+def hyperexponential(text: str, variables: str | Iterable[str]) -> RationalIdeal:
+    """The ideal over Q(x), of rank 1, of a product of rational functions, their powers, and exponentials of them.
+
+    Parameters
+    ----------
+    text : str
+        Made of ``+ - * / ^``, ``exp`` and ``sqrt``; exponents may hold symbols, but no variables.
+    variables : str or iterable of str
+        The variables; all other names are parameters.
+
+    Examples
+    --------
+    >>> hyperexponential("t^a*exp(-x*t)", "t x").generators
+    (dt + (t*x - a)/t, dx + t)
+    """
+    if not isinstance(text, str):
+        raise BadInput(f"expected a text such as 't^a*exp(-x*t)', got {text!r}")
+    names = split_names(variables)
+    tree = parse(text, "function")
+    algebra = rational_weyl_algebra(names, parameters=sorted(names_in(tree) - set(names)))
+    slopes = _logarithmic(tree, algebra.field, names)
+    return algebra.ideal([algebra.gen(d) - s for d, s in zip(algebra.derivations, slopes, strict=True)])
+
+
+def _logarithmic(node: Syntax, field: FunctionField, names: tuple[str, ...]) -> list[RationalFunction]:
+    """The logarithmic derivatives in the variables."""
+    if node.kind == "product":
+        parts = [_logarithmic(part, field, names) for part in node.parts]
+        return [sum(column, field.zero) for column in zip(*parts, strict=True)]
+    if node.kind == "unary" and node.head in "+-/":
+        inner = _logarithmic(node.parts[0], field, names)
+        return [-slope for slope in inner] if node.head == "/" else inner
+    if node.kind == "power":
+        exponent = read_function(field, node.parts[1])
+        if any(exponent.derivative(name) for name in names):
+            raise BadInput(f"the exponent {exponent} depends on a variable; write exp(...) for that")
+        return [exponent * slope for slope in _logarithmic(node.parts[0], field, names)]
+    if node.kind == "call" and node.head == "sqrt" and len(node.parts) == 1:
+        return [slope / 2 for slope in _logarithmic(node.parts[0], field, names)]
+    if node.kind == "call" and node.head == "exp" and len(node.parts) == 1:
+        function = read_function(field, node.parts[0])
+        return [function.derivative(name) for name in names]
+    function = read_function(field, node)
+    if function.is_zero:
+        raise BadInput("the function 0 has no logarithmic derivative")
+    return [function.derivative(name) / function for name in names]

@@ -28,8 +28,6 @@ def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Op
     The result always generates the ideal of the operators; that no further element is needed for a Gröbner basis is
     decided by Buchberger's criterion modulo a random prime of 61 bits.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D1 = weyl_algebra("u", "D")
     >>> bernstein_basis([D1("u*D - 1"), D1("D^2")])
@@ -112,11 +110,11 @@ def _corners(table: dict[int, Row]) -> list[Row]:
 def _is_closed(corners: list[Row]) -> bool:
     """Buchberger's criterion modulo a random prime, for neighbouring corners of the staircase, which are enough."""
     prime = _random_prime()
-    elements: list[tuple[Monomial, dict[Monomial, Any]]] = []
+    elements: list[tuple[Monomial, dict[Monomial, nmod]]] = []
     for row in sorted(corners, key=lambda row: _lead(row)[1]):
         degree, column = _lead(row)
         residues = (((k, i), int(c) % prime) for i, a in enumerate(row) for k, c in enumerate(a.coeffs()))
-        terms: dict[Monomial, Any] = {key: nmod(c, prime) for key, c in residues if c}
+        terms: dict[Monomial, nmod] = {key: nmod(c, prime) for key, c in residues if c}
         lead = (degree - column, column)
         if lead not in terms:
             return False
@@ -139,7 +137,7 @@ def _random_prime() -> int:
     return candidate
 
 
-def _remains(terms: dict[Monomial, Any], elements: list[tuple[Monomial, dict[Monomial, Any]]]) -> bool:
+def _remains(terms: dict[Monomial, nmod], elements: list[tuple[Monomial, dict[Monomial, nmod]]]) -> bool:
     """Whether the normal form is not zero."""
     while terms:
         key = max(terms, key=lambda key: (key[0] + key[1], key[1]))

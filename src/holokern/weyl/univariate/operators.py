@@ -24,15 +24,9 @@ Row = list[fmpq_poly]
 class UnivariateIdeal:
     """A left ideal of a Weyl algebra in one variable, with its reduced basis by order.
 
-    Parameters
-    ----------
-    algebra : WeylAlgebra
-        In one variable.
-    operators : iterable of Operator
-        Generators; none (or zeros) give the ideal (0).
+    ``algebra``: in one variable.
+    ``operators``: generators; none (or zeros) give the ideal (0).
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> D1 = weyl_algebra("u", "D")
     >>> ideal = UnivariateIdeal(D1, [D1("u^2*D^2 - 2*u*D + 2"), D1("D^3")])
@@ -201,8 +195,6 @@ class UnivariateIdeal:
         stable order on, the term of top order of ∂^j G modulo q is the indicial polynomial of q at j, so j is bounded
         by its integer roots [Tsai2000, §2].
 
-        Examples
-        --------
         >>> from holokern.weyl import weyl_algebra
         >>> D1 = weyl_algebra("u", "D")
         >>> UnivariateIdeal(D1, [D1("u*D - 1")]).torsion(fmpq_poly([0, 1]))

@@ -1,16 +1,89 @@
-"""Text to operators, through the whitelisted grammar of :mod:`holokern.syntax`."""
+"""Operators to text that reads back and to LaTeX, and from text, by the grammar of :mod:`holokern.syntax`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import comb
 from typing import Any, TypeVar
+
+from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, exact_rational
+
+
+def sorted_terms(operator: Operator) -> list[tuple[Monomial, fmpq]]:
+    """Terms as printed: higher order first, then higher degree, then lexicographically."""
+    n = operator.algebra.dimension
+    return sorted(
+        operator, key=lambda term: (-sum(term[0][n:]), [-e for e in term[0][n:]], -sum(term[0]), [-e for e in term[0]])
+    )
+
+
+def text(operator: Operator) -> str:
+    """Text in the grammar that ``algebra(text)`` reads.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> text(weyl_algebra("x")("dx^2/2 - x"))
+    '1/2*dx^2 - x'
+    """
+    names = (*operator.algebra.variables, *operator.algebra.derivations)
+    return join_terms([(c, monomial(names, key)) for key, c in sorted_terms(operator)], "*", str)
+
+
+def latex(operator: Operator) -> str:
+    r"""LaTeX source, with \partial for the derivations.
+
+    >>> from holokern.weyl import weyl_algebra
+    >>> print(latex(weyl_algebra("x")("dx^2/2 - x")))
+    \frac{1}{2} \partial_{x}^{2} - x
+    """
+    algebra = operator.algebra
+    names = [latex_name(name) for name in algebra.variables]
+    names += [rf"\partial_{{{latex_name(name)}}}" for name in algebra.variables]
+
+    def number(c: fmpq) -> str:
+        return str(c.p) if c.q == 1 else rf"\frac{{{c.p}}}{{{c.q}}}"
+
+    return join_terms([(c, latex_monomial(names, key)) for key, c in sorted_terms(operator)], " ", number)
+
+
+def monomial(names: Iterable[str], exponents: Iterable[int]) -> str:
+    """A product of powers as text; the empty text for 1."""
+    return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
+
+
+def latex_monomial(names: Iterable[str], exponents: Iterable[int]) -> str:
+    """A product of powers in LaTeX, of names in LaTeX."""
+    return " ".join(name if e == 1 else f"{name}^{{{e}}}" for name, e in zip(names, exponents, strict=True) if e)
+
+
+def latex_name(name: str) -> str:
+    r"""A variable's name in LaTeX: trailing digits become an index, and ``xi_x`` the symbol \xi_{x}."""
+    symbol = name.removeprefix("xi_")
+    if symbol and symbol != name:
+        return rf"\xi_{{{latex_name(symbol)}}}"
+    head = name.rstrip("0123456789")
+    tail = name[len(head) :]
+    plain = head.replace("_", r"\_")
+    return f"{plain}_{{{tail}}}" if tail and head else plain + tail
+
+
+def join_terms(terms: list[tuple[Any, str]], times: str, number: Any) -> str:
+    """Join coefficients and printed monomials to a signed sum."""
+    pieces: list[str] = []
+    for c, monomial in terms:
+        size = -c if c < 0 else c
+        body = number(size) if not monomial else monomial if size == 1 else f"{number(size)}{times}{monomial}"
+        if pieces:
+            pieces.append(f" - {body}" if c < 0 else f" + {body}")
+        else:
+            pieces.append(f"-{body}" if c < 0 else body)
+    return "".join(pieces) or "0"
+
 
 _MAX_DEGREE = 500  # far below the 15 bits of an exponent in Gröbner bases
 _MAX_TERMS = 20_000  # pairs of terms in one product, a fraction of a second
@@ -24,8 +97,6 @@ Rule = Callable[[Read, Read, str], Read]
 def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
     """Read ``text`` as an operator; products keep the written order, so ``dx*x`` is ``x*dx + 1``.
 
-    Examples
-    --------
     >>> from holokern.weyl import weyl_algebra
     >>> read_operator(weyl_algebra("u", "D"), "u^2*(D^2 + 1)")
     u^2*D^2 + u^2
