@@ -69,7 +69,7 @@ def read_expression(text: str) -> Node:
     a tree beyond the limits.
 
     >>> from holokern.activation.tree.printing import to_text
-    >>> to_text(read_expression("u/2*(1 + erf(u/make.sqrt(2)))"))
+    >>> to_text(read_expression("u/2*(1 + erf(u/sqrt(2)))"))
     'u*(1 + erf(u/sqrt(2)))/2'
     """
     tree = _node(parse(text, _WHAT))
