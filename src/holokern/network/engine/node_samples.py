@@ -30,6 +30,7 @@ class _NodeLayer:
     layer: HiddenLayer
     side: LayerSide
     span: LayerSpan
+    angles: tuple[float, ...]
     _cores: dict[float, tuple[machine.Cores, DualTable]] = field(default_factory=dict)
     _integrated: list[int] = field(default_factory=list)
 
@@ -49,8 +50,8 @@ class _NodeLayer:
             c = self.side.safe
             return form.losses(theta, c[: len(theta)], np.full(theta.shape[1], c[node]), dual.fold != 0, with_tangent)
         nearest = np.minimum(theta, np.pi - theta)
-        for smallest in dual.smallest_angles:
-            if smallest != dual.smallest_angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
+        for smallest in self.angles:
+            if smallest != self.angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
                 continue
             left = self._by_table(smallest, node, theta, lost, slope, with_tangent)
             if not left or not np.any(np.isnan(lost)):
@@ -112,14 +113,16 @@ class NodeSamples:
     roots: Array
 
     @classmethod
-    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range) -> NodeSamples:
-        """Follow deviations of a scope through the layers."""
+    def of(
+        cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range, angles: tuple[tuple[float, ...], ...]
+    ) -> NodeSamples:
+        """Follow deviations of a scope through the layers, whose tables serve the given smallest angles."""
         steps: list[_NodeLayer] = []
         square, tangent = c**2, c**2
-        for layer, span in zip(layers, spans_of(layers, scope), strict=True):
+        for layer, span, served in zip(layers, spans_of(layers, scope), angles, strict=True):
             deviations = np.sqrt(square)
             side = LayerSide.of(layer, deviations, *functions_of(layer, span, False))
-            steps.append(_NodeLayer(layer, side, span))
+            steps.append(_NodeLayer(layer, side, span, served))
             new = side.numbers[1] ** 2 + layer.bias**2
             moved = tangent * side.numbers[2] ** 2 + new
             square, tangent = (square + new, tangent + moved) if layer.residual else (new, moved)
