@@ -17,7 +17,7 @@ from holokern.dual import table_file
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import layer_table
 from holokern.network.engine.node_samples import NodeSamples
-from holokern.network.engine.spans import LayerSpan, spans_of
+from holokern.network.engine.spans import LayerSpan, request_of, spans_of
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.plan import paying_angles
 from holokern.numeric import (
@@ -137,11 +137,10 @@ def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, pair
 
 @lru_cache(maxsize=16)
 def _expansion(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, angles: Angles) -> Expansion | None:
-    names = [table_file.identity(layer.activation) for layer in layers]
-    if any(name is None for name in names):
+    question = request_of(layers, scope)
+    if question is None:
         return _built(layers, scope, near, angles)
-    numbers = [value.hex() for layer in layers for value in (layer.weight, layer.bias, float(layer.residual))]
-    request = ["network", *map(str, names), *numbers, scope.low.hex(), scope.high.hex(), str(near), str(angles)]
+    request = ["network", *question, str(near), str(angles)]
     made: list[Expansion | None] = []
 
     def pack() -> dict[str, Array]:
