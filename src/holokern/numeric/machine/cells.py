@@ -128,7 +128,7 @@ class Cells:
         pairs = int(np.sum(lasts))
         for other, (last, before) in enumerate(zip(lasts, np.cumsum(lasts) - lasts, strict=True)):
             index[:last, other, made] = np.arange(before, before + last)[:, None] + pairs * np.arange(len(made))
-        places = _Places(table.range, part, count)
+        places = _Places(table.range, part, count, [1] if part.is_point else list(_NODES))
         dropped = _SINGLE if single else _DROPPED
         cut = [
             [_Cut.of(one, places, lasts, dropped) for one in tensors] for tensors in table.panels if tensors is not None
@@ -219,13 +219,14 @@ class _Cut:
     @classmethod
     def of(cls, tensor: Tensor, places: _Places, lasts: Counts, dropped: float) -> _Cut:
         """Cut a tensor."""
-        for count in (1,) if places.part.is_point else _NODES:
-            moved = places.moved(tensor.functions, count)
+        while True:
+            moved = places.moved(tensor.functions)
             half = np.moveaxis(np.tensordot(moved, tensor.core, axes=(2, 1)), 2, 1)
             # A cell is narrow, so few polynomials of its place count.
             rank, degree = _that_count(half, dropped)
-            if rank <= count - 2:
+            if rank <= places.counts[0] - 2 or len(places.counts) == 1:
                 break
+            places.counts.pop(0)
         return cls(np.ascontiguousarray(moved[:, :rank]), half[:, :, :rank, :degree], lasts)
 
     @classmethod
@@ -270,24 +271,25 @@ def _that_count(columns: Array, dropped: float) -> tuple[int, int]:
     return rank, degree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Places:
-    """Cells of equal width in a part of a range."""
+    """Cells of equal width in a part of a range, and the numbers of nodes that are still tried, the first one next."""
 
     span: Range
     part: Range
     cells: int
+    counts: list[int]
 
-    def moved(self, functions: Array, count: int) -> Array:
-        """From Chebyshev coefficients on the range to those in the cells, of shape (cells, count, functions)."""
-        return np.asarray(_to_cells(self, count, len(functions)) @ functions)
+    def moved(self, functions: Array) -> Array:
+        """From Chebyshev coefficients on the range to those in the cells, of shape (cells, nodes, functions)."""
+        return np.asarray(_to_cells(self.span, self.part, self.cells, self.counts[0], len(functions)) @ functions)
 
 
 @lru_cache(maxsize=16)
-def _to_cells(places: _Places, count: int, terms: int) -> Array:
-    edges = np.linspace(places.part.low, places.part.high, places.cells + 1)
+def _to_cells(span: Range, part: Range, cells: int, count: int, terms: int) -> Array:
+    edges = np.linspace(part.low, part.high, cells + 1)
     at = np.stack([Range(float(a), float(b)).nodes(count) for a, b in pairwise(edges)])
-    return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(places.span.place(at), terms))
+    return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(span.place(at), terms))
 
 
 def _packed(edges: Array, index: Counts, bent: list[list[_Cut]], flat: list[_Cut], dropped: float) -> Cores:
