@@ -10,9 +10,16 @@ from holokern.network.engine.node_samples import NodeSamples
 from holokern.network.hidden_layer import scale_free, scope_of
 from holokern.numeric.table import Range
 
+MANY = 10**9
+"""Entries for which every table pays."""
+
 
 def layers_of(name, depth=2, **options):
     return Network(name, depth, **options).hidden_layers
+
+
+def samples_of(layers, c, scope):
+    return NodeSamples.of(layers, c, scope, tuple(layer.dual.smallest_angles for layer in layers))
 
 
 @pytest.mark.parametrize(
@@ -31,14 +38,14 @@ def test_scale_free_networks(layers, free):
     assert scale_free(layers) is free
     if free:
         assert scope_of(layers, 0.1, 10.0) == Range(0.0, 0.0)
-        made = expansion_of(layers, Range(0.0, 0.0), False)
+        made = expansion_of(layers, Range(0.0, 0.0), False, MANY)
         assert made.cells().count == 1
         assert all(tensor.functions.shape == (1, 1) for panel in made.table.panels if panel for tensor in panel)
 
 
 def served(layers, scope, near):
     """The parts of [0, π] that an expansion serves: low (next to 0), middle, high (next to π)."""
-    made = expansion_of(layers, scope, near)
+    made = expansion_of(layers, scope, near, MANY)
     if made is None:
         return set()
     found = set()
@@ -84,9 +91,9 @@ def test_kinks_leave_out_small_angles_only(name, depth, scope, near):
 )
 def test_folds(layers, fold):
     assert fold_of(layers) == fold
-    made = expansion_of(layers, POINT, False)
+    made = expansion_of(layers, POINT, False, MANY)
     assert made.table.edges[-1] == pytest.approx(np.pi / 2 if fold else np.pi)
-    samples = NodeSamples.of(layers, np.ones(1), POINT)
+    samples = samples_of(layers, np.ones(1), POINT)
     theta = np.array([0.5, 1.2])
     if fold:
         assert np.allclose(samples.at(np.pi - theta), fold * samples.at(theta), rtol=0, atol=1e-13)
@@ -104,7 +111,7 @@ def test_scopes_are_a_little_wider_than_the_data():
 @pytest.mark.parametrize("residual", [False, True])
 def test_samples_are_symmetric_and_one_on_the_diagonal(residual):
     layers = layers_of(["tanh", "gelu"], bias=0.3, residual=residual)
-    samples = NodeSamples.of(layers, np.array([0.5, 1.0, 2.0]), Range(np.log(0.5), np.log(2.0)))
+    samples = samples_of(layers, np.array([0.5, 1.0, 2.0]), Range(np.log(0.5), np.log(2.0)))
     for values in samples.at(np.array([1e-12, 1.0, 3.0])):
         assert np.array_equal(values, values.transpose(1, 0, 2))
         assert np.allclose(np.diagonal(values[:, :, 0]), 1.0, rtol=0, atol=1e-13)
@@ -115,7 +122,7 @@ def test_samples_are_the_kernels(name):
     """Two points in the plane at the given angle and lengths."""
     net = Network(name, 2)
     c, theta = np.array([0.7, 1.0, 1.6]), 0.9
-    values = NodeSamples.of(net.hidden_layers, c, Range(np.log(0.7), np.log(1.6))).at(np.array([theta]))[:, :, :, 0]
+    values = samples_of(net.hidden_layers, c, Range(np.log(0.7), np.log(1.6))).at(np.array([theta]))[:, :, :, 0]
     first = np.outer(c, [1.0, 0.0])
     second = np.outer(c, [np.cos(theta), np.sin(theta)])
     kernels = [net.nngp] if name == "step" else [net.nngp, net.ntk]
@@ -130,7 +137,7 @@ def test_roots_of_diagonals():
     for net in (Network("gelu", 2, bias=0.2), Network("squared_relu", 2), Network("relu", 3)):
         length = np.sqrt(np.sum(x * x, axis=1) + net.bias**2)
         scope = scope_of(net.hidden_layers, length.min(), length.max())
-        scales = expansion_of(net.hidden_layers, scope, False).scales(np.append(length, 0.0))
+        scales = expansion_of(net.hidden_layers, scope, False, MANY).scales(np.append(length, 0.0))
         want = net.diagonals(x)
         assert np.allclose(scales[:, :9] ** 2, [want.nngp, want.ntk], rtol=1e-12)
         assert scales[:, 9].tolist() == [0.0, 0.0]
@@ -156,33 +163,33 @@ def files_of_networks(folder):
 
 def test_expansions_are_kept_on_disk(folder, monkeypatch):
     layers = layers_of("softplus", bias=0.17)
-    made = expansion_of(layers, WIDE, False)
+    made = expansion_of(layers, WIDE, False, MANY)
     (path,) = files_of_networks(folder)
     expansion._expansion.cache_clear()
     build = expansion._built
     monkeypatch.setattr(expansion, "_built", lambda *_: pytest.fail("built again"))
-    again = expansion_of(layers, WIDE, False)
+    again = expansion_of(layers, WIDE, False, MANY)
     logs, theta = np.array([-0.1, 0.1]), np.array([1.0, 2.0])
     assert np.array_equal(again.table(logs, logs[::-1], theta), made.table(logs, logs[::-1], theta))
     assert (again.powers, again.fold) == (made.powers, made.fold)
     monkeypatch.setattr(expansion, "_built", build)
     path.write_bytes(path.read_bytes()[:1000])
     expansion._expansion.cache_clear()
-    again = expansion_of(layers, WIDE, False)
+    again = expansion_of(layers, WIDE, False, MANY)
     assert np.array_equal(again.table(logs, logs[::-1], theta), made.table(logs, logs[::-1], theta))
 
 
 def test_that_there_is_no_expansion_is_kept_too(folder, monkeypatch):
     layers = layers_of("hardtanh", bias=0.17)
-    assert expansion_of(layers, WIDE, True) is None
+    assert expansion_of(layers, WIDE, True, MANY) is None
     expansion._expansion.cache_clear()
     monkeypatch.setattr(expansion, "_built", lambda *_: pytest.fail("built again"))
-    assert expansion_of(layers, WIDE, True) is None
+    assert expansion_of(layers, WIDE, True, MANY) is None
 
 
 def test_other_networks_have_other_files(folder):
-    expansion_of(layers_of("softplus", bias=0.17), POINT, False)
-    expansion_of(layers_of("softplus", bias=0.18), POINT, False)
-    expansion_of(layers_of("softplus", 3, bias=0.17), POINT, False)
-    expansion_of(layers_of("softplus", bias=0.17, residual=True), POINT, False)
+    expansion_of(layers_of("softplus", bias=0.17), POINT, False, MANY)
+    expansion_of(layers_of("softplus", bias=0.18), POINT, False, MANY)
+    expansion_of(layers_of("softplus", 3, bias=0.17), POINT, False, MANY)
+    expansion_of(layers_of("softplus", bias=0.17, residual=True), POINT, False, MANY)
     assert len(files_of_networks(folder)) == 4

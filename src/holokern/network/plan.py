@@ -98,6 +98,21 @@ def near_table_seconds(span: Range) -> float:
     return _NEAR_TABLE + _NEAR_LARGER * float(np.exp(_NEAR_POWER * span.high)) * (1 + _NEAR_WIDER * span.width)
 
 
+def paying_angles(layer: HiddenLayer, scope: Range, pairs: int) -> tuple[float, ...]:
+    """The smallest angles of the tables of a layer that take less time than so many entries by themselves.
+
+    The first table of a layer is always among them.
+    """
+    first, *others = layer.dual.smallest_angles
+    allowed = _FRESH * _PAIR * pairs / 2
+
+    def seconds(angle: float) -> float:
+        # Where σ breaks away from zero a table for half the angle takes four times as long.
+        return table_seconds(scope.width) * (first / angle) ** 2 if angle else near_table_seconds(scope)
+
+    return first, *(angle for angle in others if seconds(angle) <= allowed)
+
+
 def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = "auto") -> Plan:
     """The plan for data.
 

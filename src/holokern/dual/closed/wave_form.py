@@ -80,7 +80,8 @@ class WaveForm(DistanceForm):
         np.negative(sines, out=sines, where=~far)
         value, slope = np.zeros_like(sines), np.zeros_like(sines)
         if self.line:
-            mixed = self.line**2 + self.line * self.odd * self.frequency * (self._alone(c)[2] + self._alone(d)[2])
+            faded = self._alone(c)[2] + self._alone(d)[2] if self.odd else 0.0
+            mixed = self.line**2 + self.line * self.odd * self.frequency * faded
             value += mixed * product * np.where(far, below - 1, 1 - below)
             slope += mixed
         if self.odd:

@@ -24,6 +24,9 @@ _FROM = 0.4
 _TOLERANCE = 1e-13
 """Asked of quadrature, relative to the norms."""
 
+_ENOUGH = 1e-12
+"""The error of k/(n1 n2) that is good enough without another method."""
+
 _NEAR = 1e-4
 """Below this, 1 - k/(n1 n2) has lost too many digits and is computed by another formula."""
 
@@ -57,10 +60,19 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
         found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
         k[inside], kdot[inside] = found[0], found[-1]
         todo = np.isnan(k)
+    jumps = has_infinite_slope(sigma)
+    inside = todo & (theta > 0) & (theta < np.pi)
+    if jumps and np.any(inside):
+        # k′ is not wanted, and may be the harder one.
+        some = c1[inside], c2[inside]
+        found, _, error, _ = quadrature(sigma, *some, theta[inside], _TOLERANCE)
+        scale = line_norms(sigma, some[0]) * line_norms(sigma, some[1])
+        k[inside] = np.where(error <= _ENOUGH * scale, found, np.nan)
+        todo = np.isnan(k)
     if np.any(todo):
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
         k[todo], kdot[todo] = value.k, value.kdot
-    return k, kdot if not has_infinite_slope(sigma) else np.full_like(k, np.nan)
+    return k, np.full_like(k, np.nan) if jumps else kdot
 
 
 def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array:

@@ -107,13 +107,33 @@ def stored_arrays(
         # it cannot be replaced, and nothing is lost but time
         return True
     stream = io.BytesIO()
-    np.savez(stream, request=np.array(text), **found)  # type: ignore[arg-type]
+    np.savez(stream, request=np.array(text), **joined(found))  # type: ignore[arg-type]
     try:
         write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
     except (OSError, ArchiveError) as error:
         if cache.demanded:
             raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
     return True
+
+
+def joined(arrays: dict[str, Array]) -> dict[str, Array]:
+    """Named arrays as one, and their names and shapes: to open an entry of a file takes longer than to read it.
+
+    Examples
+    --------
+    >>> both = joined({"a": np.eye(2), "b": np.array(3.0)})
+    >>> both["values"].tolist(), {name: array.shape for name, array in parted(**both).items()}
+    ([1.0, 0.0, 0.0, 1.0, 3.0], {'a': (2, 2), 'b': ()})
+    """
+    layout = json.dumps({name: array.shape for name, array in arrays.items()})
+    return {"layout": np.array(layout), "values": np.concatenate([np.ravel(array) for array in arrays.values()])}
+
+
+def parted(layout: Array, values: Array) -> dict[str, Array]:
+    """The named arrays that `joined` was given."""
+    shapes = json.loads(str(layout))
+    parts = np.split(values, np.cumsum([int(np.prod(shape)) for shape in shapes.values()]))
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts[:-1], strict=True)}
 
 
 def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> bool:
@@ -124,7 +144,7 @@ def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> 
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             if str(archive["request"]) != text:
                 return False
-            arrays = {name: archive[name] for name in archive.files if name != "request"}
+            arrays = parted(archive["layout"], archive["values"])
         unpack(arrays)
     except Exception:
         # a file that another numpy wrote: its reader and those of zip files raise what they like

@@ -284,7 +284,11 @@ def _balance(rows: list[BallRow], kind: Arithmetic) -> list[arb]:
         bottom = max(abs(_centre(row.denominator(half))), 1e-300)
         for j, entry in row.entries.items():
             sizes[i, j] = abs(_centre(entry(half))) / bottom
-    sizes += _MIXING * max(float(np.max(sizes)), 1e-300)
+    largest = max(float(np.max(sizes)), 1e-300)
+    if not np.isfinite(largest):
+        # At a pole of A all weights are as good.
+        return [arb(1)] * len(rows)
+    sizes = sizes / largest + _MIXING
     vector = np.ones(len(sizes))
     for _ in range(_ITERATIONS):
         vector = sizes @ vector

@@ -17,8 +17,9 @@ from holokern.dual import table_file
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layered import layer_table
 from holokern.network.engine.node_samples import NodeSamples
-from holokern.network.engine.spans import LayerSpan, spans_of
+from holokern.network.engine.spans import LayerSpan, request_of, spans_of
 from holokern.network.hidden_layer import HiddenLayer, scale_free
+from holokern.network.plan import paying_angles
 from holokern.numeric import (
     Array,
     Range,
@@ -32,6 +33,9 @@ from holokern.numeric import (
     narrowed,
 )
 from holokern.progress import report
+
+Angles = tuple[tuple[float, ...], ...]
+"""For every layer the smallest angles of its tables."""
 
 FAR = 0.4
 """Angles between this and its supplement are in the first table, the others in the second, made when it is needed."""
@@ -120,28 +124,31 @@ def fold_of(layers: tuple[HiddenLayer, ...]) -> int:
 _lock = threading.Lock()
 
 
-def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
-    """The expansion of a network, from memory or disk if it is there, or None if it has none."""
+def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, pairs: int) -> Expansion | None:
+    """The expansion of a network that pays for so many entries, from memory or disk if it is there; None without one.
+
+    Only the small angles that its layers meet depend on the number of entries: tables for them may not pay.
+    """
+    angles = tuple(paying_angles(layer, scope, pairs) for layer in layers)
     # One at a time: threads that need the same expansion wait for it.
     with _lock:
-        return _expansion(layers, scope, near)
+        return _expansion(layers, scope, near, angles)
 
 
 @lru_cache(maxsize=16)
-def _expansion(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
-    names = [table_file.identity(layer.activation) for layer in layers]
-    if any(name is None for name in names):
-        return _built(layers, scope, near)
-    numbers = [value.hex() for layer in layers for value in (layer.weight, layer.bias, float(layer.residual))]
-    request = ["network", *map(str, names), *numbers, scope.low.hex(), scope.high.hex(), str(near)]
+def _expansion(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, angles: Angles) -> Expansion | None:
+    question = request_of(layers, scope)
+    if question is None:
+        return _built(layers, scope, near, angles)
+    request = ["network", *question, str(near), str(angles)]
     made: list[Expansion | None] = []
 
     def pack() -> dict[str, Array]:
-        made.append(_built(layers, scope, near))
+        made.append(_built(layers, scope, near, angles))
         return _arrays(made[0])
 
     found = table_file.stored_arrays(request, pack, lambda arrays: made.append(_from_arrays(arrays)))
-    return made[0] if found else _built(layers, scope, near)
+    return made[0] if found else _built(layers, scope, near, angles)
 
 
 def _arrays(made: Expansion | None) -> dict[str, Array]:
@@ -162,20 +169,20 @@ def _from_arrays(found: dict[str, Array]) -> Expansion | None:
     return Expansion(table, roots, (first, second), int(fold))
 
 
-def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool) -> Expansion | None:
+def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, angles: Angles) -> Expansion | None:
     try:
-        return _Builder(layers, scope, near).build()
+        return _Builder(layers, scope, near, angles).build()
     except (PrecisionLost, np.linalg.LinAlgError):
         return None
 
 
-def _first_edge(layer: HiddenLayer, span: LayerSpan) -> float:
+def _first_edge(layer: HiddenLayer, span: LayerSpan, angles: tuple[float, ...]) -> float:
     """Where the first panel of a layer ends."""
     form = layer.dual.smooth_form
     if form is not None:
         halvings = max(0, int(np.ceil(np.log2(FAR / form.scale(span.near.ends[1])))))
         return float(FAR * 0.5**halvings)
-    if 0.0 not in layer.dual.smallest_angles:
+    if 0.0 not in angles:
         return FAR
     try:
         return float(layer_table(layer, span, 0.0)[0].table.edges[1])
@@ -188,6 +195,7 @@ class _Builder:
     layers: tuple[HiddenLayer, ...]
     scope: Range
     near: bool
+    angles: Angles
 
     def build(self) -> Expansion | None:
         if self.is_rough:
@@ -198,7 +206,7 @@ class _Builder:
         panels: dict[int, tuple[Tensor, ...]] = {}
         count = 1 if self.scope.is_point else _FIRST + int(_EACH * (self.scope.high - self.scope.low))
         while wanted and count <= _MOST:
-            samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+            samples = self.samples(np.exp(self.scope.nodes(count)))
             for done, t in enumerate(list(wanted)):
                 report("table of the network", done, len(wanted))
                 coefficients, settled = fit_angles(samples.at, edges[t], edges[t + 1], _COUNTS, _TAIL)
@@ -217,6 +225,9 @@ class _Builder:
         made = self.made(edges, panels, fold)
         return made if self.error(made) <= _WRONG else None
 
+    def samples(self, c: Array) -> NodeSamples:
+        return NodeSamples.of(self.layers, c, self.scope, self.angles)
+
     @property
     def is_rough(self) -> bool:
         """Whether a closed form says that the kernels oscillate too fast."""
@@ -233,7 +244,7 @@ class _Builder:
     def edges(self, folded: bool) -> Array:
         if not self.near:
             return graded_edges(FAR, folded)
-        return graded_edges(min(map(_first_edge, self.layers, self.spans)), folded)
+        return graded_edges(min(map(_first_edge, self.layers, self.spans, self.angles)), folded)
 
     def is_wanted(self, edges: Array, t: int, folded: bool) -> bool:
         """Whether a panel belongs to this part of the angles, and the kernels are smooth on it."""
@@ -247,13 +258,13 @@ class _Builder:
     def made(self, edges: Array, panels: dict[int, tuple[Tensor, ...]], fold: int) -> Expansion:
         free = scale_free(self.layers)
         count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
-        samples = NodeSamples.of(self.layers, np.exp(self.scope.nodes(count)), self.scope)
+        samples = self.samples(np.exp(self.scope.nodes(count)))
         roots = tuple(
             Series(self.scope, chebyshev_matrix(count) @ np.log(samples.roots[k])) for k in range(samples.kernels)
         )
         powers = (0.0, 0.0)
         if free:
-            doubled = NodeSamples.of(self.layers, 2 * samples.c, self.scope)
+            doubled = self.samples(2 * samples.c)
             ratios = [float(np.log2(doubled.roots[k, 0] / samples.roots[k, 0])) for k in range(samples.kernels)]
             powers = (ratios[0], ratios[-1])
         table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
@@ -263,7 +274,7 @@ class _Builder:
         """The largest error at points on which the table was not built."""
         random = np.random.default_rng(20261)
         c = np.exp(self.scope.low + (self.scope.high - self.scope.low) * random.random(1 if self.scope.is_point else 4))
-        samples = NodeSamples.of(self.layers, c, self.scope)
+        samples = self.samples(c)
         worst = 0.0
         first, second = (np.log(c)[index] for index in np.indices((len(c), len(c))).reshape(2, -1))
         for t, tensors in enumerate(made.table.panels):

@@ -32,9 +32,6 @@ _HEIGHT = 64
 _STRIPS_A_REPORT = 8
 """Strips between two reports of progress."""
 
-_FEW = 160_000
-"""Entries that count as few: those of 400 points."""
-
 _RARE = 512
 """Of so many entries one may be kept for the next product: 120 MB for 100 000 points."""
 
@@ -128,7 +125,7 @@ class Way:
         if zeros and scale_free(self.layers) and any(layer.dual.homogeneity == 0 for layer in self.layers):
             # The limit of small vectors is not zero if σ(0) is not.
             return None
-        return expansion_of(self.layers, scope_of(self.layers, self.data.low, self.data.high), near)
+        return expansion_of(self.layers, scope_of(self.layers, self.data.low, self.data.high), near, self.data.pairs)
 
 
 _ALL, AFTER, _NOT_SHORTER, _LONGER = range(4)
@@ -176,8 +173,7 @@ class Part:
                 deviations = self.rows.length, self.columns.length
                 by_pairs = way.engine == "pairs"
                 scope = scope_of(way.layers, data.low, data.high)
-                few = data.pairs <= _FEW
-                self._layered = LayeredRows.of(way.layers, *deviations, scope, by_pairs, few, data.zeros)
+                self._layered = LayeredRows.of(way.layers, *deviations, scope, by_pairs, data.pairs, data.zeros)
             return self._layered
 
 
@@ -303,7 +299,7 @@ def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:
         ends = (2.0 ** (_GROUP * group), 2.0 ** (_GROUP * (group + 1))) if np.isfinite(group) else (1.0, 1.0)
         c = points.length[some]
         scope, zeros = scope_of(layers, *ends), not np.isfinite(group)
-        found[:, some] = LayeredRows.of(layers, c, c, scope, False, True, zeros).diagonals(c)
+        found[:, some] = LayeredRows.of(layers, c, c, scope, False, 0, zeros).diagonals(c)
     return Diagonals(found[0][points.rank], found[1][points.rank])
 
 
@@ -312,7 +308,7 @@ def layer_matrices(layers: tuple[HiddenLayer, ...], points: Points) -> list[tupl
     data = DataRange.of(points.length)
     by_pairs = plan_for(layers, data).engine == "pairs"
     scope = scope_of(layers, data.low, data.high)
-    rows = LayeredRows.of(layers, points.length, points.length, scope, by_pairs, data.pairs <= _FEW, data.zeros)
+    rows = LayeredRows.of(layers, points.length, points.length, scope, by_pairs, data.pairs, data.zeros)
     everything = slice(0, len(points.length))
     theta, sigma, _ = first_tile(points, points, everything, everything)
     result = []

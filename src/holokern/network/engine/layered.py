@@ -18,6 +18,7 @@ from holokern.errors import PrecisionLost
 from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
+from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
 from holokern.numeric import Array, Range, machine
 
@@ -26,6 +27,9 @@ _WIDTH = 128
 
 _CELL = 0.2
 """Width of a cell in log c: narrower cells have shorter sums but take time to make."""
+
+_FEW = 160_000
+"""Entries that count as few: those of 400 points."""
 
 _WIDE_CELL = 0.8
 """The width if there are few points: the sums of a row and a cell are prepared once for all points in the cell."""
@@ -80,6 +84,8 @@ class LayerStep:
         Whether every pair is computed by itself, because there are very few.
     few
         Whether there are few entries in all.
+    angles
+        The smallest angles of the tables that pay.
     """
 
     layer: HiddenLayer
@@ -87,6 +93,7 @@ class LayerStep:
     span: LayerSpan
     by_pairs: bool
     few: bool
+    angles: tuple[float, ...]
     _tables: dict[float, _TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -103,15 +110,15 @@ class LayerStep:
             c, d = self.sides[0].safe[some], self.sides[1].safe[others]
             return form.losses(theta, c, d, dual.fold != 0, with_tangent)
         nearest = np.minimum(theta, np.pi - theta)
-        for smallest in () if self.by_pairs else dual.smallest_angles:
+        for smallest in () if self.by_pairs else self.angles:
             # A table that serves none of the missing angles is not made.
-            if smallest != dual.smallest_angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
+            if smallest != self.angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
                 continue
             made = self._table(smallest)
             if made is None:
                 continue
             # Only what is missing is written, so that a value does not depend on the other pairs of its tile.
-            first = smallest == dual.smallest_angles[0] and dual.hinges is None
+            first = smallest == self.angles[0] and dual.hinges is None
             found = (lost, slope) if first else (np.empty_like(theta), slope.copy())
             left = self._by_table(made, theta, some, others, *found, with_tangent)
             if found[0] is not lost:
@@ -251,10 +258,10 @@ class LayeredRows:
         d: Array,
         scope: Range,
         by_pairs: bool,
-        few: bool,
+        pairs: int,
         zeros: bool = False,
     ) -> LayeredRows:
-        """The layers for points with deviations c and d, parts of data in a scope, with few entries or zero vectors."""
+        """The layers for points with deviations c and d, parts of data in a scope with so many entries."""
         steps = []
         # Pairs by themselves need no tables, and no ranges.
         spans = (NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
@@ -263,7 +270,8 @@ class LayeredRows:
             functions = functions_of(layer, span, by_pairs)
             first = LayerSide.of(layer, sides[0], *functions)
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
-            steps.append(LayerStep(layer, (first, second), span, by_pairs, few))
+            angles = paying_angles(layer, scope, pairs)
+            steps.append(LayerStep(layer, (first, second), span, by_pairs, pairs <= _FEW, angles))
             after = np.sqrt(first.after(layer))
             sides = (after, after if second is first else np.sqrt(second.after(layer)))
         return cls(steps)

@@ -17,7 +17,10 @@ from holokern.network.engine.layered import functions_of, layer_table
 from holokern.network.engine.spans import LayerSpan, spans_of
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
-from holokern.numeric import Array, Range, machine
+from holokern.numeric import Array, Index, Range, machine
+
+_TOGETHER = 8
+"""Deviations that go together where closed forms serve all layers: their calls cost more than their entries."""
 
 _FEW = 1000
 """Pairs of a layer that may be integrated by themselves where no table serves: some seconds."""
@@ -30,15 +33,19 @@ class _NodeLayer:
     layer: HiddenLayer
     side: LayerSide
     span: LayerSpan
+    angles: tuple[float, ...]
     _cores: dict[float, tuple[machine.Cores, DualTable]] = field(default_factory=dict)
     _integrated: list[int] = field(default_factory=list)
 
-    def losses(self, node: int, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
-        """1 - |k|/(n₁n₂) and k′ of the first deviations with one of them, one row each, at columns of angles."""
+    def losses(self, nodes: Index, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
+        """1 - |k|/(n₁n₂) and k′ of the first deviations, one row each, with that of each column at its angles.
+
+        Without a closed form all columns belong to the same deviation.
+        """
         dual = self.layer.dual
         if dual.hinges is not None:
             rows, columns = self._hinges
-            sides = rows.part(slice(0, len(theta))), columns.part(np.full(theta.shape[1], node))
+            sides = rows.part(slice(0, len(theta))), columns.part(nodes)
             lost, slope = dual.hinge_tile(theta, *sides)
             if not np.any(np.isnan(lost)):
                 return lost, slope
@@ -47,12 +54,12 @@ class _NodeLayer:
         form = dual.smooth_form
         if form is not None:
             c = self.side.safe
-            return form.losses(theta, c[: len(theta)], np.full(theta.shape[1], c[node]), dual.fold != 0, with_tangent)
+            return form.losses(theta, c[: len(theta)], c[nodes], dual.fold != 0, with_tangent)
         nearest = np.minimum(theta, np.pi - theta)
-        for smallest in dual.smallest_angles:
-            if smallest != dual.smallest_angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
+        for smallest in self.angles:
+            if smallest != self.angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
                 continue
-            left = self._by_table(smallest, node, theta, lost, slope, with_tangent)
+            left = self._by_table(smallest, nodes, theta, lost, slope, with_tangent)
             if not left or not np.any(np.isnan(lost)):
                 return lost, slope
         missing = np.nonzero(np.isnan(lost))
@@ -60,15 +67,17 @@ class _NodeLayer:
         if sum(self._integrated) > _FEW:
             raise PrecisionLost(f"{dual.activation} has no table for small angles; its pairs go layer by layer")
         c = self.side.safe
-        lost[missing], slope[missing] = dual.losses(c[missing[0]], np.full(len(missing[0]), c[node]), theta[missing])
+        lost[missing], slope[missing] = dual.losses(c[missing[0]], c[nodes[missing[1]]], theta[missing])
         return lost, slope
 
     @cached_property
     def _hinges(self) -> tuple[HingeSide, HingeSide]:
         return self.layer.dual.hinge_sides(self.side.safe, self.side.safe)
 
-    def _by_table(self, smallest: float, node: int, theta: Array, lost: Array, slope: Array, with_tangent: bool) -> int:
-        layer = self.layer
+    def _by_table(
+        self, smallest: float, nodes: Index, theta: Array, lost: Array, slope: Array, with_tangent: bool
+    ) -> int:
+        layer, node = self.layer, nodes[0]
         if smallest not in self._cores:
             table, _ = layer_table(layer, self.span, smallest)
             if table.table.is_rough:
@@ -83,7 +92,7 @@ class _NodeLayer:
             machine.CellSide(np.arange(count), ones[:count], ones[:count].T),
             machine.CellSide(np.zeros(angles, dtype=np.int64), ones[:angles], ones[:angles].T),
         )
-        numbers = self.side.numbers[:, :count], np.repeat(self.side.numbers[:, node : node + 1], angles, axis=1)
+        numbers = self.side.numbers[:, :count], self.side.numbers[:, nodes]
         *found, left = table_losses(table, cores, sides, numbers, theta, with_tangent)
         found[1] /= layer.weight
         # Only what is missing is written: the first table that serves an angle decides.
@@ -112,14 +121,16 @@ class NodeSamples:
     roots: Array
 
     @classmethod
-    def of(cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range) -> NodeSamples:
-        """Follow deviations of a scope through the layers."""
+    def of(
+        cls, layers: tuple[HiddenLayer, ...], c: Array, scope: Range, angles: tuple[tuple[float, ...], ...]
+    ) -> NodeSamples:
+        """Follow deviations of a scope through the layers, whose tables serve the given smallest angles."""
         steps: list[_NodeLayer] = []
         square, tangent = c**2, c**2
-        for layer, span in zip(layers, spans_of(layers, scope), strict=True):
+        for layer, span, served in zip(layers, spans_of(layers, scope), angles, strict=True):
             deviations = np.sqrt(square)
             side = LayerSide.of(layer, deviations, *functions_of(layer, span, False))
-            steps.append(_NodeLayer(layer, side, span))
+            steps.append(_NodeLayer(layer, side, span, served))
             new = side.numbers[1] ** 2 + layer.bias**2
             moved = tangent * side.numbers[2] ** 2 + new
             square, tangent = (square + new, tangent + moved) if layer.residual else (new, moved)
@@ -142,24 +153,29 @@ class NodeSamples:
         """
         from holokern.network.engine.advance import Step, advance
 
-        count = len(self.c)
-        found = np.empty((self.kernels, count, count, len(theta)))
-        for node in range(count):
-            # The deviations up to this one; the others follow by symmetry.
-            rows = slice(0, node + 1)
-            sigma = self.c[rows, None] * (self.c[node] * np.cos(theta))
-            tile = np.repeat(theta[None, :], node + 1, axis=0), sigma, sigma.copy()
+        count, kernels = len(self.c), self.kernels
+        found = np.empty((kernels, count, count, len(theta)))
+        together = _TOGETHER if all(one.layer.dual.smooth_form is not None for one in self.steps) else 1
+        for first in range(0, count, together):
+            # The deviations up to the last of these; the others follow by symmetry.
+            some = np.arange(first, min(first + together, count))
+            rows, nodes = slice(0, some[-1] + 1), np.repeat(some, len(theta))
+            angles = np.repeat(np.tile(theta, len(some))[None, :], rows.stop, axis=0)
+            sigma = self.c[rows, None] * (self.c[nodes] * np.cos(angles))
+            tile = angles, sigma, sigma.copy()
             for one in self.steps:
                 layer = one.layer
-                lost, slope = one.losses(node, tile[0], self.kernels == 2)
+                lost, slope = one.losses(nodes, tile[0], kernels == 2)
                 step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
-                columns = np.repeat(one.side.numbers[:, node : node + 1], len(theta), axis=1)
-                advance(step, np.ascontiguousarray(one.side.numbers[:, rows]), columns, lost, slope, *tile)
-            for kernel in range(self.kernels):
+                sides = (np.ascontiguousarray(one.side.numbers[:, part]) for part in (rows, nodes))
+                advance(step, *sides, lost, slope, *tile)
+            for kernel in range(kernels):
                 root = self.roots[kernel]
                 with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                    found[kernel, node, rows] = tile[1 + kernel] / root[rows, None] / root[node]
-                found[kernel, rows, node] = found[kernel, node, rows]
+                    scaled = tile[1 + kernel] / root[rows, None] / root[nodes]
+                found[kernel][rows, some] = scaled.reshape(rows.stop, len(some), len(theta))
+        low, high = np.triu_indices(count, 1)
+        found[:, high, low] = found[:, low, high]
         if not np.all(np.isfinite(found)):
             raise PrecisionLost("a network has entries that are not finite; rescale the data")
         return found

@@ -9,9 +9,10 @@ from itertools import combinations
 
 import numpy as np
 
+from holokern.dual import table_file
 from holokern.network.hidden_layer import HiddenLayer, deviations_through
 from holokern.network.plan import near_table_seconds, table_seconds
-from holokern.numeric import Range
+from holokern.numeric import Array, Range
 
 _SAMPLES = 33
 """Deviations that are followed to find the range of each layer."""
@@ -48,9 +49,7 @@ NOWHERE = LayerSpan.everywhere(Range(0.0, 0.0))
 @lru_cache(maxsize=256)
 def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False) -> tuple[LayerSpan, ...]:
     """For every layer the range of its deviations, with those of zero vectors once they are not zero."""
-    c = np.exp(np.linspace(scope.low, scope.high, 1 if scope.is_point else _SAMPLES))
-    found = deviations_through(layers, c, zeros)[:-1]
-    own = [Range(float(np.log(np.min(one))), float(np.log(np.max(one)))) for one in found]
+    own = [Range(float(low), float(high)) for low, high in _ends(layers, scope, zeros)]
     result = []
     for index, (layer, span) in enumerate(zip(layers, own, strict=True)):
         alike = [k for k, twin in enumerate(layers) if twin.dual == layer.dual]
@@ -60,6 +59,37 @@ def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False)
         narrow = close if close.width <= 1.5 * span.width + 0.5 else span
         result.append(LayerSpan(*map(_widened, (shared, near, narrow))))
     return tuple(result)
+
+
+def request_of(layers: tuple[HiddenLayer, ...], scope: Range) -> list[str] | None:
+    """What tells a network on a scope from all others in a file's name, or None."""
+    names = [table_file.identity(layer.activation) for layer in layers]
+    if any(name is None for name in names):
+        return None
+    numbers = [value.hex() for layer in layers for value in (layer.weight, layer.bias, float(layer.residual))]
+    return [*map(str, names), *numbers, scope.low.hex(), scope.high.hex()]
+
+
+def _ends(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool) -> Array:
+    """The ends of the range of log c of each layer; kept on disk, as they take longer than tables to read."""
+    made: list[Array] = []
+
+    def pack() -> dict[str, Array]:
+        c = np.exp(np.linspace(scope.low, scope.high, 1 if scope.is_point else _SAMPLES))
+        found = deviations_through(layers, c, zeros)[:-1]
+        made.append(np.log([[np.min(one), np.max(one)] for one in found]))
+        return {"ends": made[0]}
+
+    def unpack(arrays: dict[str, Array]) -> None:
+        ends = arrays["ends"]
+        if ends.shape != (len(layers), 2) or not np.all(ends[:, 0] <= ends[:, 1]):
+            raise ValueError("no ranges of the layers")
+        made.append(ends)
+
+    question = request_of(layers, scope)
+    if question is None or not table_file.stored_arrays(["spans", *question, str(zeros)], pack, unpack):
+        pack()
+    return made[0]
 
 
 def _by_width(span: Range) -> float:

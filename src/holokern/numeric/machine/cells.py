@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -121,23 +121,21 @@ class Cells:
         of float32.
         """
         count = 1 if part.is_point else count
-        firsts = [c if ordered else 0 for c in range(count)]
-        pairs = np.full((count, count), -1, dtype=np.int64)
-        inside = np.arange(count) >= np.array(firsts)[:, None]
-        pairs[inside] = np.arange(np.sum(inside))
-        moved: dict[int, Array] = {}
-        made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
+        # For each cell of columns the cells of rows, which have consecutive numbers.
+        lasts = np.arange(1, count + 1) if ordered else np.full(count, count)
         index = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
-        for number, t in enumerate(made):
-            index[inside, t] = pairs[inside] + number * np.sum(inside)
+        made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
+        pairs = int(np.sum(lasts))
+        for other, (last, before) in enumerate(zip(lasts, np.cumsum(lasts) - lasts, strict=True)):
+            index[:last, other, made] = np.arange(before, before + last)[:, None] + pairs * np.arange(len(made))
+        places = _Places(table.range, part, count, [1] if part.is_point else list(_NODES))
+        dropped = _SINGLE if single else _DROPPED
         cut = [
-            [_cut(tensor, _moved(tensor.functions, table.range, part, count, moved), firsts) for tensor in tensors]
-            for tensors in table.panels
-            if tensors is not None
+            [_Cut.of(one, places, lasts, dropped) for one in tensors] for tensors in table.panels if tensors is not None
         ]
-        flat = [core.reshape(count, count, *core.shape[1:3]) for core in cut[-1][: table.flat]]
-        bent = [cores[table.flat :] for cores in cut]
-        cores = _packed(table.edges, index, bent, flat, _SINGLE if single else _DROPPED)
+        everything = np.full(count, count)
+        flat = [replace(one, lasts=everything) for one in cut[-1][: table.flat]]
+        cores = _packed(table.edges, index, [cores[table.flat :] for cores in cut], flat, dropped)
         return cls(part, count, cores.to_single() if single else cores)
 
     @classmethod
@@ -148,17 +146,18 @@ class Cells:
         """
         made = [tensors for tensors in table.panels if tensors is not None]
         functions = made[0][table.flat].functions
-        bent = [[one.core[None] for one in tensors[table.flat :]] for tensors in made]
         shared = all(one.functions is functions for tensors in made for one in tensors[table.flat :])
         if not shared or any(np.any(one.core) for one in made[0][: table.flat]):
             return None
         numbers = np.full((1, 1, len(table.panels)), -1, dtype=np.int64)
         numbers[0, 0, [t for t, tensors in enumerate(table.panels) if tensors is not None]] = np.arange(len(made))
-        flat = [np.zeros((1, 1, 1, 1))] * table.flat
         # These functions may be larger than polynomials, which are at most one.
         places = np.cos(np.linspace(0, np.pi, 2 * len(functions)))
         largest = np.max(np.abs(chebyshev_basis(places, len(functions)) @ functions))
-        cores = _packed(table.edges, numbers, bent, flat, _DROPPED / max(1.0, float(largest)) ** 2)
+        dropped = _DROPPED / max(1.0, float(largest)) ** 2
+        bent = [[_Cut.undivided(one.core, dropped) for one in tensors[table.flat :]] for tensors in made]
+        flat = [_Cut.undivided(np.zeros((1, 1, 1)), dropped)] * table.flat
+        cores = _packed(table.edges, numbers, bent, flat, dropped)
         return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
 
     @property
@@ -198,85 +197,126 @@ def cells_of(table: Table, part: Range, width: float, ordered: bool = False, sin
         return _kept[key]
 
 
-def _cut(tensor: Tensor, moved: Array, firsts: list[int]) -> Array:
-    """Coefficients of shape (pairs, p, q, m), where a cell is the first of a pair with those from ``firsts`` on."""
-    count, terms, functions = moved.shape
-    half = (moved.reshape(-1, functions) @ tensor.core.reshape(functions, -1)).reshape(count, terms, functions, -1)
-    # A cell is narrow, so few polynomials of its place count.
-    sizes = np.max(np.abs(half), axis=(0, 2, 3))
-    kept = 1 + int(np.max(np.nonzero(sizes > _DROPPED * max(1.0, float(np.max(sizes))))[0], initial=0))
-    other = np.ascontiguousarray(moved[:, None, :kept])
-    result = np.empty((count * count - sum(firsts), kept, kept, half.shape[3]))
-    stop = 0
-    for one, first in zip(half[:, :kept], firsts, strict=True):
-        start, stop = stop, stop + count - first
-        np.matmul(other[first:], one, out=result[start:stop])
-    return result
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """One function on one panel in all pairs of cells.
 
+    Attributes
+    ----------
+    rows
+        Coefficients of the functions of ℓ in the cells of rows, of shape (cells, p, functions); None if there is one
+        cell and the functions themselves stand for points.
+    columns
+        The tensor in the cells of columns, of shape (cells, functions, q, m).
+    lasts
+        With how many of the first cells of rows each cell of columns makes a pair.
+    """
 
-def _moved(functions: Array, span: Range, part: Range, cells: int, known: dict[int, Array]) -> Array:
-    """Chebyshev coefficients of the functions in each cell, of shape (cells, terms, functions)."""
-    if id(functions) not in known:
-        size = np.max(np.abs(functions))
-        for count in (1,) if part.is_point else _NODES:
-            moved = _to_cells(span, part, cells, count, len(functions)) @ functions
-            if count == 1 or np.max(np.abs(moved[:, -2:])) <= _DROPPED * size:
+    rows: Array | None
+    columns: Array
+    lasts: Counts
+
+    @classmethod
+    def of(cls, tensor: Tensor, places: _Places, lasts: Counts, dropped: float) -> _Cut:
+        """Cut a tensor."""
+        while True:
+            moved = places.moved(tensor.functions)
+            half = np.moveaxis(np.tensordot(moved, tensor.core, axes=(2, 1)), 2, 1)
+            # A cell is narrow, so few polynomials of its place count.
+            rank, degree = _that_count(half, dropped)
+            if rank <= places.counts[0] - 2 or len(places.counts) == 1:
                 break
-        known[id(functions)] = moved
-    return known[id(functions)]
+            places.counts.pop(0)
+        return cls(np.ascontiguousarray(moved[:, :rank]), half[:, :, :rank, :degree], lasts)
+
+    @classmethod
+    def undivided(cls, core: Array, dropped: float) -> _Cut:
+        """A core for one cell, whose functions stand for points."""
+        rank, degree = _that_count(core[None], dropped)
+        return cls(None, core[None, :rank, :rank, :degree], np.ones(1, dtype=np.int64))
+
+    @property
+    def rank(self) -> int:
+        """How many polynomials of a place count."""
+        return int(self.columns.shape[2])
+
+    @property
+    def degree(self) -> int:
+        """How many terms in the angle there are."""
+        return int(self.columns.shape[3])
+
+    def write(self, out: Array) -> None:
+        """Coefficients of shape (pairs, p, q, m), with zeros where there are none."""
+        rank, degree = out.shape[2:]
+        columns = np.zeros((*self.columns.shape[:2], rank, degree))
+        columns[:, :, : self.rank, : self.degree] = self.columns
+        if self.rows is None:
+            out[:] = 0.0
+            out[:, : columns.shape[1]] = columns
+            return
+        rows = np.zeros((len(self.rows), rank, self.rows.shape[2]))
+        rows[:, : self.rank] = self.rows
+        stop = 0
+        for column, last in zip(columns, self.lasts, strict=True):
+            start, stop = stop, stop + last
+            some = out[start:stop].reshape(last * rank, -1)
+            np.matmul(rows[:last].reshape(last * rank, -1), column.reshape(len(column), -1), out=some)
+
+
+def _that_count(columns: Array, dropped: float) -> tuple[int, int]:
+    """How many q and how many m there are up to the last with a coefficient that counts, of shape (…, …, q, m)."""
+    sizes = np.max(np.abs(columns), axis=(0, 1))
+    used = sizes >= dropped * max(1.0, float(np.max(sizes)))
+    rank, degree = (1 + int(np.max(np.flatnonzero(np.any(used, axis=axis)), initial=0)) for axis in (1, 0))
+    return rank, degree
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Cells of equal width in a part of a range, and the numbers of nodes that are still tried, the first one next."""
+
+    span: Range
+    part: Range
+    cells: int
+    counts: list[int]
+
+    def moved(self, functions: Array) -> Array:
+        """From Chebyshev coefficients on the range to those in the cells, of shape (cells, nodes, functions)."""
+        return np.asarray(_to_cells(self.span, self.part, self.cells, self.counts[0], len(functions)) @ functions)
 
 
 @lru_cache(maxsize=16)
 def _to_cells(span: Range, part: Range, cells: int, count: int, terms: int) -> Array:
-    """From Chebyshev coefficients on a range to those in the cells of a part, of shape (cells, count, terms)."""
     edges = np.linspace(part.low, part.high, cells + 1)
     at = np.stack([Range(float(a), float(b)).nodes(count) for a, b in pairwise(edges)])
     return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(span.place(at), terms))
 
 
-def _packed(
-    edges: Array, index: Counts, bent: list[list[Array]], flat: list[Array], dropped: float = _DROPPED
-) -> Cores:
-    """All cores in one array without coefficients below ``dropped``, and the lengths of their rows in fours."""
-    rank = degree = flat_rank = 1
-    counts = [[_that_count(core, dropped) for core in cores] for cores in bent]
-    for used, places in [one for cores in counts for one in cores]:
-        rank, degree = max(rank, places), max(degree, _last(np.any(used, axis=(0, 1))))
-    for core in flat:
-        flat_rank = max(flat_rank, _that_count(core.reshape(-1, *core.shape[2:], 1), dropped)[1])
-    degree = -(-degree // _UNROLLED) * _UNROLLED
-    functions, pairs = len(bent[0]), len(bent[0][0])
-    cores = np.zeros((functions, len(bent), pairs, rank, rank, degree))
-    lengths = np.zeros((functions, len(bent), pairs, rank), dtype=np.int64)
-    for number, panel in enumerate(bent):
-        for f, core in enumerate(panel):
-            some = core[:, :rank, :rank, :degree]
-            _, p, q, m = some.shape
-            cores[f, number, :, :p, :q, :m] = some
-            used = counts[number][f][0][:, :q, :m]
+def _packed(edges: Array, index: Counts, bent: list[list[_Cut]], flat: list[_Cut], dropped: float) -> Cores:
+    """All cores in one array, and the lengths of their rows in fours without coefficients below ``dropped``."""
+    rank = max(one.rank for cuts in bent for one in cuts)
+    degree = -(-max(one.degree for cuts in bent for one in cuts) // _UNROLLED) * _UNROLLED
+    shape = (len(bent[0]), len(bent), int(np.sum(bent[0][0].lasts)), rank)
+    cores, lengths = np.empty((*shape, rank, degree)), np.empty(shape, dtype=np.int64)
+    for number, cuts in enumerate(bent):
+        for f, one in enumerate(cuts):
+            core = cores[f, number]
+            one.write(core)
+            sizes = np.maximum(np.max(core, axis=1), -np.min(core, axis=1))
+            used = sizes >= dropped * max(1.0, float(np.max(sizes)))
             # The last term that counts, found from the end.
-            needed = np.where(np.any(used, axis=2), m - np.argmax(used[..., ::-1], axis=2), 0)
-            lengths[f, number, :, :q] = -(-needed // _UNROLLED) * _UNROLLED
-    flats = np.zeros((len(flat), *index.shape[:2], flat_rank, flat_rank))
-    for f, core in enumerate(flat):
-        some = core[:, :, :flat_rank, :flat_rank]
-        flats[f, :, :, : some.shape[2], : some.shape[3]] = some
-    shape = (functions, len(bent) * pairs, rank, rank, degree)
-    return Cores(np.ascontiguousarray(edges), index, cores.reshape(shape), lengths.reshape(shape[:3]), flats)
-
-
-def _that_count(core: Array, dropped: float) -> tuple[NDArray[np.bool_], int]:
-    """For each pair of cells and each q and m, whether a coefficient counts; and how many p or q do."""
-    sizes = np.abs(core)
-    threshold = dropped * max(1.0, float(np.max(sizes)))
-    used = np.max(sizes, axis=1) >= threshold
-    rows = np.max(sizes, axis=(0, 2, 3)) >= threshold
-    return used, max(_last(rows), _last(np.any(used, axis=(0, 2))))
-
-
-def _last(counts: NDArray[np.bool_]) -> int:
-    """The number of entries up to the last that is true."""
-    return 1 + int(np.max(np.nonzero(counts)[0], initial=-1))
+            needed = np.where(np.any(used, axis=2), degree - np.argmax(used[..., ::-1], axis=2), 0)
+            lengths[f, number] = -(-needed // _UNROLLED) * _UNROLLED
+    count, places = index.shape[0], max((one.rank for one in flat), default=1)
+    flats = np.empty((len(flat), count, count, places, places))
+    for one, core in zip(flat, flats, strict=True):
+        one.write(core.reshape(count**2, places, places, 1))
+    # The numbers of pairs run through the rows of a cell of columns.
+    flats = np.ascontiguousarray(np.swapaxes(flats, 1, 2))
+    joined = (shape[0], shape[1] * shape[2], rank)
+    return Cores(
+        np.ascontiguousarray(edges), index, cores.reshape(*joined, rank, degree), lengths.reshape(joined), flats
+    )
 
 
 def cores_at_points(table: Table, logs: Array) -> Cores:
