@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
@@ -14,13 +13,16 @@ from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
 from holokern.dual.quadrature.method import Estimate, scales
-from holokern.dual.registry import method_named, methods
+from holokern.dual.registry import Method, method_named, methods
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
-from holokern.numeric import Array
+from holokern.numeric import Array, Index
 
 AUTO = ("closed", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
+
+# of π - θ, from one angle to the next in a difference: its error is as small beside a difference over all of π - θ
+_APART = 2.0**-8
 
 
 def dual(
@@ -89,10 +91,9 @@ def dual(
             break
         if method == "auto" and candidate.serves(sigma) is not None:
             continue
-        some = points.c1[todo], points.c2[todo], points.theta[todo]
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result.improve(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
+                result.improve(todo, _estimate(candidate, sigma, points, todo, tolerance, options))
         except HolokernError as error:
             # what an earlier method gave stands, with the error that it reports; a later one may do better
             failure = failure or error
@@ -112,6 +113,38 @@ def dual(
     # a value that may be off by anything is none
     _check_range(sigma, points, np.where(np.isinf(result.k_error), np.inf, result.k))
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+
+
+def _estimate(
+    method: Method,
+    sigma: Activation,
+    points: Covariances,
+    todo: Index,
+    tolerance: float,
+    options: Mapping[str, object],
+) -> Estimate:
+    """What a method gives at some points, moved by what their angles lost to rounding.
+
+    Next to θ = π that counts: k and k′ change there over distances π - θ.  ∂k/∂θ is -c1 c2 sin θ k′, and the slope of
+    k′ comes from a second angle.
+    """
+
+    def run(some: Index, theta: Array) -> Estimate:
+        return Estimate(*method.run(sigma, points.c1[some], points.c2[some], theta, tolerance, **options))
+
+    theta, lost = points.theta[todo], points.lost[todo]
+    found = run(todo, theta)
+    at = np.nonzero(lost)[0]
+    if len(at):
+        some, theta, lost = todo[at], theta[at], lost[at]
+        step = (np.pi - theta) * _APART
+        other = run(some, theta - step)
+        moved = (found.kdot[at] - other.kdot) * (lost / step)
+        unsure = (found.kdot_error[at] + other.kdot_error) * np.abs(lost / step)
+        k = found.k[at] - points.c1[some] * points.c2[some] * np.sin(theta) * np.nan_to_num(found.kdot[at]) * lost
+        errors = found.k_error[at], found.kdot_error[at] + np.abs(moved) / 16 + unsure
+        found.put(at, Estimate(k, found.kdot[at] + moved, *errors))
+    return found
 
 
 def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
@@ -140,7 +173,7 @@ def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tup
 
 
 def _too_rough(
-    sigma: Activation, points: Covariances, todo: NDArray[np.intp], tolerance: float, result: Estimate
+    sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate
 ) -> Array:
     """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
     pairs = (

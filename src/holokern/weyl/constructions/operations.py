@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import overload
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded
 from holokern.weyl.algebra.maps import substituted, widened
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination
@@ -16,6 +17,7 @@ from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.ideal import RationalIdeal
 
 
+@bounded
 def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.
 
@@ -50,6 +52,7 @@ def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
     return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
 
+@bounded
 def annihilator_of_image(ideal: LeftIdeal, operator: object) -> LeftIdeal:
     """The left ideal {Q : Q P ∈ I}: when I annihilates f, this annihilates P f.
 
