@@ -128,23 +128,21 @@ def _estimate(
     Next to θ = π that counts: k and k′ change there over distances π - θ.  ∂k/∂θ is -c1 c2 sin θ k′, and the slope of
     k′ comes from a second angle.
     """
-
-    def run(some: Index, theta: Array) -> Estimate:
-        return Estimate(*method.run(sigma, points.c1[some], points.c2[some], theta, tolerance, **options))
-
-    theta, lost = points.theta[todo], points.lost[todo]
-    found = run(todo, theta)
-    at = np.nonzero(lost)[0]
+    at = np.nonzero(points.lost[todo])[0]
+    both = np.concatenate([todo, todo[at]])
+    theta, c1, c2 = points.theta[both], points.c1[both], points.c2[both]
+    step = (np.pi - theta[at]) * _APART
+    theta[len(todo) :] -= step
+    found = method.run(sigma, c1, c2, theta, tolerance, **options)
+    k, kdot, error, kdot_error = (values[: len(todo)].copy() for values in found)
     if len(at):
-        some, theta, lost = todo[at], theta[at], lost[at]
-        step = (np.pi - theta) * _APART
-        other = run(some, theta - step)
-        moved = (found.kdot[at] - other.kdot) * (lost / step)
-        unsure = (found.kdot_error[at] + other.kdot_error) * np.abs(lost / step)
-        k = found.k[at] - points.c1[some] * points.c2[some] * np.sin(theta) * np.nan_to_num(found.kdot[at]) * lost
-        errors = found.k_error[at], found.kdot_error[at] + np.abs(moved) / 16 + unsure
-        found.put(at, Estimate(k, found.kdot[at] + moved, *errors))
-    return found
+        lost = points.lost[todo][at]
+        moved = (kdot[at] - found[1][len(todo) :]) * (lost / step)
+        unsure = (kdot_error[at] + found[3][len(todo) :]) * np.abs(lost / step)
+        k[at] -= (c1 * c2 * np.sin(theta))[at] * np.nan_to_num(kdot[at]) * lost
+        kdot[at] += moved
+        kdot_error[at] += np.abs(moved) / 16 + unsure
+    return Estimate(k, kdot, error, kdot_error)
 
 
 def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
@@ -172,9 +170,7 @@ def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tup
     return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 
-def _too_rough(
-    sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate
-) -> Array:
+def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate) -> Array:
     """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
     pairs = (
         (False, result.k_error[todo], result.k[todo]),

@@ -16,6 +16,7 @@ from holokern.activation import Activation
 from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm import (
+    CONVERGED,
     Basis,
     ChebyshevBasis,
     Constraint,
@@ -159,19 +160,21 @@ class _Problem:
     def compare(self, fits: list[Fit], distance: Array) -> tuple[Array, Array]:
         """The two outputs by the finer fit, with the difference of the two as error: (points, 2) each."""
         first, second = self.system.table.outputs
+        # two fits may agree somewhere by chance; what they do on the whole interval counts, next to its end as well
+        grid = np.concatenate([np.geomspace(1e-5, 0.05, 8), np.linspace(0.08, np.pi / 2, 12)])
+        everywhere = np.concatenate([distance, grid])
         found = []
         for fit in fits:
-            whole = fit(distance).reshape(len(distance), -1)
-            slope = whole[:, second] if second >= 0 else self._derived(fit, distance)
+            whole = fit(everywhere).reshape(len(everywhere), -1)
+            slope = whole[:, second] if second >= 0 else self._derived(fit, everywhere)
             found.append(np.stack([whole[:, first], slope], axis=1))
-        coarse, fine = found
-        moved = np.abs(fine - coarse) * (1.0 if second >= 0 else np.array([1.0, 6.0]))
-        # two fits may agree somewhere by chance; what they do on the whole interval counts
-        grid = np.linspace(0.05, np.pi / 2, 12)
-        spread = np.max(np.abs(fits[1](grid).reshape(12, -1) - fits[0](grid).reshape(12, -1)), axis=0)
-        floor = 0.3 * np.array([spread[first], spread[second] if second >= 0 else spread[first]])
+        moved = np.abs(found[1] - found[0]) * (1.0 if second >= 0 else np.array([1.0, 6.0]))
+        floor = 0.5 * np.max(moved, axis=0)
+        fine, height = found[1][: len(distance)], np.max(np.abs(found[1]), axis=0)
         rounding = EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
-        return fine, np.maximum(moved, floor) + rounding
+        moved = np.maximum(moved[: len(distance)], floor) + rounding
+        # fits that differ so much have not converged: what they differ by says little
+        return fine, np.where(np.any(moved > CONVERGED * height, axis=1, keepdims=True), moved + height, moved)
 
     def _derived(self, fit: Fit, distance: Array) -> Array:
         """c1c2k′ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""

@@ -16,7 +16,6 @@ from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.pairs import Pair, PairQueue
 
-
 TERM_WORK = 0.2
 """Units of `holokern.numeric.charge` of a term that is subtracted over Q, with short coefficients."""
 
