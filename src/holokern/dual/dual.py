@@ -16,13 +16,15 @@ from holokern.dual.quadrature.method import Estimate, scales
 from holokern.dual.registry import Method, method_named, methods
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
-from holokern.numeric import Array, Index
+from holokern.numeric import Array, Index, limited_work
 
 AUTO = ("closed", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
 
+# units of work that ``auto`` gives to the derivation of a Pfaffian system, some seconds
+_DERIVATION = 2e5
 # of π - θ, from one angle to the next in a difference: its error is as small beside a difference over all of π - θ
-_APART = 2.0**-8
+_APART = 2.0**-12
 
 
 def dual(
@@ -89,8 +91,10 @@ def dual(
         candidate = method_named(name)
         if not len(todo):
             break
-        if method == "auto" and candidate.serves(sigma) is not None:
-            continue
+        if method == "auto":
+            with limited_work(_DERIVATION, exact=True):
+                if candidate.serves(sigma) is not None:
+                    continue
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 result.improve(todo, _estimate(candidate, sigma, points, todo, tolerance, options))
@@ -131,8 +135,8 @@ def _estimate(
     at = np.nonzero(points.lost[todo])[0]
     both = np.concatenate([todo, todo[at]])
     theta, c1, c2 = points.theta[both], points.c1[both], points.c2[both]
-    step = (np.pi - theta[at]) * _APART
-    theta[len(todo) :] -= step
+    theta[len(todo) :] -= (np.pi - theta[at]) * _APART
+    step = theta[at] - theta[len(todo) :]
     found = method.run(sigma, c1, c2, theta, tolerance, **options)
     k, kdot, error, kdot_error = (values[: len(todo)].copy() for values in found)
     if len(at):
@@ -141,7 +145,7 @@ def _estimate(
         unsure = (kdot_error[at] + found[3][len(todo) :]) * np.abs(lost / step)
         k[at] -= (c1 * c2 * np.sin(theta))[at] * np.nan_to_num(kdot[at]) * lost
         kdot[at] += moved
-        kdot_error[at] += np.abs(moved) / 16 + unsure
+        kdot_error[at] += np.abs(moved) / 64 + unsure
     return Estimate(k, kdot, error, kdot_error)
 
 

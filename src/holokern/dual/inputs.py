@@ -85,13 +85,24 @@ def angle_of(r: Array) -> tuple[Array, Array]:
     --------
     >>> angle, lost = angle_of(np.array([1.0, -0.999999999]))
     >>> angle.tolist(), bool(abs(lost[1]) < 4e-16)
-    ([0.0, 3.1415479322969886], True)
+    ([0.0, 3.1415479322308717], True)
     """
     r = np.clip(r, -1.0, 1.0)
     opening = 2 * np.arcsin(np.sqrt((1 - np.abs(r)) / 2))
     theta = np.where(r >= 0, opening, np.pi - opening)
     lost = (np.pi - theta) - opening + _PI_LOST
     return theta, np.where((r < 0) & (np.abs(lost) > _MATTERS * opening), lost, 0.0)
+
+
+def from_end(theta: Array) -> Array:
+    """The distance of an angle from 0 or π, whichever is nearer: from π itself, not from its float.
+
+    Examples
+    --------
+    >>> from_end(np.array([1.0, np.pi])).tolist()
+    [1.0, 1.2246467991473532e-16]
+    """
+    return np.asarray(np.minimum(theta, (np.pi - theta) + _PI_LOST))
 
 
 def _real(name: str, value: Given) -> Array:

@@ -181,8 +181,9 @@ class _Best:
         elsewhere = np.nan_to_num(0.5 * caution * np.max(elsewhere, axis=0), nan=np.inf)
         height = np.max(np.abs(panels[1].coefficients[:, self.outputs]), axis=0).astype(float)
         moved = np.maximum(moved, elsewhere) + EPS * (np.abs(fine) + 0.5 * height)
-        # polynomials that differ so much have not converged: what they differ by says little
-        errors = np.where(np.any(moved > CONVERGED * height, axis=1, keepdims=True), moved + height, moved)
+        # polynomials that differ so much have not converged: what they differ by says next to nothing
+        apart = np.any(moved > CONVERGED * height, axis=1, keepdims=True)
+        errors = np.where(apart, moved / CONVERGED + height, moved)
         better = np.max(errors, axis=1) < np.max(self.errors[some], axis=1)
         self.values[some[better]], self.errors[some[better]] = fine[better], errors[better]
         scale = np.max(np.abs(fine), axis=0)

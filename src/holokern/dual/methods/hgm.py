@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation import Activation
+from holokern.dual.inputs import from_end
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
@@ -143,7 +144,7 @@ class _Journey:
     def by_collocation(self, detour: bool, tolerance: float) -> None:
         """Collocation for the points that Taylor steps did not reach, or reached with a large error."""
         table, result = self.path.table, self.result
-        distance = np.minimum(self.theta, np.pi - self.theta)
+        distance = from_end(self.theta)
         # an apparent singularity at the start is left behind by Taylor steps first
         near = _HANDOVER if detour else np.pi / 2
         poor = ~(result.k_error + result.slope_error <= _POOR * (np.abs(result.k) + np.abs(result.slope)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.inputs import from_end
 from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm import (
@@ -93,7 +94,7 @@ def hie(
     count = len(tracks.c1)
     known = ends_of(activation, tracks, tolerance) if ends else [{}] * count
     result = Result.empty(len(theta))
-    distance = np.minimum(theta, np.pi - theta)
+    distance = from_end(theta)
     for track in range(count):
         todo = np.nonzero(tracks.owner == track)[0]
         problem = _Problem.of(start, tracks, track, known[track])
@@ -173,8 +174,9 @@ class _Problem:
         fine, height = found[1][: len(distance)], np.max(np.abs(found[1]), axis=0)
         rounding = EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
         moved = np.maximum(moved[: len(distance)], floor) + rounding
-        # fits that differ so much have not converged: what they differ by says little
-        return fine, np.where(np.any(moved > CONVERGED * height, axis=1, keepdims=True), moved + height, moved)
+        # fits that differ so much have not converged: what they differ by says next to nothing
+        apart = np.any(moved > CONVERGED * height, axis=1, keepdims=True)
+        return fine, np.where(apart, moved / CONVERGED + height, moved)
 
     def _derived(self, fit: Fit, distance: Array) -> Array:
         """c1c2k′ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""

@@ -26,7 +26,7 @@ _PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
 # units of `holokern.numeric.charge` of a product of residues
-_PRODUCT_WORK = 2e-4
+_PRODUCT_WORK = 5e-4
 # two operators of the largest degree, 24 each, need 48 and some more
 _MAX_DEGREE = 60
 
