@@ -20,7 +20,9 @@ def exact_work():
     yield lambda: rational_weyl_algebra("x y").ideal("x*dx^2 - y*dy", "dy^2 - x").groebner()
     yield lambda: bernstein_sato("x^3 + y^4 + x*y^2")
     yield lambda: integration_ideal(weyl_algebra("x t").ideal("dx - t^2", "dt - 2*x*t - t^3"), "t")
-    yield lambda: weyl_closure([weyl_algebra("u", "D")("u^4*D^3 - 2*u^2*D + u - 2"), weyl_algebra("u", "D")("u^5*D^2 - 3")])
+    yield lambda: weyl_closure(
+        [weyl_algebra("u", "D")("u^4*D^3 - 2*u^2*D + u - 2"), weyl_algebra("u", "D")("u^5*D^2 - 3")]
+    )
     yield lambda: hk.pfaffian("besselj(0,u)*exp(-u)", cache=False)
 
 

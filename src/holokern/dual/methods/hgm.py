@@ -193,9 +193,10 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
             for target, error, value in zip((k, kdot), (k_error, kdot_error), balls, strict=True):
                 middle = float(value.mid())
                 target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * EPS * abs(middle)
-            # θ itself is rounded
+            # θ itself is rounded; at π/2, where k′ of an even σ vanishes, nothing of k′ is left beside that
             moved = 2 * EPS * theta[i] * np.sin(theta[i]) * c1[i] * c2[i]
             k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
+            kdot_error[where[i]] += EPS * slope[i]
 
 
 def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[arb, arb] | None:
