@@ -36,3 +36,9 @@ def test_one_angle_and_its_correlation_agree():
     near, far = hk.dual("tanh", 2, 1, [-0.999999, -0.5]), hk.dual("tanh", 2, 1, theta=[3.1401784388, 2.0943951024])
     assert near.k.shape == (2,)
     assert abs(near.k - far.k).max() < 1e-9
+
+
+def test_the_slope_of_an_even_function_at_independence():
+    """It is 0, and the float nearest to π/2 is not π/2."""
+    found = hk.dual("1-1/(1+u^2)", 3e-6, 0.3, 0.0, method="hgm")
+    assert abs(found.kdot) <= 5 * found.kdot_error < 1e-20
