@@ -54,6 +54,11 @@ def test_boxes_and_nested_integrals_agree(monkeypatch):
     assert not np.array_equal(nested.k, boxes.k) or not np.array_equal(nested.kdot, boxes.kdot)
 
 
+def test_a_pole_of_the_derivative_is_refused_in_words():
+    with pytest.raises(HolokernError):
+        hk.dual("log(Abs(u))", 0.4, 1.7, 0.3, method="hermite")
+
+
 def test_what_turns_too_often_is_refused():
     with pytest.raises(PrecisionLost, match="oscillates too fast"):
         hk.dual("cos(u^3)", 1e3, 1e3, 0.5, method="quadrature")

@@ -240,3 +240,12 @@ def test_recurrences_with_large_numbers_hand_over():
     balls = enclose("u*exp(-1e6*(u-3)^2)", 2, "7/10", "-3/5", digits=20)
     value = dual("u*exp(-1e6*(u-3)^2)", 2, 0.7, -0.6)
     assert abs(value.k - float(balls.k)) <= 5 * value.error + float(balls.k.rad())
+
+
+def test_tiny_values_are_not_taken_for_zero():
+    """Fixed point began at 0 where all values were below its last bit, and the proof did not see it."""
+    point = "exp(-7*(u+5)^2)", Fraction(1, 1000), Fraction(1, 1000), Fraction(1, 2)
+    by_steps, by_series = (enclose(*point, digits=20, method=method) for method in ("taylor", "hermite"))
+    assert by_steps.k.overlaps(by_series.k)
+    assert by_steps.k > 1e-152
+    assert by_steps.kdot.overlaps(by_series.kdot)

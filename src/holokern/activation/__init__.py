@@ -11,13 +11,15 @@ from holokern.activation.named import read_rational
 from holokern.activation.pieces.closed_terms import ClosedTerm, ClosedTerms, closed_terms
 from holokern.activation.pieces.complex_balls import Continuation
 from holokern.activation.pieces.exponential import ErfTerm, ExponentialTerm
-from holokern.activation.pieces.piece_line import Piece, PieceLine
+from holokern.activation.pieces.piece_line import DEAR, PRICE, Piece, PieceLine
 from holokern.activation.pieces.tail_bounds import TailBound
 from holokern.activation.pieces.unbounded import has_branch, not_square_integrable, unbounded_sides
 from holokern.activation.plot import curves
 from holokern.activation.values.constants import ExactReal, Opaque, exact
 
 __all__ = [
+    "DEAR",
+    "PRICE",
     "REGISTRY",
     "Activation",
     "ClosedTerm",

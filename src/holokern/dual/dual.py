@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
@@ -14,13 +13,18 @@ from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
 from holokern.dual.quadrature.method import Estimate, scales
-from holokern.dual.registry import method_named, methods
+from holokern.dual.registry import Method, method_named, methods
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, HolokernError, PrecisionLost
-from holokern.numeric import Array
+from holokern.numeric import Array, Index, limited_work
 
 AUTO = ("closed", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
+
+# units of work that ``auto`` gives to the derivation of a Pfaffian system, some seconds
+_DERIVATION = 2e5
+# of π - θ, from one angle to the next in a difference: its error is as small beside a difference over all of π - θ
+_APART = 2.0**-12
 
 
 def dual(
@@ -87,12 +91,13 @@ def dual(
         candidate = method_named(name)
         if not len(todo):
             break
-        if method == "auto" and candidate.serves(sigma) is not None:
-            continue
-        some = points.c1[todo], points.c2[todo], points.theta[todo]
+        if method == "auto":
+            with limited_work(_DERIVATION, exact=True):
+                if candidate.serves(sigma) is not None:
+                    continue
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                result.improve(todo, Estimate(*candidate.run(sigma, *some, tolerance, **options)))
+                result.improve(todo, _estimate(candidate, sigma, points, todo, tolerance, options))
         except HolokernError as error:
             # what an earlier method gave stands, with the error that it reports; a later one may do better
             failure = failure or error
@@ -112,6 +117,36 @@ def dual(
     # a value that may be off by anything is none
     _check_range(sigma, points, np.where(np.isinf(result.k_error), np.inf, result.k))
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+
+
+def _estimate(
+    method: Method,
+    sigma: Activation,
+    points: Covariances,
+    todo: Index,
+    tolerance: float,
+    options: Mapping[str, object],
+) -> Estimate:
+    """What a method gives at some points, moved by what their angles lost to rounding.
+
+    Next to θ = π that counts: k and k′ change there over distances π - θ.  ∂k/∂θ is -c1 c2 sin θ k′, and the slope of
+    k′ comes from a second angle.
+    """
+    at = np.nonzero(points.lost[todo])[0]
+    both = np.concatenate([todo, todo[at]])
+    theta, c1, c2 = points.theta[both], points.c1[both], points.c2[both]
+    theta[len(todo) :] -= (np.pi - theta[at]) * _APART
+    step = theta[at] - theta[len(todo) :]
+    found = method.run(sigma, c1, c2, theta, tolerance, **options)
+    k, kdot, error, kdot_error = (values[: len(todo)].copy() for values in found)
+    if len(at):
+        lost = points.lost[todo][at]
+        moved = (kdot[at] - found[1][len(todo) :]) * (lost / step)
+        unsure = (kdot_error[at] + found[3][len(todo) :]) * np.abs(lost / step)
+        k[at] -= (c1 * c2 * np.sin(theta))[at] * np.nan_to_num(kdot[at]) * lost
+        kdot[at] += moved
+        kdot_error[at] += np.abs(moved) / 64 + unsure
+    return Estimate(k, kdot, error, kdot_error)
 
 
 def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
@@ -139,9 +174,7 @@ def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tup
     return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 
-def _too_rough(
-    sigma: Activation, points: Covariances, todo: NDArray[np.intp], tolerance: float, result: Estimate
-) -> Array:
+def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate) -> Array:
     """Which points miss the tolerance; the scale is computed only for those that a quicker test leaves in doubt."""
     pairs = (
         (False, result.k_error[todo], result.k[todo]),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput
-from holokern.numeric import Array
+from holokern.numeric import EPS, Array
 
 Given: TypeAlias = ArrayLike | None
 """What a caller passes for one quantity: a number, an array, or nothing; it is checked here and nowhere else."""
@@ -17,14 +17,23 @@ Given: TypeAlias = ArrayLike | None
 SLACK = 1e-12
 """How far |r| may exceed 1, or θ the interval [0, π], and still count as rounding."""
 
+# π less its float
+_PI_LOST = 1.2246467991473532e-16
+# relative change of π - θ below which it is like any other rounding
+_MATTERS = 2 * EPS
+
 
 @dataclass(frozen=True)
 class Covariances:
-    """Flat arrays of standard deviations and angles, and the shape in which they came."""
+    """Flat arrays of standard deviations and angles, and the shape in which they came.
+
+    ``lost`` is what the float θ leaves of arccos r: next to π it counts, as π - θ is small there.
+    """
 
     c1: Array
     c2: Array
     theta: Array
+    lost: Array
     shape: tuple[int, ...]
 
     def __len__(self) -> int:
@@ -54,32 +63,46 @@ def covariances(c1: Given, c2: Given, r: Given = None, theta: Given = None) -> C
     if theta is None:
         correlation = _real("r", r)
         _check("r", correlation, np.abs(correlation) <= 1 + SLACK, "is not in [-1, 1]; pass a correlation, or theta=…")
-        arrays["angle"] = angle_of(correlation)
+        arrays["angle"], arrays["lost"] = angle_of(correlation)
     else:
         angle = _real("theta", theta)
         _check(
             "theta", angle, (angle >= -SLACK) & (angle <= np.pi + SLACK), "is not in [0, π]; pass an angle in radians"
         )
-        arrays["angle"] = np.clip(angle, 0.0, np.pi)
+        arrays["angle"], arrays["lost"] = np.clip(angle, 0.0, np.pi), np.zeros(())
     try:
-        c1, c2, angle = np.broadcast_arrays(*arrays.values())
+        c1, c2, angle, lost = np.broadcast_arrays(*arrays.values())
     except ValueError:
-        shapes = ", ".join(str(a.shape) for a in arrays.values())
+        shapes = ", ".join(str(arrays[name].shape) for name in ("c1", "c2", "angle"))
         raise BadInput(f"the shapes {shapes} of c1, c2 and r do not broadcast; add axes with [:, None]") from None
-    return Covariances(c1.ravel(), c2.ravel(), angle.ravel(), angle.shape)
+    return Covariances(c1.ravel(), c2.ravel(), angle.ravel(), lost.ravel(), angle.shape)
 
 
-def angle_of(r: Array) -> Array:
-    """The angle arccos r by half-angle chords, to full relative accuracy as r → 1.
+def angle_of(r: Array) -> tuple[Array, Array]:
+    """The angle arccos r by half-angle chords, and what its float loses: nothing but rounding, unless r → -1.
 
     Examples
     --------
-    >>> float(angle_of(np.array(1.0)))
-    0.0
+    >>> angle, lost = angle_of(np.array([1.0, -0.999999999]))
+    >>> angle.tolist(), bool(abs(lost[1]) < 4e-16)
+    ([0.0, 3.1415479322308717], True)
     """
     r = np.clip(r, -1.0, 1.0)
-    half = np.arcsin(np.sqrt((1 - np.abs(r)) / 2))
-    return np.asarray(np.where(r >= 0, 2 * half, np.pi - 2 * half))
+    opening = 2 * np.arcsin(np.sqrt((1 - np.abs(r)) / 2))
+    theta = np.where(r >= 0, opening, np.pi - opening)
+    lost = (np.pi - theta) - opening + _PI_LOST
+    return theta, np.where((r < 0) & (np.abs(lost) > _MATTERS * opening), lost, 0.0)
+
+
+def from_end(theta: Array) -> Array:
+    """The distance of an angle from 0 or π, whichever is nearer: from π itself, not from its float.
+
+    Examples
+    --------
+    >>> from_end(np.array([1.0, np.pi])).tolist()
+    [1.0, 1.2246467991473532e-16]
+    """
+    return np.asarray(np.minimum(theta, (np.pi - theta) + _PI_LOST))
 
 
 def _real(name: str, value: Given) -> Array:

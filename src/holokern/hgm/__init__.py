@@ -15,7 +15,7 @@ Functions for statistics: :func:`orthant`, :func:`fisher_bingham`, :func:`bingha
 :func:`fisher_rotation`, :func:`largest_root`, and :func:`maximum_likelihood` by holonomic gradient descent.
 """
 
-from holokern.hgm.collocation import approach
+from holokern.hgm.collocation import CONVERGED, approach
 from holokern.hgm.distributions.fit import MaximumLikelihood, maximum_likelihood
 from holokern.hgm.distributions.orthant import OrthantProbability, orthant
 from holokern.hgm.distributions.rotation import RotationConstant, fisher_rotation
@@ -57,6 +57,7 @@ from holokern.hgm.steps.series import Path, SeriesEquation
 from holokern.hgm.steps.stepper import TAYLOR_TERMS, Arrival, transport
 
 __all__ = [
+    "CONVERGED",
     "TAYLOR_TERMS",
     "AnglePath",
     "Arrival",

@@ -24,6 +24,9 @@ DEGREES = (26, 32)
 MORE = (44, 52)
 """The same for a panel between known values where the usual ones are too few."""
 
+CONVERGED = 1e-3
+"""Of the height of a solution: what two resolutions that converge differ by is less."""
+
 # halvings of the distance: 2^-30 of it is closer to the end than any target needs; 10 sufficed for ordinary ones
 _LAST = 30
 _LARGEST = 800  # unknowns of a least-squares fit: a dense QR of this size takes about a tenth of a second
@@ -143,7 +146,7 @@ def approach(
         for degrees in (DEGREES, MORE) if many and here == start else (DEGREES,):
             panels = [_last_panel(system, here, s, n, limit) for s, n in zip(pair, degrees, strict=True)]
             # values pinned at both ends hide part of what the two resolutions differ by
-            now = min(now, best.improve(panels, todo, 5.0 if limit else 3.0))
+            now = min(now, best.improve(panels, todo, 8.0 if limit else 3.0))
             if now <= _ENOUGH:
                 break
         least, worse = (now, 0) if now < least else (least, worse + 1)
@@ -174,8 +177,11 @@ class _Best:
         elsewhere = np.nan_to_num(0.5 * caution * np.max(elsewhere, axis=0), nan=np.inf)
         height = np.max(np.abs(panels[1].coefficients[:, self.outputs]), axis=0).astype(float)
         moved = np.maximum(moved, elsewhere) + EPS * (np.abs(fine) + 0.5 * height)
-        better = np.max(moved, axis=1) < np.max(self.errors[some], axis=1)
-        self.values[some[better]], self.errors[some[better]] = fine[better], moved[better]
+        # polynomials that differ so much have not converged: what they differ by says next to nothing
+        apart = np.any(moved > CONVERGED * height, axis=1, keepdims=True)
+        errors = np.where(apart, moved / CONVERGED + height, moved)
+        better = np.max(errors, axis=1) < np.max(self.errors[some], axis=1)
+        self.values[some[better]], self.errors[some[better]] = fine[better], errors[better]
         scale = np.max(np.abs(fine), axis=0)
         return float(np.max(moved / np.where(scale > 0, scale, 1.0)))
 

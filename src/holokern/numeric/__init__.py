@@ -14,7 +14,7 @@ from holokern.numeric.panels import EPS, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
-from holokern.numeric.work import charge, cost, how_many_fit, limited_work, patience, units_left
+from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_work, patience, units_left
 
 __all__ = [
     "ARCSINE",
@@ -30,6 +30,7 @@ __all__ = [
     "Table",
     "Tensor",
     "between",
+    "bounded",
     "charge",
     "chebyshev_basis",
     "chebyshev_matrix",

@@ -8,6 +8,11 @@ from typing import Any, Generic, TypeVar
 
 from flint import arb, fmpq, fmpq_mat, fmpq_poly, fmpz_poly
 
+from holokern.numeric.work import charge
+
+# units of `charge` of an entry of a sparse vector
+_ENTRY_WORK = 0.2
+
 Name = TypeVar("Name", bound=Hashable)
 Key = TypeVar("Key", bound=Hashable)
 Scalar = TypeVar("Scalar")
@@ -101,6 +106,7 @@ class Dependence(Generic[Name, Key, Scalar]):
 
 def subtract(rest: dict[Key, Any], factor: Any, row: Mapping[Key, Any]) -> None:
     """Take a multiple of one sparse vector from another; entries that vanish go."""
+    charge(_ENTRY_WORK * len(row), factor.height_bits() if isinstance(factor, fmpq) else 0)
     for key, c in row.items():
         total = rest[key] - factor * c if key in rest else -(factor * c)
         if total:

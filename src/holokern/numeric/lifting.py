@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from math import gcd, isqrt
 from typing import TypeAlias
 
+from holokern.numeric.work import charge
+
 Lifted: TypeAlias = list[tuple[list[int], int]]
 """Rows of integers, each over one positive denominator."""
+
+# units of `holokern.numeric.charge` of a residue of a few bits
+_RESIDUE_WORK = 0.1
 
 
 def rational_from_residue(residue: int, modulus: int, bound: int | None = None) -> tuple[int, int] | None:
@@ -37,6 +42,7 @@ class Lifting:
 
     def add(self, rows: list[list[int]], prime: int) -> None:
         """Combine with residues modulo one more prime."""
+        charge(_RESIDUE_WORK * sum(map(len, rows)), self.modulus.bit_length())
         if self.modulus == 1:
             self.rows = rows
         else:
@@ -54,6 +60,7 @@ class Lifting:
         """
         result = []
         for row in self.rows:
+            charge(_RESIDUE_WORK * len(row), self.modulus.bit_length())
             exact = _lift(row, self.modulus, isqrt(self.modulus >> (spare + 1)))
             if exact is None:
                 return None

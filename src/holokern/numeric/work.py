@@ -1,7 +1,8 @@
 """Limits of work and memory, so that no call runs for ever and none fills the machine.
 
 Work is counted, not timed: the same question has the same answer on every machine.  A unit is about one value of an
-activation on a ball of 100 bits, ten microseconds.  Rigorous integrals, recurrences and Taylor steps charge units.
+activation on a ball of 100 bits, ten microseconds.  Rigorous integrals, recurrences and Taylor steps charge units, and
+so do Gröbner bases and what is made of them.
 
 Memory is counted in the same way, before it is taken: what grows with refinement or with the data asks how much fits.
 """
@@ -9,11 +10,14 @@ Memory is counted in the same way, before it is taken: what grows with refinemen
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-from holokern.errors import BadInput, HolokernError, PrecisionLost
+from holokern.errors import BadInput, HolokernError, PrecisionLost, TooLarge
 
 _BITS_OF_A_UNIT = 400
 """So many bits double the work of a value, with what Python adds to it; a product takes the power 3/2 of the bits."""
@@ -21,7 +25,22 @@ _BITS_OF_A_UNIT = 400
 _GIGABYTES = 4.0
 """The usual limit of memory: what a small machine has to spare."""
 
-_left: ContextVar[list[float] | None] = ContextVar("units of work that are left", default=None)
+_EXACT_UNITS = 6e7
+"""The usual limit of one exact computation: about ten minutes."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class _Meter:
+    """The units that are left, and whether the work is exact algebra, where fewer digits are no way out."""
+
+    left: float
+    exact: bool = False
+
+
+_meter: ContextVar[_Meter | None] = ContextVar("what is left of the limit of work", default=None)
 
 
 def patience() -> float:
@@ -84,8 +103,10 @@ def _setting(name: str, usual: float, hint: str) -> float:
 
 
 @contextmanager
-def limited_work(units: float) -> Iterator[None]:
+def limited_work(units: float, *, exact: bool = False) -> Iterator[None]:
     """A context in which so many units of work may be charged, times `patience`; an inner limit replaces an outer one.
+
+    With ``exact`` this is a limit of exact computations: what is `bounded` inside keeps to it.
 
     Examples
     --------
@@ -94,17 +115,46 @@ def limited_work(units: float) -> Iterator[None]:
     ...     units_left()
     6.0
     """
-    token = _left.set([units * patience()])
+    token = _meter.set(_Meter(units * patience(), exact))
     try:
         yield
     finally:
-        _left.reset(token)
+        _meter.reset(token)
+
+
+def bounded(function: Callable[P, R]) -> Callable[P, R]:
+    """A decorator of exact computations: all that one call does, together, may take about ten minutes.
+
+    A limit of numbers round it does not count, as what is derived is derived once and kept.
+
+    Examples
+    --------
+    >>> @bounded
+    ... def search(tries):
+    ...     charge(1e6 * tries)
+    >>> search(59)
+    >>> search(61)
+    Traceback (most recent call last):
+        ...
+    holokern.errors.TooLarge: the exact computation is longer than the limit of work, about ten minutes; set \
+HOLOKERN_PATIENCE=10 for ten times as much, or try fewer variables, lower degrees or another order
+    """
+
+    @wraps(function)
+    def limited(*args: P.args, **options: P.kwargs) -> R:
+        meter = _meter.get()
+        if meter is not None and meter.exact:
+            return function(*args, **options)
+        with limited_work(_EXACT_UNITS, exact=True):
+            return function(*args, **options)
+
+    return limited
 
 
 def units_left() -> float:
     """What is left of the limit; infinite without one."""
-    meter = _left.get()
-    return float("inf") if meter is None else meter[0]
+    meter = _meter.get()
+    return float("inf") if meter is None else meter.left
 
 
 def charge(count: float, bits: int = 0) -> None:
@@ -113,7 +163,7 @@ def charge(count: float, bits: int = 0) -> None:
     Raises
     ------
     PrecisionLost
-        When nothing is left.
+        When nothing is left; in exact computations `TooLarge`.
 
     Examples
     --------
@@ -123,12 +173,18 @@ def charge(count: float, bits: int = 0) -> None:
         ...
     holokern.errors.PrecisionLost: the limit of work is used up; ask for fewer digits, or set HOLOKERN_PATIENCE=10
     """
-    meter = _left.get()
+    meter = _meter.get()
     if meter is None:
         return
-    meter[0] -= count * cost(bits)
-    if meter[0] < 0:
-        raise PrecisionLost("the limit of work is used up; ask for fewer digits, or set HOLOKERN_PATIENCE=10")
+    meter.left -= count * cost(bits)
+    if meter.left < 0:
+        more = f"HOLOKERN_PATIENCE={10 * patience():g}"
+        if meter.exact:
+            raise TooLarge(
+                f"the exact computation is longer than the limit of work, about ten minutes; set {more} for ten times "
+                "as much, or try fewer variables, lower degrees or another order"
+            )
+        raise PrecisionLost(f"the limit of work is used up; ask for fewer digits, or set {more}")
 
 
 def cost(bits: int) -> float:

@@ -16,12 +16,18 @@ from holokern.activation.ring.breaks import Break, samples
 from holokern.activation.ring.pieces import find_breaks, jump_order
 from holokern.activation.tree.constructors import ZERO, substitute
 from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.nodes import Node
+from holokern.activation.tree.nodes import Call, Node, walk
 from holokern.activation.tree.resolve import resolve
 from holokern.activation.values.balls import ball
 from holokern.activation.values.cancellation import stabilise
 from holokern.errors import Unsupported
 from holokern.numeric import to_ball
+
+DEAR = frozenset({"airyai", "airyaiprime", "besselj"})
+"""Functions whose values take long."""
+
+PRICE = 4.0
+"""How much longer, in floats and in balls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,11 @@ class Piece:
     """A smooth formula, which is σ between two breaks; balls have flint's working precision."""
 
     tree: Node
+
+    @property
+    def price(self) -> float:
+        """What a value costs, beside one of a formula with cheap functions."""
+        return PRICE if any(isinstance(node, Call) and node.name in DEAR for node in walk(self.tree)) else 1.0
 
     def ball(self, x: arb) -> arb:
         """A ball that contains the values at all points of ``x``."""
@@ -92,6 +103,11 @@ class PieceLine:
     def length(self) -> int:
         """How long the formula is, in characters."""
         return len(repr(self.tree))
+
+    @property
+    def price(self) -> float:
+        """What a value costs, beside one of a formula with cheap functions."""
+        return PRICE if any(isinstance(node, Call) and node.name in DEAR for node in walk(self.tree)) else 1.0
 
     def ball(self, x: arb) -> arb:
         """A ball that contains the values at all points of ``x``, across breaks too."""

@@ -55,7 +55,10 @@ class _SeriesArithmetic(Arithmetic[arb_series]):
         if not isinstance(exponent, Number) or exponent.value.denominator != 1:
             return (series.log() * self.value(exponent, x)).exp()
         result = reduce(mul, [series] * abs(int(exponent.value)), arb_series([1]))
-        return result if exponent.value >= 0 else arb_series([1]) / result
+        if exponent.value >= 0:
+            return result
+        # a pole has no series: not finite, as for balls that only touch it
+        return arb_series([arb("nan")]) if result[0].is_zero() else arb_series([1]) / result
 
     def call(self, node: Call, x: arb_series) -> arb_series:
         argument = self.value(node.args[-1], x)

@@ -31,10 +31,12 @@ _MOST_NODES = 400
 _NODE_STEP = 8
 # parts of an ellipse; balls that are narrower bound a function better
 _PARTS = 4
+# units of work of a bound on one of them
+_STRIP = 2.5
 # bounds need few digits
 _ROUGH_BITS = 64
 # units of work of a node of a rule for each of its nodes, and what each bit adds: fitted to times up to 4000 bits
-_ROOT, _ROOT_BIT = 0.01, 3e-5
+_ROOT, _ROOT_BIT = 0.03, 9e-5
 # a product and a sum in a matrix take the two-hundredth part of the value of an activation
 _POWER = 0.005
 
@@ -111,7 +113,7 @@ class _Interval:
                 errors = [error + left_out * g for error, g in zip(errors, growth, strict=True)]
             # rules are kept, but work must not depend on what was asked before
             charge(0 if number in made else number**2 * (_ROOT + _ROOT_BIT * int(ctx.prec)))
-            charge(number, int(ctx.prec))
+            charge(number * self.piece.price, int(ctx.prec))
             made.add(number)
             for x, w in _rule(number, int(ctx.prec)):
                 z = panel.middle + panel.half * x
@@ -146,7 +148,7 @@ class _Interval:
         while todo:
             low, high = todo.pop()
             middle, half = (low + high) / 2, ((high - low) / 2).upper()
-            charge(_PARTS)
+            charge(_STRIP * _PARTS * self.piece.price)
             panel = self._panel(function, middle, (high - low) / 2)
             if panel is not None:
                 panels.append(panel)

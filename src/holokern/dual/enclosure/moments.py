@@ -198,13 +198,14 @@ def _numerical_integral(
             value = value * function(s * z, analytic)
         return value if hermite is None else value * hermite(z)
 
-    result = rigorous_integral(integrand, left, right, len(factors)).real * normalisation
+    price = sum(piece.price for piece in pieces)
+    result = rigorous_integral(integrand, left, right, price).real * normalisation
     tail = left_tail + right_tail
     return result if tail.is_zero() else result + arb(0, tail.upper())
 
 
-def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb, factors: int) -> acb:
-    """∫ of a product of so many values of activations, within the limits of one integral and of all work.
+def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb, price: float) -> acb:
+    """∫ of values of activations with this `Piece.price` in all, within the limits of one integral and of all work.
 
     Beyond its own limit, some seconds, its ball stays wide.
     """
@@ -215,10 +216,10 @@ def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb
         count += 1
         return integrand(z, analytic)
 
-    each = factors * cost(int(ctx.prec))
+    each = price * cost(int(ctx.prec))
     most = int(min(20_000 + 40 * int(ctx.prec), units_left() / each + 1))
     result = acb.integral(counted, low, high, eval_limit=most)
-    charge(count * factors, int(ctx.prec))
+    charge(count * price, int(ctx.prec))
     return result
 
 

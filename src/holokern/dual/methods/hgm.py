@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation import Activation, has_branch
+from holokern.dual.inputs import from_end
 from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
@@ -147,7 +148,7 @@ class _Journey:
     def by_collocation(self, detour: bool, tolerance: float) -> None:
         """Collocation for the points that Taylor steps did not reach, or reached with a large error."""
         table, result = self.path.table, self.result
-        distance = np.minimum(self.theta, np.pi - self.theta)
+        distance = from_end(self.theta)
         # an apparent singularity at the start is left behind by Taylor steps first
         near = _HANDOVER if detour else np.pi / 2
         poor = ~(result.k_error + result.slope_error <= _POOR * (np.abs(result.k) + np.abs(result.slope)))
@@ -196,9 +197,10 @@ def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolera
             for target, error, value in zip((k, kdot), (k_error, kdot_error), balls, strict=True):
                 middle = float(value.mid())
                 target[where[i]], error[where[i]] = middle, float(value.rad()) + 2 * EPS * abs(middle)
-            # θ itself is rounded
+            # θ itself is rounded; at π/2, where k′ of an even σ vanishes, nothing of k′ is left beside that
             moved = 2 * EPS * theta[i] * np.sin(theta[i]) * c1[i] * c2[i]
             k_error[where[i]] += moved * np.nan_to_num(abs(kdot[where[i]]))
+            kdot_error[where[i]] += EPS * slope[i]
 
 
 def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tuple[arb, arb] | None:

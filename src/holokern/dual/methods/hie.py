@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.inputs import from_end
 from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm import (
+    CONVERGED,
     Basis,
     ChebyshevBasis,
     Constraint,
@@ -92,7 +94,7 @@ def hie(
     count = len(tracks.c1)
     known = ends_of(activation, tracks, tolerance) if ends else [{}] * count
     result = Result.empty(len(theta))
-    distance = np.minimum(theta, np.pi - theta)
+    distance = from_end(theta)
     for track in range(count):
         todo = np.nonzero(tracks.owner == track)[0]
         problem = _Problem.of(start, tracks, track, known[track])
@@ -159,19 +161,22 @@ class _Problem:
     def compare(self, fits: list[Fit], distance: Array) -> tuple[Array, Array]:
         """The two outputs by the finer fit, with the difference of the two as error: (points, 2) each."""
         first, second = self.system.table.outputs
+        # two fits may agree somewhere by chance; what they do on the whole interval counts, next to its end as well
+        grid = np.concatenate([np.geomspace(1e-5, 0.05, 8), np.linspace(0.08, np.pi / 2, 12)])
+        everywhere = np.concatenate([distance, grid])
         found = []
         for fit in fits:
-            whole = fit(distance).reshape(len(distance), -1)
-            slope = whole[:, second] if second >= 0 else self._derived(fit, distance)
+            whole = fit(everywhere).reshape(len(everywhere), -1)
+            slope = whole[:, second] if second >= 0 else self._derived(fit, everywhere)
             found.append(np.stack([whole[:, first], slope], axis=1))
-        coarse, fine = found
-        moved = np.abs(fine - coarse) * (1.0 if second >= 0 else np.array([1.0, 6.0]))
-        # two fits may agree somewhere by chance; what they do on the whole interval counts
-        grid = np.linspace(0.05, np.pi / 2, 12)
-        spread = np.max(np.abs(fits[1](grid).reshape(12, -1) - fits[0](grid).reshape(12, -1)), axis=0)
-        floor = 0.3 * np.array([spread[first], spread[second] if second >= 0 else spread[first]])
+        moved = np.abs(found[1] - found[0]) * (1.0 if second >= 0 else np.array([1.0, 6.0]))
+        floor = 0.5 * np.max(moved, axis=0)
+        fine, height = found[1][: len(distance)], np.max(np.abs(found[1]), axis=0)
         rounding = EPS * (4 * np.abs(fine) + 0.5 * np.sum(np.abs(fine), axis=1, keepdims=True))
-        return fine, np.maximum(moved, floor) + rounding
+        moved = np.maximum(moved[: len(distance)], floor) + rounding
+        # fits that differ so much have not converged: what they differ by says next to nothing
+        apart = np.any(moved > CONVERGED * height, axis=1, keepdims=True)
+        return fine, np.where(apart, moved / CONVERGED + height, moved)
 
     def _derived(self, fit: Fit, distance: Array) -> Array:
         """c1c2k′ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""

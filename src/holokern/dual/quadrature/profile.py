@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from holokern.activation import Activation, unbounded_sides
+from holokern.activation import DEAR, PRICE, Activation, unbounded_sides
 from holokern.dual.quadrature.smoothness import Function, Smoothness, smooth_panels
 from holokern.errors import PrecisionLost, Unsupported
 from holokern.numeric import EPS, Array
@@ -22,8 +22,8 @@ _FARTHEST = 60.0
 _FAR_OUT = 6.0
 # limits beyond which panels are made for a quarter of an octave more at most
 _FAR = 128.0
-# calls of functions in σ and σ′ up to which both are cheap, and those that take as long as four others
-_CHEAP, _DEAR = 4, frozenset({"airyai", "airyaiprime", "besselj"})
+# calls of functions in σ and σ′ up to which both are cheap
+_CHEAP = 4
 # binary digits of what may be left out, and how often a panel is halved at most, before squares underflow
 _BITS, _DEEPEST = 54.0, 500.0
 # points of a grid, and ends of panels beside it, at which errors are estimated: a few percent is enough
@@ -68,7 +68,7 @@ class Profile:
     slope_noise: Function | None = None
     price: float = 1.0
     exponent: float = 1.0
-    _panels: dict[float, Smoothness] = field(default_factory=dict, repr=False)
+    _panels: dict[float, Smoothness | PrecisionLost] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def panels(self, limit: float) -> Smoothness:
@@ -79,8 +79,15 @@ class Profile:
             limit = float(2.0 ** (np.ceil(steps * np.log2(max(limit, 1e-300))) / steps))
         with self._lock:
             if limit not in self._panels:
-                self._panels[limit] = smooth_panels(self, limit)
-            return self._panels[limit]
+                try:
+                    self._panels[limit] = smooth_panels(self, limit)
+                except PrecisionLost as refusal:
+                    # the next method asks for the same panels
+                    self._panels[limit] = refusal
+            found = self._panels[limit]
+        if isinstance(found, PrecisionLost):
+            raise PrecisionLost(*found.args)
+        return found
 
     @cached_property
     def deep_ends(self) -> Array:
@@ -240,13 +247,13 @@ def profile_of(activation: Activation) -> Profile:
     )
 
 
-def _calls(activation: Activation) -> int:
+def _calls(activation: Activation) -> float:
     """Calls of functions that a value takes, as many as a cheap function has where they are not known."""
     try:
         calls = activation.calls
     except Unsupported:
         return _CHEAP // 2
-    return sum(4 if name in _DEAR else 1 for name in calls)
+    return sum(PRICE if name in DEAR else 1.0 for name in calls)
 
 
 def limit_at_zero(activation: Activation) -> Profile:

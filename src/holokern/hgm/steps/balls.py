@@ -222,7 +222,8 @@ def _moved(
     terms = taylor_terms(rows, start, kind)
     p = [kind.polynomial(list(column)) for column in zip(*terms, strict=True)]
     defect = _largest(_defects(rows, p), weights)
-    gaps = [abs(entry - middle).upper() for entry, middle in zip(state, start, strict=True)]
+    # the polynomial begins next to the middle of a ball: its numbers are rounded
+    gaps = [abs(entry - f[0]).upper() for entry, f in zip(state, p, strict=True)]
     inherited = bound.total * _largest(gaps, weights)
     errors = [(bound.worst * defect + inherited) * weight for weight in weights]
     if transition is not None:

@@ -67,7 +67,8 @@ def taylor_terms(rows: list[BallRow], start: list[Ball], kind: Arithmetic) -> li
     size = parts * len(rows)
     reach = max(len(p.coeffs()) for row in rows for p in (row.denominator, *row.entries.values()))
     plans = [plan for i, row in enumerate(rows) for plan in _plans(row, i, point, parts, (size, size * reach))]
-    scale = max(abs(a).upper() for a in start).max(arb(2) ** -point)
+    scale = max(abs(a).upper() for a in start)
+    scale = scale if scale > 0 else arb(1)
     now = [part for a in start for part in _fixed(a / scale, point, parts)]
     terms, recent, scaled = [now], [now, *[[0] * size] * (reach - 1)], [[0] * size] * reach
     enough = 1 << _EXTRA_BITS

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from holokern.errors import BadOperator
+from holokern.numeric import bounded
 from holokern.pfaffian.coordinates import Coordinates, Element
 from holokern.pfaffian.derivation.quotient import PRIMES, Quotient, quotient
 from holokern.pfaffian.derivation.reconstruct import reconstruct
@@ -68,6 +69,7 @@ def present(left: Sequence[Operator], right: Sequence[Operator], coordinates: Co
     return Presentation(sides[0], sides[1], 2 if coordinates.name == "x" else 1)
 
 
+@bounded
 def derive(
     left: Sequence[Operator],
     right: Sequence[Operator],

@@ -12,6 +12,11 @@ import numpy as np
 from flint import fmpz_mpoly, nmod_mat, nmod_poly
 from numpy.typing import NDArray
 
+from holokern.numeric import charge
+
+# units of `charge` of a value on its way into a matrix of flint and out of it
+_VALUE_WORK = 0.1
+
 Exponents = tuple[int, ...]
 
 #: A point modulo a prime -> values there.
@@ -83,6 +88,7 @@ def denominator_on_line(values: list[int], prime: int) -> nmod_poly | None:
     two values to spare.
     """
     n = len(values)
+    charge(n)
     modulus = nmod_poly([1], prime)
     for t in range(1, n + 1):
         modulus *= nmod_poly([-t % prime, 1], prime)
@@ -126,6 +132,7 @@ def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, rand
 
 def _along(grid: NDArray[np.uint64], axis: int, matrix: nmod_mat, prime: int) -> NDArray[np.uint64]:
     """Multiply every line of the grid in the direction ``axis`` by a matrix modulo a prime."""
+    charge(_VALUE_WORK * grid.size)
     turned = np.moveaxis(grid, axis, 0)
     flat = nmod_mat(turned.shape[0], turned[0].size, turned.ravel().tolist(), prime)
     product = np.array([int(c) for c in (matrix * flat).entries()], dtype=np.uint64)

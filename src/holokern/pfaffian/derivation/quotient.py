@@ -14,6 +14,7 @@ from random import Random
 from flint import fmpz, nmod_mat
 
 from holokern.errors import BadInput, NotHolonomic, TooLarge
+from holokern.numeric import charge
 from holokern.pfaffian.derivation.relations import Pair, Presentation, Relation, Shift, Triple, integer_terms
 from holokern.weyl import Operator
 
@@ -23,6 +24,7 @@ PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) i
 _PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))  # 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
 # by Price's theorem the three derivations multiply by a², ab and b²
 _STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
+_PRODUCT_WORK = 5e-4  # units of `holokern.numeric.charge` of a product of residues
 _MAX_DEGREE = 60  # two operators of the largest degree, 24 each, need 48 and some more
 
 
@@ -77,7 +79,7 @@ class NormalForms:
         """Raise ZeroDivisionError where the chosen relations degenerate."""
         if not self._unit.ncols():
             return []
-        combination = _combine(self._square, point, self._prime).solve(self._unit)
+        combination = _solved(_combine(self._square, point, self._prime), self._unit)
         if not self._rest:
             return [0] * (self._unit.ncols() * self._rank)
         return [int(c) for c in (combination.transpose() * _combine(self._rest, point, self._prime)).entries()]
@@ -90,7 +92,7 @@ class NormalForms:
         rest = [(e, _column(matrix, column, prime)) for e, matrix in self._rest]
 
         def value(point: Sequence[int]) -> list[int]:
-            combination = _combine(self._square, point, prime).solve(unit)
+            combination = _solved(_combine(self._square, point, prime), unit)
             return [int((combination.transpose() * _combine(rest, point, prime))[0, 0])]
 
         return value
@@ -108,10 +110,16 @@ def _combine(parts: list[tuple[Triple, nmod_mat]], point: Sequence[int], prime: 
         for x, e in zip(point, exponents, strict=True):
             if e:
                 value = value * pow(x, e, prime) % prime
+        charge(_PRODUCT_WORK * matrix.nrows() * matrix.ncols())
         scaled = matrix if value == 1 else matrix * value
         total = scaled if total is None else total + scaled
     assert total is not None, "a square of relations has at least one part"
     return total
+
+
+def _solved(square: nmod_mat, right: nmod_mat) -> nmod_mat:
+    charge(_PRODUCT_WORK * square.nrows() ** 2 * (square.nrows() + right.ncols()))
+    return square.solve(right)
 
 
 def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
@@ -192,6 +200,7 @@ class _Elimination:
         self.columns = _ordered_monomials(degree, _PREFERRED if self.wanted is None else self.wanted)
         self.shifts = list(presentation.shifts(degree))
         self.matrix = self._matrix(self.shifts, self.columns)
+        charge(_PRODUCT_WORK * len(self.shifts) * len(self.columns) ** 2)
         self.pivots = _pivots(*self.matrix.rref())
         free = sorted(set(range(len(self.columns))) - set(self.pivots), reverse=True)
         self.dimension = len(free)

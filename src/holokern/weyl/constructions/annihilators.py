@@ -7,7 +7,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from holokern.errors import BadInput
-from holokern.numeric import to_fraction
+from holokern.numeric import bounded, to_fraction
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order
@@ -92,6 +92,7 @@ def annihilator_of_polynomial(polynomial: Operator | str) -> LeftIdeal:
     return LeftIdeal(algebra, [1 - f * P, *(d * P for d in algebra.gens[n:])])
 
 
+@bounded
 def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s", certified: bool = False) -> LeftIdeal:
     """All operators of D[s] that annihilate f^s; s is one more variable of the algebra, its derivation unused.
 
@@ -161,6 +162,7 @@ def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIde
     return LeftIdeal(algebra, found, certified=ideal.certified)
 
 
+@bounded
 def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certified: bool = False) -> LeftIdeal:
     """All operators that annihilate f^a for a rational number a.
 
@@ -197,6 +199,7 @@ def annihilator_of_power(polynomial: Operator | str, exponent: object, *, certif
     return annihilator_of_image(ideal, f**k) if k else ideal
 
 
+@bounded
 def annihilator_of_rational_function(
     numerator: Operator | str, denominator: Operator | str, *, certified: bool = False
 ) -> LeftIdeal:

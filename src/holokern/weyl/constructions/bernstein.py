@@ -8,6 +8,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from holokern.errors import BadInput, CheckFailed
+from holokern.numeric import bounded
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
@@ -20,6 +21,7 @@ from holokern.weyl.modules.bfunction import BFunction, b_function, minimal_polyn
 from holokern.weyl.modules.ideal import LeftIdeal
 
 
+@bounded
 def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified: bool = False) -> BFunction:
     """The Bernstein–Sato polynomial: the monic b of least degree with P f^(s+1) = b(s) f^s for some P in D[s].
 
@@ -99,6 +101,7 @@ def _in_one_algebra(*given: Operator | str) -> list[Operator]:
     return [polynomial_of(algebra(text)) for text in texts]
 
 
+@bounded
 def bernstein_operator(polynomial: Operator | str, *, certified: bool = False) -> tuple[BFunction, Operator]:
     """The Bernstein–Sato polynomial b and an operator P in D[s] with P f^(s+1) = b(s) f^s.
 
@@ -138,6 +141,7 @@ def bernstein_operator(polynomial: Operator | str, *, certified: bool = False) -
     return b, algebra.from_terms(terms)
 
 
+@bounded
 def local_bernstein_sato(
     polynomial: Operator | str, point: Mapping[str, object] | None = None, *, certified: bool = False
 ) -> BFunction:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric import Dependence
+from holokern.numeric import Dependence, bounded
 from holokern.weyl.algebra.weyl_algebra import split_names
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
@@ -85,6 +85,7 @@ def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]
     return Entry.of(first), Entry.of(second)
 
 
+@bounded
 def direct_sum(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
     """The ideal of all sums f + g of solutions: the intersection of the ideals."""
     f, g = _entries(first, second)
@@ -97,6 +98,7 @@ def direct_sum(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
     return Entry(f.algebra, matrices, [*f.row, *g.row]).annihilator()
 
 
+@bounded
 def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal:
     """The ideal of all products f·g of solutions.
 
@@ -122,6 +124,7 @@ def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal
     return Entry(f.algebra, tuple(matrices), [c * d for c in f.row for d in g.row]).annihilator()
 
 
+@bounded
 def compose(
     ideal: LeftIdeal | RationalIdeal,
     images: Mapping[str, object],

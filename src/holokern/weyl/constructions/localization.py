@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holokern.errors import NotHolonomic
+from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
 from holokern.weyl.constructions.annihilators import polynomial_of
@@ -22,6 +23,7 @@ class Localization:
     exponent: int
 
 
+@bounded
 def localization(ideal: LeftIdeal, polynomial: Operator | str) -> Localization:
     """The localisation of D/I along f = 0, when D/I is holonomic outside [OakuTakayamaWalther2000].
 
@@ -62,6 +64,7 @@ def localization(ideal: LeftIdeal, polynomial: Operator | str) -> Localization:
     return Localization(module.ideal(place), f, -place)
 
 
+@bounded
 def saturation(ideal: LeftIdeal, polynomial: Operator | str) -> LeftIdeal:
     """The ideal {P : f^k P ∈ I for some k}: what annihilates the class of 1 in the localisation along f.
 
@@ -81,6 +84,7 @@ def saturation(ideal: LeftIdeal, polynomial: Operator | str) -> LeftIdeal:
     return _module(ideal, _polynomial(ideal, polynomial)).ideal()
 
 
+@bounded
 def weyl_closure_ideal(ideal: LeftIdeal) -> LeftIdeal:
     """The Weyl closure Q(x)⟨∂⟩I ∩ D: all operators that annihilate every solution near a generic point.
 

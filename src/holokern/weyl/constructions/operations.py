@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import overload
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
@@ -15,6 +16,7 @@ from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.ideal import RationalIdeal
 
 
+@bounded
 def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.
 
@@ -49,6 +51,7 @@ def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
     return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
 
+@bounded
 def annihilator_of_image(ideal: LeftIdeal, operator: object) -> LeftIdeal:
     """The left ideal {Q : Q P ∈ I}: when I annihilates f, this annihilates P f.
 

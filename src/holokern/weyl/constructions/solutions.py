@@ -9,7 +9,7 @@ from typing import cast
 from flint import fmpq
 
 from holokern.errors import CheckFailed, NotHolonomic, TooLarge
-from holokern.numeric import nullspace
+from holokern.numeric import bounded, nullspace
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
 from holokern.weyl.modules.bfunction import b_function, minimal_polynomial
@@ -20,6 +20,7 @@ from holokern.weyl.rational.fractions import RationalFunction
 _MAX_UNKNOWNS = 3000  # exact linear algebra of this size takes some seconds
 
 
+@bounded
 def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
     """A basis over Q of the polynomials that the ideal annihilates.
 
@@ -72,6 +73,7 @@ def _largest_degree(ideal: LeftIdeal) -> int:
     raise CheckFailed("the search for a b-function ended without one; this is a defect of the search")
 
 
+@bounded
 def rational_solutions(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
     """A basis over Q of the rational functions that the ideal annihilates.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, CheckFailed, Unsupported
+from holokern.numeric import bounded
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
@@ -38,6 +39,7 @@ class Telescoper:
         return f"<{self.operator} with ({self.operator})f = d/d{self.integral} of ({self.certificate})*f>"
 
 
+@bounded
 def telescoper(
     ideal: LeftIdeal | RationalIdeal, integral: str, variable: str, *, max_order: int = _MAX_ORDER
 ) -> Telescoper:

@@ -8,7 +8,7 @@ from itertools import islice
 from flint import fmpq
 
 from holokern.errors import BadInput, CheckFailed
-from holokern.numeric import Lifted, Lifting
+from holokern.numeric import Lifted, Lifting, bounded
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing
@@ -21,6 +21,7 @@ from holokern.weyl.groebner.modular import Residues, random_primes
 _MAX_PRIMES = 400  # coefficients of up to about 6000 bits, numerator and denominator each
 
 
+@bounded
 def groebner_basis(
     generators: Sequence[Operator], order: Order, *, certified: bool = False, shifts: Collection[int] = ()
 ) -> list[Operator]:
@@ -83,6 +84,7 @@ def groebner_basis(
     return [Operator(algebra, {packing.decode(code)[:size]: c for code, c in terms.items()}) for terms in basis]
 
 
+@bounded
 def leading_parts(generators: Sequence[Operator], order: Order) -> list[tuple[int, list[dict[Monomial, int]]]]:
     """The left Gröbner basis modulo two random primes: for each the prime, and the elements with their residues.
 

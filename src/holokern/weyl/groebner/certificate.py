@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
@@ -14,6 +15,7 @@ from holokern.weyl.groebner.checker import check_membership
 from holokern.weyl.groebner.division import Divider
 
 
+@bounded
 def membership_certificate(operators: Sequence[Operator], generators: Sequence[Operator]) -> list[list[Operator]]:
     """Cofactors a_ij with operator_i = Σ_j a_ij · generator_j, checked before they are returned.
 

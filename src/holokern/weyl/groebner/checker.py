@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from holokern.errors import BadInput, CheckFailed
+from holokern.numeric import bounded, charge
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, grevlex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
@@ -29,6 +30,7 @@ def check_membership(operator: Operator, generators: Sequence[Operator], cofacto
         raise CheckFailed(f"the certificate does not give {operator}: the sum differs from it by {total - operator}")
 
 
+@bounded
 def check_groebner_basis(
     basis: Sequence[Operator],
     generators: Sequence[Operator],
@@ -131,6 +133,7 @@ class _Division:
             )
             if step is None:
                 return f
+            charge(len(step.terms))
             f = f - f.terms[top] * step
         return f
 

@@ -8,12 +8,16 @@ from heapq import heappop, heappush
 from flint import fmpq
 
 from holokern.errors import BadOperator, Unsupported
+from holokern.numeric import bounded, charge
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.pairs import Pair, PairQueue
+
+TERM_WORK = 0.2
+"""Units of `holokern.numeric.charge` of a term that is subtracted over Q, with short coefficients."""
 
 
 def product_coefficients(support: Support, coefficients: list[fmpq], b: Monomial) -> list[fmpq]:
@@ -42,6 +46,7 @@ class PackedDivider:
     def __len__(self) -> int:
         return len(self._supports)
 
+    @bounded
     def divide(self, terms: dict[int, fmpq], quotients: list[dict[int, fmpq]] | None = None) -> dict[int, fmpq]:
         """The remainder of ``terms``; the quotients are written into ``quotients`` when it is given."""
         packing, find = self._packing, self._divisors.find
@@ -65,6 +70,7 @@ class PackedDivider:
                 quotients[multiple.source][code - support.codes[0]] = factor
             shift = multiple.shift
             codes = support.expansion(multiple.b).codes
+            charge(1 + TERM_WORK * len(codes), c.height_bits())
             for j in range(1, len(codes)):
                 place = codes[j] + shift
                 if place in terms:

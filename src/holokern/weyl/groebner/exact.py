@@ -6,9 +6,10 @@ from heapq import heapify, heappop, heappush
 
 from flint import fmpq, fmpq_mat
 
+from holokern.numeric import charge
 from holokern.weyl.algebra.packing import Packing
 from holokern.weyl.algebra.weyl_algebra import Monomial
-from holokern.weyl.groebner.division import PackedDivider, product_coefficients
+from holokern.weyl.groebner.division import TERM_WORK, PackedDivider, product_coefficients
 from holokern.weyl.groebner.f4 import F4Run, Step, UnluckyPrime
 from holokern.weyl.groebner.macaulay import Plan, Row
 from holokern.weyl.groebner.modular import echelon
@@ -90,6 +91,7 @@ class _ExactPolynomials:
             if row is None:
                 rest[place] = c
                 continue
+            charge(1 + TERM_WORK * len(row.places), c.height_bits())
             for other, value in zip(row.places.tolist(), self._row_values(row), strict=True):
                 if other in terms:
                     terms[other] -= c * value

@@ -8,6 +8,7 @@ import numpy as np
 from flint import fmpq
 
 from holokern.errors import TooLarge
+from holokern.numeric import charge
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.groebner.divisors import Divisors, Multiple
 from holokern.weyl.groebner.macaulay import Plan, ResiduePolynomials, build_plan, check_room
@@ -15,6 +16,7 @@ from holokern.weyl.groebner.modular import Places, Residues, echelon
 from holokern.weyl.groebner.pairs import PairQueue
 
 _BATCH = 32  # random combinations of rows that are reduced at once
+_PAIR_WORK = 0.2  # units of `holokern.numeric.charge` of a pair or element that a new polynomial is compared with
 _MAX_SUGAR = 30_000  # exponents are packed into 15 bits
 
 
@@ -159,6 +161,7 @@ class F4Run:
         self._entries += sum(len(row.places) for row in plan.targets) + sum(len(row.places) for _, row in plan.pivots)
         check_room(self._entries)
         for new in range(len(supports) - len(leads), len(supports)):
+            charge(_PAIR_WORK * self._queue.size)
             self._queue.add(new)
 
     def _echelon_of_targets(self, plan: Plan) -> tuple[Residues, list[int]]:

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from holokern.errors import TooLarge
-from holokern.numeric import how_many_fit
+from holokern.numeric import charge, how_many_fit
 from holokern.weyl.algebra.packing import Support
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.groebner.divisors import Divisors, Multiple
@@ -18,6 +18,8 @@ from holokern.weyl.groebner.modular import Level, Places, Residues, add_multiple
 _BLOCK = 128  # targets that are reduced at once, to bound the memory
 _ENTRY = 200  # bytes of an entry in lists, arrays and products; a million of them were seen to take 150 to 300 MB
 _MOST_ENTRIES = 1 << 40  # more than any machine has room for
+# units of `holokern.numeric.charge`: an entry of a row in Python, and a product of residues in an array
+_ENTRY_WORK, _PRODUCT_WORK = 0.1, 3e-3
 # what a refusal proposes
 _HINT = "choose another order of the variables, or fewer generators"
 
@@ -114,6 +116,7 @@ def build_plan(
             check_room(2 * len(entries))
         shift = multiple.shift
         codes = supports[multiple.source].expansion(multiple.b).codes
+        charge(_ENTRY_WORK * len(codes))
         entries.extend([column.setdefault(code + shift, len(column)) for code in (codes[skip:] if skip else codes)])
         ends.append(len(entries))
         rows.append(multiple)
@@ -180,6 +183,7 @@ class ResiduePolynomials:
         factors = self._random.integers(1, self.p, size=(len(plan.targets), count), dtype=np.uint64)
         columns = np.zeros((len(plan.codes), count), dtype=np.uint64)
         for k, row in enumerate(plan.targets):
+            charge(1 + _PRODUCT_WORK * len(row.places) * count)
             add_multiple(columns, row.places, self._row_values(row), factors[k], self.p)
         return self._reduce(columns, plan)
 
@@ -188,6 +192,7 @@ class ResiduePolynomials:
             products, places = plan.pivot_products
             values = np.concatenate([self._product(*product) for product in products])[places]
             for level in plan.levels:
+                charge(1 + _PRODUCT_WORK * len(level.entries) * columns.shape[1])
                 eliminate(columns, level, values[level.entries], self.p)
         return np.ascontiguousarray(columns[plan.free].T) % np.uint64(self.p)
 

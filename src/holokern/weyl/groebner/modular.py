@@ -10,8 +10,14 @@ import numpy as np
 from flint import fmpz, nmod
 from numpy.typing import NDArray
 
+from holokern.numeric import charge
+
 Residues = NDArray[np.uint64]
 Places = NDArray[np.intp]
+
+
+# units of `holokern.numeric.charge` of an entry of a dense matrix, while one row is eliminated
+_ENTRY_WORK = 1e-3
 
 
 def random_primes() -> Iterator[int]:
@@ -80,6 +86,7 @@ def echelon(matrix: Residues, p: int) -> tuple[Residues, list[int]]:
     matrix = matrix % np.uint64(p)
     pivots: list[int] = []
     for done in range(len(matrix) if matrix.shape[1] else 0):
+        charge(_ENTRY_WORK * matrix.size)
         filled = matrix[done:] != 0
         first = np.where(filled.any(axis=1), filled.argmax(axis=1), matrix.shape[1])
         best = int(first.argmin())

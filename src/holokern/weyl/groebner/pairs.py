@@ -34,6 +34,11 @@ class PairQueue:
         return bool(self._pairs)
 
     @property
+    def size(self) -> int:
+        """How many pairs and elements a new element is compared with."""
+        return len(self._pairs) + len(self.active)
+
+    @property
     def lowest_sugar(self) -> int:
         """The least sugar degree of a pair."""
         return min(pair.sugar for pair in self._pairs)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadInput, CheckFailed, NotHolonomic
-from holokern.numeric import Dependence, to_fmpq, to_fraction
+from holokern.numeric import Dependence, bounded, to_fmpq, to_fraction
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -139,6 +139,7 @@ def _text(coefficients: tuple[Fraction, ...], *, latex: bool = False) -> str:
     return join_terms(terms[::-1], " " if latex else "*", number)
 
 
+@bounded
 def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
     """The generator of in_(-w,w)(I) ∩ Q[s], s = Σ w_i x_i ∂_i [SST2000, Alg. 5.1.6].
 

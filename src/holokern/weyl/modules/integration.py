@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from holokern.numeric import bounded
 from holokern.weyl.modules.automorphisms import fourier_transform
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_module
 
 
+@bounded
 def integration_module(ideal: LeftIdeal, names: str | Iterable[str]) -> RestrictionModule:
     """The integration module D/(I + Σ ∂_i D) along the named variables [SST2000, Alg. 5.5.4].
 
@@ -27,6 +29,7 @@ def integration_module(ideal: LeftIdeal, names: str | Iterable[str]) -> Restrict
     return restriction_module(fourier_transform(ideal, names), names)
 
 
+@bounded
 def integration_ideal(ideal: LeftIdeal, names: str | Iterable[str]) -> LeftIdeal:
     """The integration ideal (I + Σ ∂_i D) ∩ D' along the named variables t_i [SST2000, Alg. 5.5.4].
 

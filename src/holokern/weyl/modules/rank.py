@@ -8,6 +8,7 @@ from random import Random
 from flint import fmpq
 
 from holokern.errors import NotHolonomic
+from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import derivations_first, grevlex, order_filtration
 from holokern.weyl.algebra.packing import Packing
@@ -28,6 +29,7 @@ def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
     return tuple(ideal.algebra.from_terms({key: 1}) for key in keys)
 
 
+@bounded
 def holonomic_rank(ideal: LeftIdeal) -> int:
     """The dimension of Q(x)[ξ] modulo the initial ideal for the weights (0, 1), at a random point of a finite field.
 
@@ -92,6 +94,7 @@ def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:
     return any(all(a <= b for a, b in zip(lead, monomial, strict=True)) for lead in by)
 
 
+@bounded
 def singular_factors(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
     """The irreducible polynomials whose zeros are the part of the singular locus of codimension one."""
     from holokern.weyl.rational.fractions import function_field

@@ -9,6 +9,7 @@ from itertools import product as cartesian
 from flint import fmpq, fmpq_mat
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.modules.automorphisms import chosen_variables, translate
@@ -84,6 +85,7 @@ class RestrictionModule:
         return LeftIdeal(self.algebra, basis, certified=self.certified)
 
 
+@bounded
 def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str, object]) -> RestrictionModule:
     """The restriction of D/I to the subspace where the named variables vanish [Oaku1997; SST2000, Alg. 5.2.8].
 
@@ -128,6 +130,7 @@ def restriction_module(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[st
     return RestrictionModule(smaller, tuple(basis), tuple(relations), b, ideal.certified)
 
 
+@bounded
 def restriction_ideal(ideal: LeftIdeal, names: str | Iterable[str] | Mapping[str, object]) -> LeftIdeal:
     """The restriction ideal (I + Σ x_i D) ∩ D' to the subspace where the named variables x_i vanish.
 

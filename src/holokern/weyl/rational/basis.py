@@ -12,11 +12,15 @@ from typing import Any
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded, charge
 from holokern.weyl.algebra.orders import Order
 
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
 Key = Callable[[Exponents], Any]
+
+# units of `holokern.numeric.charge` of a product of two terms, with the greatest common divisors that follow it
+_PRODUCT_WORK = 0.005
 
 
 def primitive_row(
@@ -47,6 +51,7 @@ def strip_content(row: Row, divided: list[fmpz_mpoly] | None = None) -> Row:
     return {key: c // content for key, c in row.items()}
 
 
+@bounded
 def groebner_rows(rows: Iterable[Row], key: Key, divided: list[fmpz_mpoly] | None = None) -> list[Row]:
     """The reduced left Gröbner basis of the rows, leading exponents ascending [SST2000, §1.4; Hibi2013, §6.1].
 
@@ -113,6 +118,8 @@ def _combine(row: Row, target: Exponents, other: Row, divided: list[fmpz_mpoly] 
     left, right = other[target], row[target]
     common = left.gcd(right)
     left, right = left // common, right // common
+    charge(1 + _PRODUCT_WORK * sum(len(c) * len(left) for c in row.values()))
+    charge(1 + _PRODUCT_WORK * sum(len(c) * len(right) for c in other.values()))
     result = {k: left * c for k, c in row.items()}
     for k, c in other.items():
         total = result[k] - right * c if k in result else -right * c

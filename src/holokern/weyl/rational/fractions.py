@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, BadOperator, TooLarge
+from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import exact_rational
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The terms of a polynomial as plain data.
 Terms = tuple[tuple[tuple[int, ...], int], ...]
+_TERM_WORK = 1.0  # units of `holokern.numeric.charge` of a term while common factors are cancelled
 _MAX_EXPONENT = 500  # a power of a sum with many variables fills the memory otherwise
 
 
@@ -121,6 +123,7 @@ def function_field(variables: str | Iterable[str]) -> FunctionField:
 
 
 def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> RationalFunction:
+    charge(_TERM_WORK * (len(top) + len(bottom)))
     common = top.gcd(bottom)
     if not common.is_one():
         top, bottom = top // common, bottom // common

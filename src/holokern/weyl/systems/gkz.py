@@ -9,6 +9,7 @@ from typing import Any
 from flint import fmpz_mat
 
 from holokern.errors import BadInput
+from holokern.numeric import bounded
 from holokern.weyl.algebra.orders import grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
@@ -74,6 +75,7 @@ def gkz(
     return algebra.ideal([*toric, *euler])
 
 
+@bounded
 def toric_ideal(matrix: Sequence[Sequence[int]]) -> list[tuple[Vector, Vector]]:
     """Binomials y^u - y^v, as pairs (u, v), that generate the toric ideal of an integer matrix, a Gröbner basis.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import fmpz, fmpz_poly, nmod
 
-from holokern.numeric import subtract
+from holokern.numeric import bounded, charge, subtract
 from holokern.weyl.algebra.operator import Operator, multiply_terms
 from holokern.weyl.algebra.weyl_algebra import Monomial
 from holokern.weyl.univariate.operators import UnivariateIdeal
@@ -22,6 +22,7 @@ from holokern.weyl.univariate.operators import UnivariateIdeal
 Row = list[Any]
 
 
+@bounded
 def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Operator, ...]:
     """The reduced Gröbner basis for the Bernstein degree (weights 1 on u and ∂), ties broken in favour of ∂.
 
@@ -73,6 +74,7 @@ def _insert(table: dict[int, Row], row: Row) -> None:
 def _cancelled(row: Row, other: Row, column: int, degree: int) -> Row:
     """``row`` without the term u^degree ∂^column, by a multiple of ``other``, whose leading monomial divides it."""
     top, bottom = row[column][degree], other[column].leading_coefficient()
+    charge(sum(1 + a.degree() for a in other) / 10, int(bottom.bit_length()))
     common = top.gcd(bottom)
     shift = degree - other[column].degree()
     left, right = bottom // common, fmpz_poly([0] * shift + [top // common])

@@ -13,9 +13,12 @@ from itertools import islice
 from flint import fmpq, fmpq_poly
 
 from holokern.errors import BadOperator
-from holokern.numeric import natural_roots, nullspace
+from holokern.numeric import bounded, charge, natural_roots, nullspace
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+
+# units of `holokern.numeric.charge` of a product of two coefficients of polynomials
+_PRODUCT_WORK = 0.01
 
 Row = list[fmpq_poly]
 """Coefficients a_0, …, a_k in Q[u] (``fmpq_poly``) of the operator Σ a_i ∂^i; the last one is not zero."""
@@ -270,6 +273,7 @@ class UnivariateIdeal:
         return ideal
 
 
+@bounded
 def weyl_closure(operators: Iterable[Operator]) -> tuple[Operator, ...]:
     """All operators of D₁ that lie in the ideal that ``operators`` generate over Q(u): {Q : fQ ∈ I for some f ≠ 0}.
 
@@ -309,6 +313,7 @@ def _trimmed(row: Row) -> Row:
 
 def _minus(row: Row, factor: fmpq_poly, other: Row) -> Row:
     """``row - factor * other``."""
+    charge(sum(1 + _PRODUCT_WORK * (1 + factor.degree()) * (1 + a.degree()) for a in other))
     length = max(len(row), len(other))
     result = row + [fmpq_poly()] * (length - len(row))
     for i, a in enumerate(other):
