@@ -13,8 +13,14 @@ from holokern.numeric import machine
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
+RANK = 24
+"""The most polynomials of a deviation."""
+
 WIDTH = 64
 """Columns whose polynomials are computed at a time, so that they stay in the nearest cache."""
+
+_BASIS = RANK * WIDTH
+"""Values of all polynomials."""
 
 
 @numba.njit(inline="always")
@@ -132,40 +138,17 @@ def chebyshev_sums(coefficients: Any, places: Any, values: Any) -> None:
 
 
 @machine.called
-def _polynomials(x: Any, count: Any, size: Any, out: Any) -> None:
-    """Chebyshev polynomials of ``size`` numbers, one row of `WIDTH` numbers each."""
-    width = _U(WIDTH)
-    for j in range(size):
-        out[j] = 1.0
-        out[width + j] = x[j]
-    for m in range(2, count):
-        at = _U(m) * width
-        last, before = at - width, at - width - width
-        for j in range(size):
-            out[at + j] = 2.0 * x[j] * out[last + j] - out[before + j]
-
-
-@machine.called
-def _sums(
-    lines: Any, others: Any, lengths: Any, chords: Any, deviations: Any, size: Any, value: Any, rate: Any
-) -> None:
-    """Σ lines[q, m] φ_q T_m for two functions, four terms at a time, to load and store the sums less often."""
-    w, at = _U(WIDTH), 0
-    for j in range(size):
-        value[j] = 0.0
-        rate[j] = 0.0
-    for q in range(lengths.shape[0]):
-        own = _U(q) * w
-        for m in range(0, lengths[q], 4):
-            k = _U(m) * w
-            k2, k3, k4 = k + w, k + _U(2) * w, k + _U(3) * w
-            a, b, c, d = lines[at], lines[at + 1], lines[at + 2], lines[at + 3]
-            e, f, g, h = others[at], others[at + 1], others[at + 2], others[at + 3]
-            for j in range(size):
-                t, t2, t3, t4 = chords[k + j], chords[k2 + j], chords[k3 + j], chords[k4 + j]
-                value[j] += deviations[own + j] * ((a * t + b * t2) + (c * t3 + d * t4))
-                rate[j] += deviations[own + j] * ((e * t + f * t2) + (g * t3 + h * t4))
-            at += 4
+def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> None:
+    """Σ_p own[p] values[p], where four p at a time have ``sizes`` terms."""
+    for m in range(_U(lines.shape[0])):
+        lines[m] = 0.0
+    for p in range(sizes.shape[0]):
+        size, k = _U(sizes[p]), _U(start)
+        k2, k3, k4 = k + size, k + _U(2) * size, k + _U(3) * size
+        a, b, c, d = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
+        for m in range(size):
+            lines[m] += (a * values[k + m] + b * values[k2 + m]) + (c * values[k3 + m] + d * values[k4 + m])
+        start += 4 * sizes[p]
 
 
 @machine.called
@@ -183,21 +166,6 @@ def _by_cells(cells: Any, order: Any, ends: Any) -> None:
         ends[cells[j]] += 1
 
 
-@machine.called
-def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> Any:
-    """Σ_p own[p] values[p], where four p at a time have ``sizes`` terms; where they end."""
-    for m in range(_U(lines.shape[0])):
-        lines[m] = 0.0
-    for p in range(sizes.shape[0]):
-        size, k = _U(sizes[p]), _U(start)
-        k2, k3, k4 = k + size, k + _U(2) * size, k + _U(3) * size
-        a, b, c, d = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
-        for m in range(size):
-            lines[m] += (a * values[k + m] + b * values[k2 + m]) + (c * values[k3 + m] + d * values[k4 + m])
-        start += 4 * sizes[p]
-    return start
-
-
 @machine.entry
 def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     chords: Any, rows: Any, columns: Any, first: Any, second: Any, with_slope: Any, gap: Any, tangent: Any
@@ -206,10 +174,10 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
 
     ``gap`` has shape (tiles, rows, columns), ``rows`` and ``columns`` (4, tiles, points): log c, n, d and c. ``first``
     and ``second`` are the cells. The columns of a tile are taken cell by cell, those of one row and cell panel by
-    panel, and `WIDTH` of them at a time.
+    panel, and `WIDTH` of them at a time. Arrays on the stack overlap nothing, and the compiler knows.
     """
     count, rank, width = chords.flats.shape[0], chords.flats.shape[2], _U(gap.shape[2])
-    half, panels = chords.edges.shape[0] - 1, chords.lengths.shape[0]
+    half, panels, w = chords.edges.shape[0] - 1, chords.blocks.shape[0], _U(WIDTH)
     order, ends = np.empty(width, np.uint64), np.empty(count, np.int64)
     place, norms, slopes, deviations = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     logs, inverses, own = np.empty(width), np.empty(width), np.zeros(rank + 4)
@@ -217,9 +185,20 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     bent, rate, level, given = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     folded, far_panels = (1.0, 0) if chords.fold != 0 else (0.0, half)
     odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    flat, counts, lines = np.empty(rank), np.empty(panels, np.int64), np.zeros((2, rank * chords.degree))
-    powers, basis = np.empty(chords.degree * WIDTH), np.empty(max(2, rank) * WIDTH)
-    x, value = np.empty(WIDTH), np.empty(WIDTH)
+    flat, counts, lines = np.zeros(rank), np.empty(panels, np.int64), np.zeros(chords.most)
+    basis, x, place_x, low_term, high_term = (
+        machine.on_stack(_BASIS),
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+    )
+    sum1, sum2, change1, change2 = (
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+        machine.on_stack(WIDTH),
+    )
     flats, values, edges = chords.flats.reshape(-1), chords.values, chords.edges
     for tile in range(gap.shape[0]):
         _by_cells(second[tile], order, ends)
@@ -260,7 +239,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 start, stop = stop, ends[other]
                 if start == stop:
                     continue
-                for q in range(_U(rank)):
+                for q in range(rank):
                     flat[q] = 0.0
                 for p in range(rank):
                     begin, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
@@ -272,41 +251,90 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 for panel in range(panels):
                     if counts[panel] == 0:
                         continue
-                    lengths, end, longest = chords.lengths[panel, cell, other], chords.starts[panel, cell, other], 1
-                    terms, sizes = 0, chords.sizes[panel, cell, other]
-                    for q in range(rank):
-                        terms += lengths[q]
-                        longest = max(longest, lengths[q])
-                    for f in range(2 if with_slope else 1):
-                        end = _contracted(values, end, own, sizes, lines[f, :terms])
                     size = 0
                     for j in range(start, stop):
                         some[size] = j
                         size += 1 if which[j] == panel else 0
+                    blocks, is_far = chords.blocks[panel, cell, other], panel >= half
                     low, high = edges[panel % half], edges[panel % half + 1]
                     scale, shift = 2.0 / (high - low), (high + low) / (high - low)
-                    for chunk_start in range(0, size, WIDTH):
-                        chunk = min(WIDTH, size - chunk_start)
-                        padded, at = _U((chunk + 3) // 4 * 4), some[chunk_start : chunk_start + chunk]
-                        for j in range(_U(chunk)):
-                            x[j] = place[at[j]]
-                        for j in range(_U(chunk), padded):
-                            x[j] = 0.0
-                        _polynomials(x, rank, padded, basis)
-                        for j in range(padded):
-                            value[j] = 0.0
-                        for q in range(rank):
-                            factor, row = flat[q], _U(q) * _U(WIDTH)
+                    # Next to θ = 0 the slope is a derivative; beyond π/2 it has polynomials of its own.
+                    for f in range(2 if with_slope and is_far else 1):
+                        terms, longest, sizes = 4 * blocks[f, 0], blocks[f, 0], chords.sizes[panel, cell, other, f]
+                        for g in range(1, blocks.shape[1]):
+                            terms += 8 * blocks[f, g]
+                            longest = max(longest, blocks[f, g])
+                        _contracted(values, chords.starts[panel, cell, other, f], own, sizes, lines[:terms])
+                        for chunk_start in range(0, size, WIDTH):
+                            chunk = min(WIDTH, size - chunk_start)
+                            padded, at = _U((chunk + 3) // 4 * 4), some[chunk_start : chunk_start + chunk]
+                            for j in range(_U(chunk)):
+                                place_x[j] = place[at[j]]
+                                x[j] = scale * chord[at[j]] - shift
+                            for j in range(_U(chunk), padded):
+                                place_x[j] = 0.0
+                                x[j] = 0.0
                             for j in range(padded):
-                                value[j] += factor * basis[row + j]
-                        for j in range(_U(chunk)):
-                            level[at[j]] = value[j]
-                            x[j] = scale * chord[at[j]] - shift
-                        _polynomials(x, longest, padded, powers)
-                        _sums(lines[0], lines[1], lengths, powers, basis, padded, value, x)
-                        for j in range(_U(chunk)):
-                            bent[at[j]] = value[j]
-                            rate[at[j]] = x[j]
+                                basis[j] = 1.0
+                                basis[w + j] = place_x[j]
+                                low_term[j] = flat[0] + flat[1] * place_x[j]
+                            for q in range(2, rank):
+                                to, factor = _U(q) * w, flat[q]
+                                for j in range(padded):
+                                    new = 2.0 * place_x[j] * basis[to - w + j] - basis[to - w - w + j]
+                                    basis[to + j] = new
+                                    low_term[j] += factor * new
+                            for q in range(rank, 4 * longest):
+                                for j in range(padded):
+                                    basis[_U(q) * w + j] = 0.0
+                            if f == 0:
+                                for j in range(_U(chunk)):
+                                    level[at[j]] = low_term[j]
+                            for j in range(padded):
+                                sum1[j] = 0.0
+                                sum2[j] = 0.0
+                                change1[j] = 0.0
+                                change2[j] = 0.0
+                            end = terms
+                            for g in range(blocks.shape[1] - 1, -1, -1):
+                                # Coefficients of T_2g and T_2g-1 at these deviations
+                                number = blocks[f, g]
+                                end -= 8 * number if g else 4 * number
+                                for k in range(number):
+                                    t, v = end + (8 * k if g else 4 * k), _U(4 * k) * w
+                                    v2, v3, v4 = v + w, v + w + w, v + w + w + w
+                                    a1, a2, a3, a4 = lines[t], lines[t + 1], lines[t + 2], lines[t + 3]
+                                    b1, b2, b3, b4 = 0.0, 0.0, 0.0, 0.0
+                                    if g:
+                                        b1, b2, b3, b4 = lines[t + 4], lines[t + 5], lines[t + 6], lines[t + 7]
+                                    for j in range(padded):
+                                        e1, e2, e3, e4 = basis[v + j], basis[v2 + j], basis[v3 + j], basis[v4 + j]
+                                        high_term[j] = (high_term[j] if k else 0.0) + (
+                                            (a1 * e1 + a2 * e2) + (a3 * e3 + a4 * e4)
+                                        )
+                                        low_term[j] = (low_term[j] if k else 0.0) + (
+                                            (b1 * e1 + b2 * e2) + (b3 * e3 + b4 * e4)
+                                        )
+                                # Clenshaw's recurrence for sums and their derivatives, two terms at a time
+                                if g and number:
+                                    for j in range(padded):
+                                        y, s1, c1 = 2.0 * x[j], sum1[j], change1[j]
+                                        c2 = (y * c1 + 2.0 * s1) - change2[j]
+                                        s2 = (y * s1 + high_term[j]) - sum2[j]
+                                        change2[j] = c2
+                                        sum2[j] = s2
+                                        change1[j] = (y * c2 + 2.0 * s2) - c1
+                                        sum1[j] = (y * s2 + low_term[j]) - s1
+                            for j in range(padded):
+                                sum2[j] = (x[j] * sum1[j] + high_term[j]) - sum2[j]
+                                change2[j] = (x[j] * change1[j] + sum1[j]) - change2[j]
+                            if f == 0:
+                                for j in range(_U(chunk)):
+                                    bent[at[j]] = sum2[j]
+                                    rate[at[j]] = sum2[j] + 0.5 * scale * chord[at[j]] * change2[j]
+                            else:
+                                for j in range(_U(chunk)):
+                                    rate[at[j]] = sum2[j]
             for j in range(width):
                 apart, m, d = log_c - logs[j], norms[j], deviations[j]
                 lost = apart * apart * level[j] + loss[j] * bent[j]
@@ -314,7 +342,8 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 far = folded if 2.0 * given[j] > c * c + d * d else 0.0
                 lost += odd * far * (2.0 - 2.0 * lost)
                 given[j] = 0.5 * (n - m) * (n - m) + n * m * lost
-                rate[j] *= slope * slopes[j] * (1.0 - even * far)
+                ratio = slope * slopes[j] if which[j] >= half else n * m * (inverse * inverses[j])
+                rate[j] *= ratio * (1.0 - even * far)
             for j in range(width):
                 line[order[j]] = given[j]
             if with_slope:
