@@ -138,23 +138,10 @@ def chebyshev_sums(coefficients: Any, places: Any, values: Any) -> None:
 
 
 @machine.called
-def _contracted(values: Any, start: Any, own: Any, sizes: Any, lines: Any) -> None:
-    """Σ_p own[p] values[p], where four p at a time have ``sizes`` terms."""
-    for m in range(_U(lines.shape[0])):
-        lines[m] = 0.0
-    for p in range(sizes.shape[0]):
-        size, k = _U(sizes[p]), _U(start)
-        k2, k3, k4 = k + size, k + _U(2) * size, k + _U(3) * size
-        a, b, c, d = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
-        for m in range(size):
-            lines[m] += (a * values[k + m] + b * values[k2 + m]) + (c * values[k3 + m] + d * values[k4 + m])
-        start += 4 * sizes[p]
-
-
-@machine.called
 def _by_cells(cells: Any, order: Any, ends: Any) -> None:
     """The order of points by their cells, and where each cell ends in it."""
-    ends[:] = 0
+    for cell in range(ends.shape[0]):
+        ends[cell] = 0
     for j in range(cells.shape[0]):
         ends[cells[j]] += 1
     total = 0
@@ -200,6 +187,9 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
         machine.on_stack(WIDTH),
     )
     flats, values, edges = chords.flats.reshape(-1), chords.values, chords.edges
+    groups, fours, starts = chords.blocks.shape[4], chords.sizes.shape[4], chords.starts.reshape(-1)
+    blocks, sizes = chords.blocks.reshape(-1), chords.sizes.reshape(-1)
+    pairs, moved = gap.reshape(-1), tangent.reshape(-1)
     for tile in range(gap.shape[0]):
         _by_cells(second[tile], order, ends)
         for k in range(width):
@@ -209,7 +199,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
             norms[k], slopes[k], deviations[k] = columns[1, tile, j], columns[2, tile, j], columns[3, tile, j]
             inverses[k] = 1.0 / deviations[k]
         for i in range(gap.shape[1]):
-            line, cell = gap[tile, i], first[tile, i]
+            begin, cell = (_U(tile) * _U(gap.shape[1]) + _U(i)) * width, first[tile, i]
             log_c, n, slope, c = rows[0, tile, i], rows[1, tile, i], rows[2, tile, i], rows[3, tile, i]
             inverse = 1.0 / c
             own[0] = 1.0
@@ -217,7 +207,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
             for p in range(2, rank):
                 own[p] = 2.0 * own[1] * own[p - 1] - own[p - 2]
             for j in range(width):
-                given[j] = line[order[j]]
+                given[j] = pairs[begin + order[j]]
             for j in range(width):
                 d = deviations[j]
                 here = (given[j] - 0.5 * (c - d) * (c - d)) * (inverse * inverses[j])
@@ -242,10 +232,11 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 for q in range(rank):
                     flat[q] = 0.0
                 for p in range(rank):
-                    begin, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
+                    k, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
                     for q in range(_U(rank)):
-                        flat[q] += flats[begin + q] * factor
-                counts[:] = 0
+                        flat[q] += flats[k + q] * factor
+                for panel in range(panels):
+                    counts[panel] = 0
                 for j in range(start, stop):
                     counts[which[j]] += 1
                 for panel in range(panels):
@@ -255,22 +246,35 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                     for j in range(start, stop):
                         some[size] = j
                         size += 1 if which[j] == panel else 0
-                    blocks, is_far = chords.blocks[panel, cell, other], panel >= half
+                    pair = ((panel * count + cell) * count + other) * 2
                     low, high = edges[panel % half], edges[panel % half + 1]
                     scale, shift = 2.0 / (high - low), (high + low) / (high - low)
                     # Next to θ = 0 the slope is a derivative; beyond π/2 it has polynomials of its own.
-                    for f in range(2 if with_slope and is_far else 1):
-                        terms, longest, sizes = 4 * blocks[f, 0], blocks[f, 0], chords.sizes[panel, cell, other, f]
-                        for g in range(1, blocks.shape[1]):
-                            terms += 8 * blocks[f, g]
-                            longest = max(longest, blocks[f, g])
-                        _contracted(values, chords.starts[panel, cell, other, f], own, sizes, lines[:terms])
+                    for f in range(2 if with_slope and panel >= half else 1):
+                        block = (pair + f) * groups
+                        terms, longest = 4 * blocks[block], blocks[block]
+                        for g in range(1, groups):
+                            terms += 8 * blocks[block + g]
+                            longest = max(longest, blocks[block + g])
+                        # Σ_p own[p] values[p], where four p at a time have the same number of terms
+                        source = starts[pair + f]
+                        for m in range(_U(terms)):
+                            lines[m] = 0.0
+                        for p in range(fours):
+                            length, k = _U(sizes[(pair + f) * fours + p]), _U(source)
+                            k2, k3, k4 = k + length, k + _U(2) * length, k + _U(3) * length
+                            a1, a2, a3, a4 = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
+                            for m in range(length):
+                                one, two = a1 * values[k + m] + a2 * values[k2 + m], a3 * values[k3 + m]
+                                lines[m] += one + (two + a4 * values[k4 + m])
+                            source += 4 * sizes[(pair + f) * fours + p]
                         for chunk_start in range(0, size, WIDTH):
                             chunk = min(WIDTH, size - chunk_start)
-                            padded, at = _U((chunk + 3) // 4 * 4), some[chunk_start : chunk_start + chunk]
+                            padded, at = _U((chunk + 7) // 8 * 8), _U(chunk_start)
                             for j in range(_U(chunk)):
-                                place_x[j] = place[at[j]]
-                                x[j] = scale * chord[at[j]] - shift
+                                to = some[at + j]
+                                place_x[j] = place[to]
+                                x[j] = scale * chord[to] - shift
                             for j in range(_U(chunk), padded):
                                 place_x[j] = 0.0
                                 x[j] = 0.0
@@ -289,16 +293,16 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                                     basis[_U(q) * w + j] = 0.0
                             if f == 0:
                                 for j in range(_U(chunk)):
-                                    level[at[j]] = low_term[j]
+                                    level[some[at + j]] = low_term[j]
                             for j in range(padded):
                                 sum1[j] = 0.0
                                 sum2[j] = 0.0
                                 change1[j] = 0.0
                                 change2[j] = 0.0
                             end = terms
-                            for g in range(blocks.shape[1] - 1, -1, -1):
+                            for g in range(groups - 1, -1, -1):
                                 # Coefficients of T_2g and T_2g-1 at these deviations
-                                number = blocks[f, g]
+                                number = blocks[block + g]
                                 end -= 8 * number if g else 4 * number
                                 for k in range(number):
                                     t, v = end + (8 * k if g else 4 * k), _U(4 * k) * w
@@ -330,11 +334,12 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                                 change2[j] = (x[j] * change1[j] + sum1[j]) - change2[j]
                             if f == 0:
                                 for j in range(_U(chunk)):
-                                    bent[at[j]] = sum2[j]
-                                    rate[at[j]] = sum2[j] + 0.5 * scale * chord[at[j]] * change2[j]
+                                    to = some[at + j]
+                                    bent[to] = sum2[j]
+                                    rate[to] = sum2[j] + 0.5 * scale * chord[to] * change2[j]
                             else:
                                 for j in range(_U(chunk)):
-                                    rate[at[j]] = sum2[j]
+                                    rate[some[at + j]] = sum2[j]
             for j in range(width):
                 apart, m, d = log_c - logs[j], norms[j], deviations[j]
                 lost = apart * apart * level[j] + loss[j] * bent[j]
@@ -345,7 +350,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 ratio = slope * slopes[j] if which[j] >= half else n * m * (inverse * inverses[j])
                 rate[j] *= ratio * (1.0 - even * far)
             for j in range(width):
-                line[order[j]] = given[j]
+                pairs[begin + order[j]] = given[j]
             if with_slope:
                 for j in range(width):
-                    tangent[tile, i, order[j]] *= rate[j]
+                    moved[begin + order[j]] *= rate[j]

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from holokern.dual import DualTable
 from holokern.numeric import Array, Range, Table, Tensor, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, machine
 
-_CELL, _MOST_CELLS = 0.4, 12
+_CELL, _MOST_CELLS = 0.5, 12
 """Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
 pairs of them are kept."""
 
-_TERMS, _NEGLIGIBLE = (13, 17, 25, 33), 1e-14
+_TERMS, _NEGLIGIBLE = (13, 17, 25, 33), 1e-13
 """Terms in the chord that are tried, and the size of those that may be left out."""
 
 _CHECKED = 24
@@ -32,7 +32,7 @@ _CHECKED = 24
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
 
-_DROPPED, _DROPPED_SLOPE = 2e-14, 1e-12
+_DROPPED, _DROPPED_SLOPE = 1e-13, 5e-12
 """Coefficients of functions of order one below this are left out of the sums, and what they may change of slopes."""
 
 
