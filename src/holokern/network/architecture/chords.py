@@ -23,7 +23,7 @@ _CELL, _MOST_CELLS = 0.5, 12
 """Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
 pairs of them are kept."""
 
-_TERMS, _NEGLIGIBLE = (13, 17, 25, 33), 1e-13
+_TERMS, _NEGLIGIBLE = (13, 17, 21, 25, 33), 1e-13
 """Terms in the chord that are tried, and the size of those that may be left out."""
 
 _CHECKED = 24
@@ -165,9 +165,7 @@ def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: lis
         starts[key], total = total, total + terms.values.size
     inverse, values = 0.0 if part.is_point else count / part.width, np.concatenate([t.values for t in found.values()])
     most = max(4 * int(2 * np.sum(terms.blocks) - terms.blocks[0]) for terms in found.values())
-    return Chords(
-        table.fold, table.power, part.low, inverse, edges, flats, blocks, sizes, starts, values, most
-    )
+    return Chords(table.fold, table.power, part.low, inverse, edges, flats, blocks, sizes, starts, values, most)
 
 
 class _Terms(NamedTuple):
@@ -192,7 +190,8 @@ def _terms(core: Array) -> _Terms:
         order += [(4 * k + q, 2 * group - odd) for k in range(number) for odd in (0, 1) for q in range(4)]
     q, m = np.array(order).T
     sizes = -(-_last(counts[:, q, m].reshape(fours, 4, -1).any(axis=1)) // 4) * 4
-    return _Terms(blocks, sizes, np.concatenate([core[p, q[: sizes[p // 4]], m[: sizes[p // 4]]] for p in range(4 * fours)]))
+    ends = np.repeat(sizes, 4)
+    return _Terms(blocks, sizes, np.concatenate([core[p, q[:end], m[:end]] for p, end in enumerate(ends)]))
 
 
 def _last(counts: NDArray[np.bool_]) -> NDArray[np.int64]:

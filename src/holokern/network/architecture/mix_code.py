@@ -29,8 +29,8 @@ class Mixing(NamedTuple):
     ----------
     sums
         One row for each sum over a window along one axis: positions before and after it, the lengths of the axis before
-        and after it, and the product of those behind it; how many taps, and where in ``taps`` those of the positions and
-        of the axis begin; and the stretch of outputs whose taps all see neighbours of each other.
+        and after it, and the product of those behind it; how many taps, and where in ``taps`` those of the positions
+        and of the axis begin; and the stretch of outputs whose taps all see neighbours of each other.
     taps
         The input of each output and tap, -1 outside.
     size
@@ -38,8 +38,8 @@ class Mixing(NamedTuple):
     lines, width, is_tied
         Lines and numbers of a line after the layer, and whether there is only the line of equal positions.
     before, after
-        Where variances of the positions before and after the layer are among the numbers of an input; the latter for the
-        first and for the second input.
+        Where variances of the positions before and after the layer are among the numbers of an input; the latter for
+        the first and for the second input.
     scale, share, more
         The factor of sums, that of covariances in Θ, and what is added to Θ.
     """
