@@ -137,22 +137,6 @@ def chebyshev_sums(coefficients: Any, places: Any, values: Any) -> None:
             out[j] = x[j] * now[j] - before[j] + coefficients[0]
 
 
-@machine.called
-def _by_cells(cells: Any, order: Any, ends: Any) -> None:
-    """The order of points by their cells, and where each cell ends in it."""
-    for cell in range(ends.shape[0]):
-        ends[cell] = 0
-    for j in range(cells.shape[0]):
-        ends[cells[j]] += 1
-    total = 0
-    for cell in range(ends.shape[0]):
-        total += ends[cell]
-        ends[cell] = total - ends[cell]
-    for j in range(cells.shape[0]):
-        order[ends[cells[j]]] = j
-        ends[cells[j]] += 1
-
-
 @machine.entry
 def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     chords: Any, rows: Any, columns: Any, first: Any, second: Any, with_slope: Any, gap: Any, tangent: Any
@@ -160,197 +144,162 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
     """G and Θ after an activation, in place, from polynomials of chords and deviations.
 
     ``gap`` has shape (tiles, rows, columns), ``rows`` and ``columns`` (4, tiles, points): log c, n, d and c. ``first``
-    and ``second`` are the cells. The columns of a tile are taken cell by cell, those of one row and cell panel by
-    panel, and `WIDTH` of them at a time. Arrays on the stack overlap nothing, and the compiler knows.
+    and ``second`` are the cells. The columns of a row are taken cell by cell and panel by panel, and `WIDTH` of them at
+    a time. Arrays on the stack overlap nothing, and the compiler knows.
     """
-    count, rank, width = chords.flats.shape[0], chords.flats.shape[2], _U(gap.shape[2])
-    half, panels, w = chords.edges.shape[0] - 1, chords.blocks.shape[0], _U(WIDTH)
-    order, ends = np.empty(width, np.uint64), np.empty(count, np.int64)
-    place, norms, slopes, deviations = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    logs, inverses, own = np.empty(width), np.empty(width), np.zeros(rank + 4)
-    chord, loss, which, some = np.empty(width), np.empty(width), np.empty(width, np.int64), np.empty(width, np.uint64)
-    bent, rate, level, given = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    folded, far_panels = (1.0, 0) if chords.fold != 0 else (0.0, half)
+    count, rank, w = chords.flats.shape[0], chords.flats.shape[2], _U(WIDTH)
+    half, panels, length = chords.edges.shape[0] - 1, chords.blocks.shape[2], gap.shape[2]
+    groups, fours, width = chords.blocks.shape[4], chords.sizes.shape[4], _U(length)
+    blocks, sizes, starts = chords.blocks.reshape(-1), chords.sizes.reshape(-1), chords.starts.reshape(-1)
+    flats, values, edges, others = chords.flats.reshape(-1), chords.values, chords.edges, columns.reshape(-1)
+    cells, pairs, moved = second.reshape(-1), gap.reshape(-1), tangent.reshape(-1)
+    folded = 1.0 if chords.fold != 0 else 0.0
     odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    flat, counts, lines = np.zeros(rank), np.empty(panels, np.int64), np.zeros(chords.most)
-    basis, x, place_x, low_term, high_term = (
-        machine.on_stack(_BASIS),
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-    )
-    sum1, sum2, change1, change2 = (
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-        machine.on_stack(WIDTH),
-    )
-    flats, values, edges = chords.flats.reshape(-1), chords.values, chords.edges
-    groups, fours, starts = chords.blocks.shape[4], chords.sizes.shape[4], chords.starts.reshape(-1)
-    blocks, sizes = chords.blocks.reshape(-1), chords.sizes.reshape(-1)
-    pairs, moved = gap.reshape(-1), tangent.reshape(-1)
-    for tile in range(gap.shape[0]):
-        _by_cells(second[tile], order, ends)
-        for k in range(width):
-            j = order[k]
-            logs[k] = columns[0, tile, j]
-            place[k] = 2.0 * ((logs[k] - chords.low) * chords.inverse - second[tile, j]) - 1.0
-            norms[k], slopes[k], deviations[k] = columns[1, tile, j], columns[2, tile, j], columns[3, tile, j]
-            inverses[k] = 1.0 / deviations[k]
-        for i in range(gap.shape[1]):
-            begin, cell = (_U(tile) * _U(gap.shape[1]) + _U(i)) * width, first[tile, i]
-            log_c, n, slope, c = rows[0, tile, i], rows[1, tile, i], rows[2, tile, i], rows[3, tile, i]
-            inverse = 1.0 / c
-            own[0] = 1.0
-            own[1] = 2.0 * ((log_c - chords.low) * chords.inverse - cell) - 1.0
-            for p in range(2, rank):
-                own[p] = 2.0 * own[1] * own[p - 1] - own[p - 2]
+    some, ends, which = np.empty(length, np.int64), np.empty(count * panels + 1, np.int64), np.empty(length, np.int64)
+    work, own, flat, lines = np.empty((6, length)), np.zeros(4 * fours), np.zeros(rank), np.zeros(chords.most)
+    chord, loss, bent, rate, level, unit = work[0], work[1], work[2], work[3], work[4], work[5]
+    basis, x, place = machine.on_stack(_BASIS), machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    low_term, high_term = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    sum1, sum2 = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    change1, change2 = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    for line in range(gap.shape[0] * gap.shape[1]):
+        tile, i = line // gap.shape[1], line % gap.shape[1]
+        begin, logs, cell = _U(line * length), _U(tile * length), first[tile, i]
+        norms = logs + _U(gap.shape[0]) * width
+        slopes = norms + _U(gap.shape[0]) * width
+        deviations = slopes + _U(gap.shape[0]) * width
+        log_c, n, slope, c = rows[0, tile, i], rows[1, tile, i], rows[2, tile, i], rows[3, tile, i]
+        own[0] = 1.0
+        own[1] = 2.0 * ((log_c - chords.low) * chords.inverse - cell) - 1.0
+        for p in range(2, 4 * fours):
+            own[p] = 2.0 * own[1] * own[p - 1] - own[p - 2]
+        for j in range(width):
+            d = others[deviations + j]
+            inverse = 1.0 / (c * d)
+            here = min(max((pairs[begin + j] - 0.5 * (c - d) * (c - d)) * inverse, 0.0), 2.0)
+            near = 0.5 * min(here, 2.0 - here)
+            chord[j] = math.sqrt(near)
+            # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps.
+            loss[j] = here + folded * (2.0 * near - here)
+            loss[j] = math.sqrt(0.5 * loss[j]) if chords.power == 1 else loss[j]
+            is_apart = here > 1.0 and folded == 0.0
+            which[j] = half if is_apart else 0
+            unit[j] = slope * others[slopes + j] if is_apart else n * others[norms + j] * inverse
+        for t in range(1, half):
+            edge = edges[t]
             for j in range(width):
-                given[j] = pairs[begin + order[j]]
-            for j in range(width):
-                d = deviations[j]
-                here = (given[j] - 0.5 * (c - d) * (c - d)) * (inverse * inverses[j])
-                here = min(max(here, 0.0), 2.0)
-                near = 0.5 * min(here, 2.0 - here)
-                chord[j] = math.sqrt(near)
-                # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps.
-                loss[j] = here + folded * (2.0 * near - here)
-                which[j] = far_panels if here > 1.0 else 0
-            if chords.power == 1:
-                for j in range(width):
-                    loss[j] = math.sqrt(0.5 * loss[j])
-            for t in range(1, half):
-                edge = edges[t]
-                for j in range(width):
-                    which[j] += 1 if chord[j] >= edge else 0
-            stop = 0
-            for other in range(count):
-                start, stop = stop, ends[other]
-                if start == stop:
-                    continue
+                which[j] += 1 if chord[j] >= edge else 0
+        # The columns in the order of their cells and panels, and where each of these ends
+        for key in range(ends.shape[0]):
+            ends[key] = 0
+        for j in range(length):
+            which[j] += cells[tile * length + j] * panels
+            ends[which[j] + 1] += 1
+        for key in range(1, ends.shape[0]):
+            ends[key] += ends[key - 1]
+        for j in range(length):
+            some[ends[which[j]]] = j
+            ends[which[j]] += 1
+        stop, last = 0, -1
+        for key in range(ends.shape[0] - 1):
+            start, stop, other, panel = stop, ends[key], key // panels, key % panels
+            if start == stop:
+                continue
+            if other != last:
+                last = other
                 for q in range(rank):
                     flat[q] = 0.0
                 for p in range(rank):
                     k, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
                     for q in range(_U(rank)):
                         flat[q] += flats[k + q] * factor
-                for panel in range(panels):
-                    counts[panel] = 0
-                for j in range(start, stop):
-                    counts[which[j]] += 1
-                for panel in range(panels):
-                    if counts[panel] == 0:
-                        continue
-                    size = 0
-                    for j in range(start, stop):
-                        some[size] = j
-                        size += 1 if which[j] == panel else 0
-                    pair = ((panel * count + cell) * count + other) * 2
-                    low, high = edges[panel % half], edges[panel % half + 1]
-                    scale, shift = 2.0 / (high - low), (high + low) / (high - low)
-                    # Next to θ = 0 the slope is a derivative; beyond π/2 it has polynomials of its own.
-                    for f in range(2 if with_slope and panel >= half else 1):
-                        block = (pair + f) * groups
-                        terms, longest = 4 * blocks[block], blocks[block]
-                        for g in range(1, groups):
-                            terms += 8 * blocks[block + g]
-                            longest = max(longest, blocks[block + g])
-                        # Σ_p own[p] values[p], where four p at a time have the same number of terms
-                        source = starts[pair + f]
-                        for m in range(_U(terms)):
-                            lines[m] = 0.0
-                        for p in range(fours):
-                            length, k = _U(sizes[(pair + f) * fours + p]), _U(source)
-                            k2, k3, k4 = k + length, k + _U(2) * length, k + _U(3) * length
-                            a1, a2, a3, a4 = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
-                            for m in range(length):
-                                one, two = a1 * values[k + m] + a2 * values[k2 + m], a3 * values[k3 + m]
-                                lines[m] += one + (two + a4 * values[k4 + m])
-                            source += 4 * sizes[(pair + f) * fours + p]
-                        for chunk_start in range(0, size, WIDTH):
-                            chunk = min(WIDTH, size - chunk_start)
-                            padded, at = _U((chunk + 7) // 8 * 8), _U(chunk_start)
-                            for j in range(_U(chunk)):
-                                to = some[at + j]
-                                place_x[j] = place[to]
-                                x[j] = scale * chord[to] - shift
-                            for j in range(_U(chunk), padded):
-                                place_x[j] = 0.0
-                                x[j] = 0.0
+            pair = ((cell * count + other) * panels + panel) * 2
+            low, high = edges[panel % half], edges[panel % half + 1]
+            scale, shift = 2.0 / (high - low), (high + low) / (high - low)
+            # Next to θ = 0 the slope is a derivative; beyond π/2 it has polynomials of its own.
+            for f in range(2 if with_slope and panel >= half else 1):
+                block = (pair + f) * groups
+                terms, longest = 4 * blocks[block], blocks[block]
+                for g in range(1, groups):
+                    terms += 8 * blocks[block + g]
+                    longest = max(longest, blocks[block + g])
+                # Σ_p own[p] values[p], where four p at a time have the same number of terms
+                source = _U(starts[pair + f])
+                for m in range(terms):
+                    lines[m] = 0.0
+                for p in range(fours):
+                    size = _U(sizes[(pair + f) * fours + p])
+                    k2, k3, k4 = source + size, source + _U(2) * size, source + _U(3) * size
+                    a1, a2, a3, a4 = own[4 * p], own[4 * p + 1], own[4 * p + 2], own[4 * p + 3]
+                    for m in range(size):
+                        two = a1 * values[source + m] + a2 * values[k2 + m]
+                        lines[m] += two + (a3 * values[k3 + m] + a4 * values[k4 + m])
+                    source = k4 + size
+                for at in range(start, stop, WIDTH):
+                    chunk = min(WIDTH, stop - at)
+                    padded = _U((chunk + 7) // 8 * 8)
+                    for j in range(chunk):
+                        to = some[at + j]
+                        place[j] = 2.0 * ((others[tile * length + to] - chords.low) * chords.inverse - other) - 1.0
+                        x[j] = scale * chord[to] - shift
+                    for j in range(_U(chunk), padded):
+                        place[j] = 0.0
+                        x[j] = 0.0
+                    for j in range(padded):
+                        basis[j] = 1.0
+                        basis[w + j] = place[j]
+                        low_term[j] = flat[0] + flat[1] * place[j]
+                        sum1[j] = 0.0
+                        sum2[j] = 0.0
+                        change1[j] = 0.0
+                        change2[j] = 0.0
+                    for q in range(2, max(rank, 4 * longest)):
+                        row, factor = _U(q) * w, flat[q] if q < rank else 0.0
+                        for j in range(padded):
+                            new = 2.0 * place[j] * basis[row - w + j] - basis[row - w - w + j]
+                            basis[row + j] = new
+                            low_term[j] += factor * new
+                    for j in range(chunk if f == 0 else 0):
+                        level[some[at + j]] = low_term[j]
+                    end = terms
+                    for g in range(groups - 1, -1, -1):
+                        # Coefficients of T_2g and T_2g-1 at these deviations
+                        number, both = blocks[block + g], 8 if g else 4
+                        end -= both * number
+                        for k in range(number):
+                            t, v = end + both * k, _U(4 * k) * w
+                            v2, v3, v4 = v + w, v + w + w, v + w + w + w
+                            a1, a2, a3, a4 = lines[t], lines[t + 1], lines[t + 2], lines[t + 3]
+                            b1, b2, b3, b4 = lines[t + 4], lines[t + 5], lines[t + 6], lines[t + 7]
                             for j in range(padded):
-                                basis[j] = 1.0
-                                basis[w + j] = place_x[j]
-                                low_term[j] = flat[0] + flat[1] * place_x[j]
-                            for q in range(2, rank):
-                                to, factor = _U(q) * w, flat[q]
-                                for j in range(padded):
-                                    new = 2.0 * place_x[j] * basis[to - w + j] - basis[to - w - w + j]
-                                    basis[to + j] = new
-                                    low_term[j] += factor * new
-                            for q in range(rank, 4 * longest):
-                                for j in range(padded):
-                                    basis[_U(q) * w + j] = 0.0
-                            if f == 0:
-                                for j in range(_U(chunk)):
-                                    level[some[at + j]] = low_term[j]
+                                e1, e2, e3, e4 = basis[v + j], basis[v2 + j], basis[v3 + j], basis[v4 + j]
+                                one, two = (a1 * e1 + a2 * e2) + (a3 * e3 + a4 * e4), b1 * e1 + b2 * e2
+                                high_term[j] = (high_term[j] if k else 0.0) + one
+                                low_term[j] = (low_term[j] if k else 0.0) + (two + (b3 * e3 + b4 * e4))
+                        # Clenshaw's recurrence for sums and their derivatives, two terms at a time
+                        if g and number:
                             for j in range(padded):
-                                sum1[j] = 0.0
-                                sum2[j] = 0.0
-                                change1[j] = 0.0
-                                change2[j] = 0.0
-                            end = terms
-                            for g in range(groups - 1, -1, -1):
-                                # Coefficients of T_2g and T_2g-1 at these deviations
-                                number = blocks[block + g]
-                                end -= 8 * number if g else 4 * number
-                                for k in range(number):
-                                    t, v = end + (8 * k if g else 4 * k), _U(4 * k) * w
-                                    v2, v3, v4 = v + w, v + w + w, v + w + w + w
-                                    a1, a2, a3, a4 = lines[t], lines[t + 1], lines[t + 2], lines[t + 3]
-                                    b1, b2, b3, b4 = 0.0, 0.0, 0.0, 0.0
-                                    if g:
-                                        b1, b2, b3, b4 = lines[t + 4], lines[t + 5], lines[t + 6], lines[t + 7]
-                                    for j in range(padded):
-                                        e1, e2, e3, e4 = basis[v + j], basis[v2 + j], basis[v3 + j], basis[v4 + j]
-                                        high_term[j] = (high_term[j] if k else 0.0) + (
-                                            (a1 * e1 + a2 * e2) + (a3 * e3 + a4 * e4)
-                                        )
-                                        low_term[j] = (low_term[j] if k else 0.0) + (
-                                            (b1 * e1 + b2 * e2) + (b3 * e3 + b4 * e4)
-                                        )
-                                # Clenshaw's recurrence for sums and their derivatives, two terms at a time
-                                if g and number:
-                                    for j in range(padded):
-                                        y, s1, c1 = 2.0 * x[j], sum1[j], change1[j]
-                                        c2 = (y * c1 + 2.0 * s1) - change2[j]
-                                        s2 = (y * s1 + high_term[j]) - sum2[j]
-                                        change2[j] = c2
-                                        sum2[j] = s2
-                                        change1[j] = (y * c2 + 2.0 * s2) - c1
-                                        sum1[j] = (y * s2 + low_term[j]) - s1
-                            for j in range(padded):
-                                sum2[j] = (x[j] * sum1[j] + high_term[j]) - sum2[j]
-                                change2[j] = (x[j] * change1[j] + sum1[j]) - change2[j]
-                            if f == 0:
-                                for j in range(_U(chunk)):
-                                    to = some[at + j]
-                                    bent[to] = sum2[j]
-                                    rate[to] = sum2[j] + 0.5 * scale * chord[to] * change2[j]
-                            else:
-                                for j in range(_U(chunk)):
-                                    rate[some[at + j]] = sum2[j]
+                                y, s1, c1 = 2.0 * x[j], sum1[j], change1[j]
+                                c2 = (y * c1 + 2.0 * s1) - change2[j]
+                                s2 = (y * s1 + high_term[j]) - sum2[j]
+                                change2[j] = c2
+                                sum2[j] = s2
+                                change1[j] = (y * c2 + 2.0 * s2) - c1
+                                sum1[j] = (y * s2 + low_term[j]) - s1
+                    for j in range(chunk):
+                        to, here = some[at + j], (x[j] * sum1[j] + high_term[j]) - sum2[j]
+                        change = (x[j] * change1[j] + sum1[j]) - change2[j]
+                        bent[to] = here if f == 0 else bent[to]
+                        rate[to] = here + (0.5 * scale * chord[to] * change if f == 0 else 0.0)
+        for j in range(width):
+            apart, m, d, here = log_c - others[logs + j], others[norms + j], others[deviations + j], pairs[begin + j]
+            lost = apart * apart * level[j] + loss[j] * bent[j]
+            # cos θ < 0 means that the distance is larger than that of independent variables
+            is_far = 2.0 * here > c * c + d * d
+            far = folded if is_far else 0.0
+            lost += odd * far * (2.0 - 2.0 * lost)
+            pairs[begin + j] = 0.5 * (n - m) * (n - m) + n * m * lost
+            rate[j] *= unit[j] * (1.0 - even * far)
+        if with_slope:
             for j in range(width):
-                apart, m, d = log_c - logs[j], norms[j], deviations[j]
-                lost = apart * apart * level[j] + loss[j] * bent[j]
-                # cos θ < 0 means that the distance is larger than that of independent variables
-                far = folded if 2.0 * given[j] > c * c + d * d else 0.0
-                lost += odd * far * (2.0 - 2.0 * lost)
-                given[j] = 0.5 * (n - m) * (n - m) + n * m * lost
-                ratio = slope * slopes[j] if which[j] >= half else n * m * (inverse * inverses[j])
-                rate[j] *= ratio * (1.0 - even * far)
-            for j in range(width):
-                pairs[begin + order[j]] = given[j]
-            if with_slope:
-                for j in range(width):
-                    moved[begin + order[j]] *= rate[j]
+                moved[begin + j] *= rate[j]

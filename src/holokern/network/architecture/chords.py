@@ -50,15 +50,15 @@ class Chords(NamedTuple):
     flats
         Coefficients of W: flats[cell, cell, p, q].
     blocks
-        How many q count for T_0, for T_2 and T_1, for T_4 and T_3 …, in fours: blocks[panel, cell, cell, function, …].
+        How many q count for T_0, for T_2 and T_1, for T_4 and T_3 …, in fours: blocks[cell, cell, panel, function, …].
         The functions are H̃ and, only beyond π/2, the slope.
     sizes
-        How many terms four p need: sizes[panel, cell, cell, function, four].
+        How many terms four p need: sizes[cell, cell, panel, function, four].
     starts, values
         Where the coefficients begin in ``values``: for each p the terms that count, in the order of ``blocks``; four q
         of the first polynomial follow those of the second.
     most
-        The most terms.
+        The most terms, and four more, which machine code may read.
     """
 
     fold: int
@@ -152,8 +152,8 @@ def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: lis
         for place in np.ndindex(count, count):
             core = cores.cores[:, cores.numbers[place][0]]
             for function in range(min(len(core), 1 if panel < half else 2)):
-                found[panel, *place, function] = _terms(core[function])
-    flats, shape = cores.flats[0], (len(panels), count, count, 2)
+                found[*place, panel, function] = _terms(core[function])
+    flats, shape = cores.flats[0], (count, count, len(panels), 2)
     rank = max(2, flats.shape[2], *(4 * terms.sizes.size for terms in found.values()))
     if rank > RANK:
         return None
@@ -164,7 +164,7 @@ def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: lis
         blocks[key][: terms.blocks.size], sizes[key][: terms.sizes.size] = terms.blocks, terms.sizes
         starts[key], total = total, total + terms.values.size
     inverse, values = 0.0 if part.is_point else count / part.width, np.concatenate([t.values for t in found.values()])
-    most = max(4 * int(2 * np.sum(terms.blocks) - terms.blocks[0]) for terms in found.values())
+    most = 4 + max(4 * int(2 * np.sum(terms.blocks) - terms.blocks[0]) for terms in found.values())
     return Chords(table.fold, table.power, part.low, inverse, edges, flats, blocks, sizes, starts, values, most)
 
 
