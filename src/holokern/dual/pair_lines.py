@@ -44,7 +44,7 @@ def _kinks(
     for j in range(size):
         one, two = rows[r + j], columns[c + j]
         apart = 0.5 * (one - two) * (one - two)
-        here = min(max((gap[at + j] - apart) * (rows[r1 + j] * columns[c1 + j]), 0.0), 2.0)
+        here = machine.loss_of(gap[at + j], apart, rows[r1 + j] * columns[c1 + j])
         theta = machine.angle_from_gap(here)
         lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
         after[j] = square * (apart + one * two * lost)

@@ -176,7 +176,7 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
         for j in range(width):
             d = others[deviations + j]
             inverse = 1.0 / (c * d)
-            here = min(max((pairs[begin + j] - 0.5 * (c - d) * (c - d)) * inverse, 0.0), 2.0)
+            here = machine.loss_of(pairs[begin + j], 0.5 * (c - d) * (c - d), inverse)
             near = 0.5 * min(here, 2.0 - here)
             chord[j] = math.sqrt(near)
             # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps.
