@@ -11,10 +11,10 @@ ACTIVATIONS = [L.Activation(name) for name in ("relu", "erf", "gelu")]
 
 
 def data(*shape):
-    """Inputs with empty patches, a copy and a near copy (distances tell angles next to π to 1e-8 only)."""
+    """Inputs with empty patches, a copy, a near copy and an opposite."""
     x = np.random.default_rng(0).standard_normal((6, *shape))
     x[0, :2] = 0
-    x[3], x[4] = x[1], x[1] + 1e-7 * x[0]
+    x[3], x[4], x[5] = x[1], x[1] + 1e-7 * x[0], -x[2]
     return x
 
 
@@ -29,6 +29,10 @@ def nets(s, b):
         ),
         "line": (data(9, 2), [L.Conv(5, 1.3, b), s, L.Conv(1, 1.2, b), s, L.GlobalAvgPool(), L.Dense()]),
         "space": (data(3, 4, 2, 1), [L.Conv(2, 1.3, b), s, L.Conv(3, 1.2, b), s, L.GlobalAvgPool(), L.Dense()]),
+        "pooled": (
+            data(6, 6, 2),
+            [L.Conv(3, 1.4, b), s, L.AvgPool(2), L.Conv(3, 1.2, b), s, L.GlobalAvgPool(), L.Dense()],
+        ),
         "residual": (
             data(4, 5, 1),
             [L.Conv(3, 1.4, b), L.FanOut(2), L.Parallel(L.Identity(), L.Serial(s, L.Conv(3, 1.0, b))), L.Sum(), s,
@@ -59,3 +63,51 @@ def test_the_standard_parametrisation_at_once_and_one_by_one(monkeypatch):
     monkeypatch.setattr(walks, "run_of", lambda *_: (0, None))
     for found, true in zip(at_once, network.both(x), strict=True):
         np.testing.assert_allclose(found, true, rtol=0, atol=2e-14 * np.max(np.abs(true)))
+
+
+def _exact_layer(c, v, w, theta):
+    """Covariances, variances of both sides and Θ after ReLU, in long double."""
+    norm = np.sqrt(v[:, None] * w)
+    cosine = np.clip(c / norm, -1, 1)
+    angle = np.arccos(cosine)
+    pi = np.arccos(np.longdouble(-1))
+    after = norm * (np.sqrt((1 - cosine) * (1 + cosine)) + (pi - angle) * cosine) / (2 * pi)
+    return after, v / 2, w / 2, theta * (pi - angle) / (2 * pi)
+
+
+def test_opposite_inputs_keep_their_digits():
+    """Two convolutions of a sequence with a pooling between them, against matrices in long double."""
+    count = 8
+    x = np.random.default_rng(3).standard_normal((count, 1))
+    x = np.stack([x, -x, -3 * x])
+    network = Network(
+        L.Serial(L.Conv(3, 1.4), L.Activation("relu"), L.AvgPool(2), L.Conv(3, 1.2), L.Activation("relu"), L.Flatten())
+    )
+    nngp, ntk = network.both(x)
+    means = np.kron(np.eye(count // 2, dtype=np.longdouble), np.full((1, 2), np.longdouble(0.5)))
+    for i in range(3):
+        for j in range(3):
+            sides = x[i, :, 0].astype(np.longdouble), x[j, :, 0].astype(np.longdouble)
+            blocks = [[np.outer(a, b) for b in sides] for a in sides]
+            tangent = np.zeros_like(blocks[0][1])
+            for number, scale in enumerate((np.longdouble(1.4) ** 2 / 3, np.longdouble(1.2) ** 2 / 3)):
+                # A position of the window goes together with the same one of the other input.
+                moved = [[scale * _windowed(c) for c in row] for row in blocks]
+                tangent = scale * _windowed(tangent) + moved[0][1]
+                v, w = np.diag(moved[0][0]), np.diag(moved[1][1])
+                cross, *_, tangent = _exact_layer(moved[0][1], v, w, tangent)
+                own = [_exact_layer(moved[k][k], np.diag(moved[k][k]), np.diag(moved[k][k]), 0)[0] for k in (0, 1)]
+                blocks = [[own[0], cross], [cross.T, own[1]]]
+                if number == 0:
+                    blocks = [[means @ c @ means.T for c in row] for row in blocks]
+                    tangent = means @ tangent @ means.T
+            true = np.mean(np.diag(blocks[0][1])), np.mean(np.diag(tangent))
+            norms = np.sqrt(nngp[i, i] * nngp[j, j]), np.sqrt(ntk[i, i] * ntk[j, j])
+            assert abs(float(nngp[i, j] - true[0])) < 1e-13 * norms[0]
+            assert abs(float(ntk[i, j] - true[1])) < 1e-12 * norms[1]
+
+
+def _windowed(c):
+    """Sums of covariances over a window of three positions of both inputs."""
+    wide = np.pad(c, 1)
+    return wide[:-2, :-2] + wide[1:-1, 1:-1] + wide[2:, 2:]

@@ -36,7 +36,6 @@ __all__ = [
     "hermite_recurrence",
     "method_named",
     "methods",
-    "pair_lines",
     "register",
     "run_through",
     "series_values",

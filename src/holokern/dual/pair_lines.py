@@ -5,18 +5,18 @@ distances, in differences that do not cancel, so that nearly equal u and v keep 
 
 Every form works on up to `WIDTH` pairs. Number k of the first variables begins at ``rows[r + k·rs]`` and that of the
 second at ``columns[c + k·cs]``, one pair after the other. G and Θ are changed in place from ``at`` on. Results first go
-to the stack: the compiler then knows that they overlap nothing and uses vector instructions.
+to the stack: the compiler then knows that they overlap nothing and uses vector instructions. Of the forms only those
+that are used are compiled.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
-from holokern.dual.closed.pair_form import ERF, KINK
 from holokern.numeric import machine
 
 WIDTH = 256
@@ -29,7 +29,7 @@ _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
 
-@machine.inlined
+@numba.njit(inline="always")
 def _kinks(
     form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
 ) -> None:
@@ -37,14 +37,14 @@ def _kinks(
 
     k is the mean square times cos θ - f (θ cos θ - sin θ), and k′ times 1 - fθ, where f = 2b²/π(a² + b²).
     """
-    _, a, b, _ = form
+    a, b = form
     after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
     square = a * a + b * b
     factor, r1, c1 = 2.0 * b * b / (math.pi * square), r + rs, c + cs
     for j in range(size):
         one, two = rows[r + j], columns[c + j]
         apart = 0.5 * (one - two) * (one - two)
-        here = min(max((gap[at + j] - apart) * (rows[r1 + j] * columns[c1 + j]), 0.0), 2.0)
+        here = machine.loss_of(gap[at + j], apart, rows[r1 + j] * columns[c1 + j])
         theta = machine.angle_from_gap(here)
         lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
         after[j] = square * (apart + one * two * lost)
@@ -52,7 +52,7 @@ def _kinks(
     _store(after, rate, gap, tangent, at, size)
 
 
-@machine.inlined
+@numba.njit(inline="always")
 def _erfs(
     form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
 ) -> None:
@@ -61,7 +61,7 @@ def _erfs(
     Here T = √2 γc, s² = 1 + T² and S = T/s. k is a² + 2b²/π asin(Y/s₁s₂) with Y = 2γ² Cov(u, v). The change from equal
     to given variables is an arctangent, and so is the distance for cos θ = 1.
     """
-    _, _, b, gamma = form
+    b, gamma = form
     after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
     root2, value, slope = math.sqrt(2.0) * gamma, 2.0 / math.pi * b * b, 4.0 / math.pi * b * b * gamma * gamma
     r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
@@ -86,7 +86,7 @@ def _erfs(
     _store(after, rate, gap, tangent, at, size)
 
 
-@machine.inlined
+@numba.njit(inline="always")
 def _linear_erfs(
     form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
 ) -> None:
@@ -96,7 +96,7 @@ def _linear_erfs(
     identity takes the powers of u and v away. Distances are differences of this, term by term. Quotients share
     divisions, two by two.
     """
-    _, a, b, gamma = form
+    a, b, gamma = form
     after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
     root2, value, slope = math.sqrt(2.0) * gamma, b * b / (math.pi * gamma * gamma), 2.0 / math.pi * b * b
     r1, r2, r3, r4, r5 = r + rs, r + _U(2) * rs, r + _U(3) * rs, r + _U(4) * rs, r + _U(5) * rs
@@ -137,7 +137,7 @@ def _linear_erfs(
     _store(after, rate, gap, tangent, at, size)
 
 
-@machine.inlined
+@numba.njit(inline="always")
 def _store(after: Any, rate: Any, gap: Any, tangent: Any, at: Any, size: Any) -> None:
     for j in range(size):
         gap[at + j] = after[j]
@@ -154,33 +154,62 @@ def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: 
     return up, mixed * (total * total * (w + root) * (w2 + root) + product * apart * apart)
 
 
-@machine.inlined
-def pair_line(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
-    """G and Θ of at most `WIDTH` pairs after an activation with the constants ``form``, in place."""
-    if form[0] == KINK:
-        _kinks(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
-    elif form[0] == ERF:
-        _erfs(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
-    else:
-        _linear_erfs(form, rows, r, rs, columns, c, cs, gap, tangent, at, size)
+class Places(NamedTuple):
+    """Where the numbers of blocks of pairs are in flat arrays.
+
+    Attributes
+    ----------
+    begin
+        How far the numbers that count are behind the first ones of a block, for the first and the second variables.
+    lines, width
+        A block has so many lines of so many pairs. The second variables are the same in all of them.
+    is_tied
+        Whether there is one line, with a first variable for each pair; else there is one for each line.
+    apart
+        How far the next number of the same variable is from the one before, for the first and the second variables.
+    """
+
+    begin: tuple[int, int]
+    lines: int
+    width: int
+    is_tied: bool
+    apart: tuple[int, int]
 
 
 @machine.entry
-def pair_tiles(form: Any, rows: Any, columns: Any, gap: Any, tangent: Any) -> None:
-    """G and Θ after an activation, in place, of shape (tiles, rows, columns).
+def pair_lines(
+    kink: Any,
+    erf: Any,
+    linear_erf: Any,
+    count: Any,
+    places: Any,
+    index: Any,
+    first: Any,
+    second: Any,
+    gap: Any,
+    tangent: Any,
+) -> None:
+    """G and Θ of blocks of pairs after an activation, in place, from ``count`` numbers of each variable.
 
-    ``rows`` and ``columns`` have the shape (tiles, numbers, points). Without Θ ``tangent`` has no elements.
+    ``index`` tells for each block where the numbers of its first and its second variables begin, and its G and Θ.
+    One of the first three arguments has the constants of the form, and the others are None: the compiler leaves their
+    code out. All arrays of numbers are flat. Without Θ ``tangent`` has no elements.
     """
-    _, height, width = gap.shape
-    numbers, other, pairs, slopes = rows.reshape(-1), columns.reshape(-1), gap.reshape(-1), tangent.reshape(-1)
-    count, own = rows.shape[1], np.empty(NUMBERS * WIDTH)
-    for tile in range(gap.shape[0]):
-        for i in range(height):
-            for k in range(count):
-                own[k * WIDTH : k * WIDTH + min(width, WIDTH)] = numbers[(tile * count + k) * height + i]
+    width, own = places.width, np.empty(NUMBERS * WIDTH)
+    rs, cs, wide = _U(places.apart[0]), _U(places.apart[1]), _U(min(WIDTH, width))
+    for block in range(index.shape[0]):
+        r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
+        for line in range(places.lines):
+            for k in range(0 if places.is_tied else count):
+                number = first[r + line + k * places.apart[0]]
+                for j in range(wide):
+                    own[_U(k * WIDTH) + j] = number
             for start in range(0, width, WIDTH):
-                size, at = min(WIDTH, width - start), (tile * height + i) * width + start
-                begin = _U(tile * count * width + start)
-                pair_line(form, own, _U(0), _U(WIDTH), other, begin, _U(width), pairs, slopes, _U(at), _U(size))
+                size, begin, here = _U(min(WIDTH, width - start)), _U(c + start), _U(at + line * width + start)
+                mine, place, step = (first, _U(r + start), rs) if places.is_tied else (own, _U(0), _U(WIDTH))
+                if kink is not None:
+                    _kinks(kink, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                if erf is not None:
+                    _erfs(erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                if linear_erf is not None:
+                    _linear_erfs(linear_erf, mine, place, step, second, begin, cs, gap, tangent, here, size)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import pi, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
 from holokern.dual.closed.distance_form import DistanceForm
@@ -89,11 +92,6 @@ class PairForm(DistanceForm):
         return {KINK: 2, ERF: 3, LINEAR_ERF: 6}[self.kind]
 
     @property
-    def constants(self) -> tuple[int, float, float, float]:
-        """What the machine code needs to know of the form."""
-        return self.kind, self.a, self.b, self.gamma
-
-    @property
     def at_zero(self) -> float:
         """E[σ(u) σ(v)] when u or v is zero: that of σ(0) twice, as u σ(u) has the sign of nothing else."""
         return self.a**2 if self.kind == ERF else 0.0
@@ -124,11 +122,24 @@ class PairForm(DistanceForm):
         >>> bool(abs(k[0, 0] - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
         True
         """
-        from holokern.dual.pair_lines import pair_tiles
-
         gap, tangent = np.array(given, order="C"), np.array(before, order="C")
-        pair_tiles(self.constants, np.ascontiguousarray(first), np.ascontiguousarray(second), gap, tangent)
+        sides = [np.array(side, order="C").reshape(-1) for side in (first, second)]
+        tiles, height, width = gap.shape
+        index = np.arange(tiles)[:, None] * [self.count * height, self.count * width, height * width]
+        code, flat = self.lines((0, 0), height, width, False, (height, width)), (gap.reshape(-1), tangent.reshape(-1))
+        code(index, *sides, *flat)
         return gap, tangent
+
+    def lines(
+        self, begin: tuple[int, int], lines: int, width: int, is_tied: bool, apart: tuple[int, int]
+    ) -> Callable[[NDArray[np.int64], Array, Array, Array, Array], None]:
+        """The same as machine code for flat arrays of numbers, in place; the arguments are `Places` of `pair_lines`."""
+        from holokern.dual.pair_lines import Places, pair_lines
+
+        constants: list[tuple[float, ...] | None] = [None] * 3
+        parts = {KINK: (self.a, self.b), ERF: (self.b, self.gamma), LINEAR_ERF: (self.a, self.b, self.gamma)}
+        constants[self.kind] = parts[self.kind]
+        return partial(pair_lines, *constants, self.count, Places(begin, lines, width, is_tied, apart))
 
     def gaps(self, c: Array, d: Array, given: Array) -> Array:
         """½E[(σ(u) - σ(v))²] from ½E[(u - v)²], by machine code, which is compiled only if it is needed."""

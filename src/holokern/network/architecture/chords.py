@@ -5,7 +5,8 @@ smooth in it as in the angle. With the names of `DualTable`, for p = 2, or p = 1
 
     θ^p H = (1 - cos θ) H̃,    or s H̃ when σ jumps,
 
-so that no angle has to be computed.
+so that no angle has to be computed. Next to θ = 0 the slope is a derivative, k′ = n₁n₂ (H̃ + s/2 dH̃/ds) / c₁c₂; beyond
+π/2 that would divide by the chord, and it has polynomials of its own.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from numpy.typing import NDArray
 from holokern.dual import DualTable
 from holokern.numeric import Array, Range, Table, Tensor, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, machine
 
-_CELL, _MOST_CELLS = 0.4, 12
+_CELL, _MOST_CELLS = 0.5, 12
 """Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
 pairs of them are kept."""
 
-_TERMS, _NEGLIGIBLE = (12, 16, 24, 32), 1e-14
+_TERMS, _NEGLIGIBLE = (13, 17, 21, 25, 33), 1e-13
 """Terms in the chord that are tried, and the size of those that may be left out."""
 
 _CHECKED = 24
@@ -31,8 +32,8 @@ _CHECKED = 24
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
 
-_DROPPED = 2e-15
-"""Coefficients of functions of order one below this are left out of the sums."""
+_DROPPED, _DROPPED_SLOPE = 1e-13, 5e-12
+"""Coefficients of functions of order one below this are left out of the sums, and what they may change of slopes."""
 
 
 class Chords(NamedTuple):
@@ -46,17 +47,18 @@ class Chords(NamedTuple):
         The least log c, and cells per unit of log c; 0 if nothing depends on deviations.
     edges
         Ends of the panels of chords. Unless folded there are as many panels again for the chords beyond π/2.
-    degree
-        The most terms in the chord.
     flats
         Coefficients of W: flats[cell, cell, p, q].
-    lengths
-        How many terms in the chord each q needs, in fours: lengths[panel, cell, cell, q].
+    blocks
+        How many q count for T_0, for T_2 and T_1, for T_4 and T_3 …, in fours: blocks[cell, cell, panel, function, …].
+        The functions are H̃ and, only beyond π/2, the slope.
     sizes
-        How many terms (q, m) four p need: sizes[panel, cell, cell, four].
+        How many terms four p need: sizes[cell, cell, panel, function, four].
     starts, values
-        For a panel and two cells where their coefficients begin in ``values``: for each function and each p the terms
-        (q, m) that count.
+        Where the coefficients begin in ``values``: for each p the terms that count, in the order of ``blocks``; four q
+        of the first polynomial follow those of the second.
+    most
+        The most terms, and four more, which machine code may read.
     """
 
     fold: int
@@ -64,12 +66,12 @@ class Chords(NamedTuple):
     low: float
     inverse: float
     edges: Array
-    degree: int
     flats: Array
-    lengths: NDArray[np.int64]
+    blocks: NDArray[np.int64]
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]
     values: Array
+    most: int
 
     def cells(self, logs: Array) -> NDArray[np.int64]:
         """The cells of deviations."""
@@ -127,7 +129,7 @@ def _panel(table: DualTable, low: float, high: float, is_far: bool) -> tuple[Ten
             if number == given.flat:
                 values *= factor
             found.append(Tensor(first.functions, values @ chebyshev_matrix(count).T))
-        if all(_tail(tensor) <= _NEGLIGIBLE for tensor in found[given.flat :]):
+        if all(_tail(tensor) <= _NEGLIGIBLE for tensor in found[given.flat :][: 2 if is_far else 1]):
             return tuple(found)
     return None
 
@@ -138,45 +140,61 @@ def _tail(tensor: Tensor) -> float:
     return float(np.max(np.abs(np.einsum("ap,pqm,bq->abm", at, tensor.core[:, :, -2:], at, optimize=True))))
 
 
-def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: list[tuple[Tensor, ...]]) -> Chords:
-    """Cells without the terms that do not count."""
-    parts, starts, total = list[Array](), list[int](), 0
-    counted: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = [], []
-    for tensors in panels:
+def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: list[tuple[Tensor, ...]]) -> Chords | None:
+    """Cells without the terms that do not count; None if there are too many functions of a deviation."""
+    from holokern.network.architecture.activate import RANK
+
+    found, half = dict[tuple[int, ...], _Terms](), len(edges) - 1
+    for panel, tensors in enumerate(panels):
         # One panel at a time: before terms are left out its cells may take much memory.
         alone = Table(table.table.range, np.array([0.0, 1.0]), (tensors,), table.table.flat)
         cores = machine.Cells.of(alone, part, count).cores
         for place in np.ndindex(count, count):
             core = cores.cores[:, cores.numbers[place][0]]
-            fours = -(-core.shape[1] // 4)
-            core = np.pad(core, ((0, 0), (0, 4 * fours - core.shape[1]), (0, 0), (0, 0)))
-            counts = np.any(np.abs(core) >= _DROPPED, axis=0)
-            lengths = _last(np.any(counts, axis=0), 4)
-            needed = _last(np.any(counts, axis=2).reshape(fours, 4, -1).any(axis=1), 1)
-            sizes = np.concatenate([[0], np.cumsum(lengths)])[needed]
-            kept = core[:, :, np.arange(core.shape[3]) < lengths[:, None]]
-            parts += [one[p, : sizes[p // 4]] for one in kept for p in range(4 * fours)]
-            counted[0].append(lengths)
-            counted[1].append(sizes)
-            starts.append(total)
-            total += 4 * len(core) * int(np.sum(sizes))
-    flats, shape = cores.flats[0], (len(panels), count, count)
-    rank = max(flats.shape[2], *(len(lengths) for lengths in counted[0]))
+            for function in range(min(len(core), 1 if panel < half else 2)):
+                found[*place, panel, function] = _terms(core[function])
+    flats, shape = cores.flats[0], (count, count, len(panels), 2)
+    rank = max(2, flats.shape[2], *(4 * terms.sizes.size for terms in found.values()))
+    if rank > RANK:
+        return None
     flats = np.pad(flats, ((0, 0), (0, 0), (0, rank - flats.shape[2]), (0, rank - flats.shape[3])))
-    lengths, sizes = (
-        np.stack([np.pad(block, (0, size - len(block))) for block in blocks]).reshape(*shape, size)
-        for blocks, size in zip(counted, (rank, -(-rank // 4)), strict=True)
-    )
-    first = np.array(starts).reshape(shape)
-    inverse = 0.0 if part.is_point else count / part.width
-    degree = int(np.max(lengths))
-    return Chords(
-        table.fold, table.power, part.low, inverse, edges, degree, flats, lengths, sizes, first, np.concatenate(parts)
-    )
+    blocks = np.zeros((*shape, max(terms.blocks.size for terms in found.values())), dtype=np.int64)
+    sizes, starts, total = np.zeros((*shape, -(-rank // 4)), dtype=np.int64), np.zeros(shape, dtype=np.int64), 0
+    for key, terms in found.items():
+        blocks[key][: terms.blocks.size], sizes[key][: terms.sizes.size] = terms.blocks, terms.sizes
+        starts[key], total = total, total + terms.values.size
+    inverse, values = 0.0 if part.is_point else count / part.width, np.concatenate([t.values for t in found.values()])
+    most = 4 + max(4 * int(2 * np.sum(terms.blocks) - terms.blocks[0]) for terms in found.values())
+    return Chords(table.fold, table.power, part.low, inverse, edges, flats, blocks, sizes, starts, values, most)
 
 
-def _last(counts: NDArray[np.bool_], step: int) -> NDArray[np.int64]:
-    """How many terms along the last axis reach to the last one that counts, rounded up to a multiple of ``step``."""
+class _Terms(NamedTuple):
+    """The terms of one function in two cells, as `Chords` has them."""
+
+    blocks: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    values: Array
+
+
+def _terms(core: Array) -> _Terms:
+    """The terms core[p, q, m] that count."""
+    fours, groups = -(-max(core.shape[:2]) // 4), core.shape[2] // 2 + 1
+    core = np.pad(core, [(0, 4 * fours - size) for size in core.shape[:2]] + [(0, 2 * groups - 1 - core.shape[2])])
+    m = np.arange(core.shape[2])
+    counts = np.abs(core) >= np.minimum(_DROPPED, _DROPPED_SLOPE / np.maximum(m, 1) ** 2)
+    reach = _last(np.moveaxis(counts.any(axis=0), 0, -1))
+    blocks = -(-np.maximum(reach[0::2], np.append(0, reach[1::2])) // 4)
+    blocks = np.maximum(blocks[: max(1, int(_last(blocks > 0)))], 1)
+    order = [(q, 0) for q in range(4 * blocks[0])]
+    for group, number in enumerate(blocks[1:], start=1):
+        order += [(4 * k + q, 2 * group - odd) for k in range(number) for odd in (0, 1) for q in range(4)]
+    q, m = np.array(order).T
+    sizes = -(-_last(counts[:, q, m].reshape(fours, 4, -1).any(axis=1)) // 4) * 4
+    ends = np.repeat(sizes, 4)
+    return _Terms(blocks, sizes, np.concatenate([core[p, q[:end], m[:end]] for p, end in enumerate(ends)]))
+
+
+def _last(counts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many entries along the last axis reach to the last one that counts."""
     size = counts.shape[-1]
-    found = np.where(np.any(counts, axis=-1), size - np.argmax(counts[..., ::-1], axis=-1), 0)
-    return np.asarray(-(-found // step) * step)
+    return np.where(np.any(counts, axis=-1), size - np.argmax(counts[..., ::-1], axis=-1), 0)

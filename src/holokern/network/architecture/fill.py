@@ -7,12 +7,14 @@ enough for the cache, go through all layers. When X = Y only tiles on one side o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
 
+from holokern.dual import DualActivation
 from holokern.errors import PrecisionLost, TooLarge
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.walks import (
@@ -25,7 +27,9 @@ from holokern.network.architecture.walks import (
     widened,
 )
 from holokern.network.engine.fill import Diagonals, spread
+from holokern.network.layers.combine import Serial
 from holokern.network.layers.layer import Layer, Output, Shape
+from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import State
 from holokern.numeric import Array, how_many_fit
 from holokern.progress import report
@@ -84,18 +88,32 @@ class Architecture:
             sizes += [math.prod(one.positions or ()) for one in _flat(after)]
         return max(sizes) ** (2 if self.layer.needs_pairs(False) else 1)
 
+    @cached_property
+    def _active(self) -> Layer:
+        """The layers up to the last activation: what follows, such as pooling, has no part in what activations meet."""
+        parts = self.layer.parts() if isinstance(self.layer, Serial) else ()
+        last = max((number for number, part in enumerate(parts) if duals_of(part)), default=-1)
+        return Serial(*parts[: last + 1]) if last >= 0 else self.layer
+
+    def _parts(self, inputs: Inputs) -> Iterator[slice]:
+        """Inputs, few enough that what they have with themselves fits into memory."""
+        height = max(1, _PAIRED // (8 * self._size))
+        for start in range(0, len(inputs), height):
+            yield slice(start, min(start + height, len(inputs)))
+
     def spans(self, inputs: tuple[Inputs, ...]) -> Spans:
         """The ranges of deviations that activations meet for these inputs."""
         spans: Spans = {}
         for side in inputs:
             if len(side):
                 some = side.part(slice(0, None, max(1, len(side) // _SCOUTS)))
-                for dual, span in find_spans(self.layer, self.shape, some, self.is_standard).items():
+                for dual, span in find_spans(self._active, self.shape, some, self.is_standard).items():
                     spans[dual] = widened(span, spans.get(dual))
         for _ in range(_TRIES):
             try:
                 for side in inputs:
-                    self.diagonals(side, spans, False)
+                    for part in self._parts(side):
+                        own_pass(self._active, self.shape, side.part(part), spans, self.is_standard, False)
             except OutOfSpan as error:
                 spans[error.dual] = widened(error.met, spans.get(error.dual))
             else:
@@ -110,10 +128,8 @@ class Architecture:
     def diagonals(self, inputs: Inputs, spans: Spans, with_tangent: bool) -> Diagonals:
         """Σ and Θ of every input with itself."""
         nngp, ntk = np.empty(len(inputs)), np.full(len(inputs), np.inf)
-        height = max(1, _PAIRED // (8 * self._size))
-        for start in range(0, len(inputs), height):
-            block = self._own(inputs, start, start + height, spans, with_tangent)
-            some = slice(start, start + len(block))
+        for some in self._parts(inputs):
+            block = self._own(inputs, some.start, some.stop, spans, with_tangent)
             nngp[some] = block.state.first
             if with_tangent:
                 ntk[some] = block.state.tangent
@@ -188,6 +204,15 @@ def _write_diagonal(block: _Block, outs: Outs) -> None:
     for out, own in zip(outs, (block.state.first, block.state.tangent), strict=True):
         if out is not None:
             out[where, where] = own
+
+
+def duals_of(layer: Layer) -> list[DualActivation]:
+    """The activations of a layer and of all layers inside, each once."""
+    found = [dual for part in layer.parts() for dual in duals_of(part)]
+    active = layer if isinstance(layer, Activation) else getattr(layer, "activation", None)
+    if isinstance(active, Activation):
+        found.append(active.dual)
+    return list(dict.fromkeys(found))
 
 
 def _flat(shape: Output) -> list[Shape]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holokern.errors import BadInput
-from holokern.network.architecture.fill import Architecture, Outs
+from holokern.network.architecture.fill import Architecture, Outs, duals_of
 from holokern.network.architecture.inputs import Graphs, Inputs
 from holokern.network.architecture.walks import Spans
 from holokern.network.engine.fill import Diagonals
@@ -100,18 +100,18 @@ class LayerKernels:
         Unsupported
             If an activation jumps, or is as steep as a root.
         """
-        for dual in _duals(self.layer):
+        for dual in duals_of(self.layer):
             dual.require_tangent()
 
     @property
     def is_homogeneous(self) -> bool:
         """Whether all activations are homogeneous, so that ranges of deviations do not matter."""
-        return all(dual.homogeneity is not None for dual in _duals(self.layer))
+        return all(dual.homogeneity is not None for dual in duals_of(self.layer))
 
     @property
     def needs_ranges(self) -> bool:
         """Whether the machine code must know ranges of deviations: closed forms do not."""
-        return any(dual.homogeneity is None and dual.pair_form is None for dual in _duals(self.layer))
+        return any(dual.homogeneity is None and dual.pair_form is None for dual in duals_of(self.layer))
 
     def read(self, name: str, value: Any) -> Any:
         """Data as an array (inputs, positions, channels), or graphs."""
@@ -167,7 +167,7 @@ class LayerKernels:
         made, inputs = self._architecture(x), Inputs.of(x)
         if not len(inputs):
             return Diagonals(np.empty(0), np.empty(0))
-        jumps = any(dual.jumps for dual in _duals(self.layer))
+        jumps = any(dual.jumps for dual in duals_of(self.layer))
         return made.diagonals(inputs, made.spans((inputs,)) if self.needs_ranges else {}, not jumps)
 
     def fill(self, x: Any, y: Any, outs: Outs, threads: int | None, data: SpanRange | None) -> None:
@@ -218,18 +218,6 @@ def _numbers(shape: Output, pairs: bool) -> str:
     if not isinstance(shape, Shape) or shape.positions is None:
         return "?"
     return str(math.prod(shape.positions) ** (2 if pairs else 1))
-
-
-def _duals(layer: Layer) -> list[Any]:
-    found = []
-    for part in (layer, *layer.parts()):
-        if part is not layer:
-            found += _duals(part)
-        elif isinstance(part, Activation):
-            found.append(part.dual)
-        elif hasattr(part, "activation"):
-            found.append(part.activation.dual)
-    return list(dict.fromkeys(found))
 
 
 def dense_layers(layer: Layer) -> tuple[float, float, tuple[HiddenLayer, ...]] | None:

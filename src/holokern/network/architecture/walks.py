@@ -6,8 +6,10 @@ inputs meet themselves, and written on a tape. Pairs of inputs read the tapes of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import array_api_compat.numpy as xp
@@ -25,8 +27,8 @@ from holokern.numeric import Array, Range
 Spans = dict[DualActivation, Range]
 """The range of log c that each activation meets."""
 
-_SAMPLES = 33
-"""Deviations at which norms are computed while the ranges are not known yet."""
+_SAMPLES = 12
+"""Deviations for each unit of log c at which norms are computed while the ranges are not known yet."""
 
 _WIDER = 0.02
 """What a range found from some inputs is widened by in log c."""
@@ -144,6 +146,13 @@ class OutOfSpan(Exception):
         self.dual, self.met = dual, met
 
 
+@lru_cache(maxsize=64)
+def _rough_norms(dual: DualActivation, low: int, high: int) -> tuple[Array, Array]:
+    """Logarithms of deviations between two whole numbers, and those of the norms there."""
+    at = np.linspace(low, high, 1 + _SAMPLES * (high - low))
+    return at, np.log(np.maximum(dual.moments_in_range(np.exp(at))[0], 1e-300))
+
+
 class _Scout(_OwnWalk):
     """Finds the deviations that activations meet; norms are interpolated, and covariances only roughly right."""
 
@@ -156,8 +165,7 @@ class _Scout(_OwnWalk):
         low, high = float(np.log(positive.min())), float(np.log(positive.max()))
         known = self.spans.get(dual, Range(low, high))
         self.spans[dual] = Range(min(low, known.low), max(high, known.high))
-        at = np.linspace(low, high, _SAMPLES) if high > low else np.array([low])
-        norms = np.log(np.maximum(dual.moments_in_range(np.exp(at))[0], 1e-300))
+        at, norms = _rough_norms(dual, math.floor(low), math.ceil(high))
         found = np.exp(2 * np.interp(np.log(np.where(c > 0, c, 1.0)), at, norms))
         return np.where(c > 0, found, dual.limits.norm**2)
 

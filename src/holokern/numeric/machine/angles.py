@@ -20,6 +20,9 @@ _SMALLEST = 1e-300
 _NEAR = 0.06
 """Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
 
+_NOISE = 2.0**-50
+"""Rounding errors of a squared distance, relative to it: four units in the last place."""
+
 _BLOCK = 256
 """Angles that are looked through one by one if one of them is so small: every row of a matrix has its diagonal."""
 
@@ -50,6 +53,16 @@ def _polynomial(y: Any) -> Any:
     odd = odd * z + _ARCSINE[19]
     even = even * z + _ARCSINE[20]
     return even + y * odd
+
+
+@numba.njit(inline="always")
+def loss_of(gap: Any, apart: Any, inverse: Any) -> Any:
+    """1 - cos θ of two vectors from half their squared distance, that of their lengths, and 1 over their product.
+
+    What may be rounding counts as parallel or opposite vectors, so that these give what they should.
+    """
+    found, noise = (gap - apart) * inverse, _NOISE * gap * inverse
+    return 2.0 if found > 2.0 - noise else found if found > noise else 0.0
 
 
 @numba.njit(inline="always")
