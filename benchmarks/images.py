@@ -30,7 +30,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
-from _learning import Row, Rows, accuracy, bars, choose, figure, page, split, table  # noqa: E402
+from _learning import Row, Rows, accuracy, choose, figure, page, split, table  # noqa: E402
 from _memory import forget_peak, peak_memory  # noqa: E402
 
 import holokern as hk  # noqa: E402
@@ -217,16 +217,20 @@ def cells(rows: list[Row]) -> list[list[Any]]:
 
 
 def draw(rows: list[Row], path: Path, name: str) -> None:
-    largest = {}
-    for row in rows:
-        largest.setdefault(f"{row['kind']}\n{row['train']} images", {})[row["activation"]] = row["accuracy"]
-    networks = {group: bar for group, bar in largest.items() if not group.startswith("Gaussian")}
-    with figure(path, figsize=(7, 3.5)) as axes:
-        bars(axes, networks, "test accuracy in percent")
-        for row in rows:
-            if row["kind"] == "Gaussian SVM":
-                axes.axhline(row["accuracy"], color="black", linewidth=0.8, linestyle="--")
-                axes.text(-0.45, row["accuracy"], f"Gaussian SVM, {row['train']}", fontsize=7, va="bottom")
+    """One dot for each row, with one standard error to both sides."""
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    with figure(path, figsize=(7, 1 + 0.28 * len(rows))) as axes:
+        for place, row in enumerate(rows):
+            share = row["accuracy"] / 100
+            error = 100 * (share * (1 - share) / row["test"]) ** 0.5
+            colour = f"C{kinds.index(row['kind'])}"
+            axes.errorbar(row["accuracy"], place, xerr=error, fmt="o", color=colour, markersize=5, linewidth=1)
+        words = [" ".join(w for w in (row["kind"], row["activation"]) if w != "–") for row in rows]
+        axes.set_yticks(range(len(rows)), [f"{w}, {r['train']} images" for w, r in zip(words, rows, strict=True)])
+        axes.tick_params(labelsize=8)
+        axes.invert_yaxis()
+        axes.grid(axis="x", linewidth=0.4)
+        axes.set_xlabel("test accuracy in percent, with one standard error", fontsize=9)
         axes.set_title(TITLES[name], fontsize=10)
 
 
