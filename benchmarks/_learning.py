@@ -102,7 +102,7 @@ def figure(path: Path, **options: Any) -> Iterator[Any]:
 
 
 def bars(axes: Any, groups: Mapping[str, Mapping[str, float]], unit: str) -> None:
-    """Grouped bars: one group for each key, one colour for each inner key, from zero up."""
+    """Grouped bars of percentages: one group for each key, one colour for each inner key, from zero up."""
     inner = list(dict.fromkeys(name for group in groups.values() for name in group))
     width = 0.8 / len(inner)
     for place, name in enumerate(inner):
@@ -113,6 +113,7 @@ def bars(axes: Any, groups: Mapping[str, Mapping[str, float]], unit: str) -> Non
             axes.text(x, height, f"{height:.1f}", ha="center", va="bottom", fontsize=8)
     every = [value for group in groups.values() for value in group.values()]
     axes.set_ylim(0, 1.25 * max(every))  # room for the legend
+    axes.set_yticks(range(0, 101, 20))
     axes.set_xticks(range(len(groups)), list(groups))
     axes.set_ylabel(unit)
     axes.legend(fontsize=8, ncols=len(inner), loc="upper center")

@@ -30,7 +30,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402 (after the number of threads)
-from _learning import Row, Rows, accuracy, bars, choose, figure, page, split, table  # noqa: E402
+from _learning import Row, Rows, accuracy, choose, figure, page, split, table  # noqa: E402
 from _memory import forget_peak, peak_memory  # noqa: E402
 
 import holokern as hk  # noqa: E402
@@ -51,7 +51,10 @@ TITLES = {"digits": "Digits, 8×8", "fashion": "Fashion-MNIST"}
 NOTES = (
     "Conv: 3×3 with the same size, flattened at the end; on Fashion-MNIST the first one has stride 2, so that 14×14 "
     "positions remain. Pooled: with a mean over positions instead of flattened. Time is that of "
-    "the kernels of all pairs, on one core unless said otherwise; memory is what computing 500 rows of them adds."
+    "the kernels of all pairs, on one core unless said otherwise, while other programs used the same cores; memory is "
+    "what computing 500 rows of them adds. Near 86 % on 2000 images the standard error is 0.8 %, so small "
+    "differences say nothing. Numbers that Novak et al. (2019) published for all images are not quoted here, because "
+    "they could not be checked."
 )
 COSTS, WIDTHS = (1.0, 3.0, 10.0, 30.0, 100.0), (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -214,16 +217,20 @@ def cells(rows: list[Row]) -> list[list[Any]]:
 
 
 def draw(rows: list[Row], path: Path, name: str) -> None:
-    largest = {}
-    for row in rows:
-        largest.setdefault(f"{row['kind']}\n{row['train']} images", {})[row["activation"]] = row["accuracy"]
-    networks = {group: bar for group, bar in largest.items() if not group.startswith("Gaussian")}
-    with figure(path, figsize=(7, 3.5)) as axes:
-        bars(axes, networks, "test accuracy in percent")
-        for row in rows:
-            if row["kind"] == "Gaussian SVM":
-                axes.axhline(row["accuracy"], color="black", linewidth=0.8, linestyle="--")
-                axes.text(-0.45, row["accuracy"], f"Gaussian SVM, {row['train']}", fontsize=7, va="bottom")
+    """One dot for each row, with one standard error to both sides."""
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    with figure(path, figsize=(7, 1 + 0.28 * len(rows))) as axes:
+        for place, row in enumerate(rows):
+            share = row["accuracy"] / 100
+            error = 100 * (share * (1 - share) / row["test"]) ** 0.5
+            colour = f"C{kinds.index(row['kind'])}"
+            axes.errorbar(row["accuracy"], place, xerr=error, fmt="o", color=colour, markersize=5, linewidth=1)
+        words = [" ".join(w for w in (row["kind"], row["activation"]) if w != "–") for row in rows]
+        axes.set_yticks(range(len(rows)), [f"{w}, {r['train']} images" for w, r in zip(words, rows, strict=True)])
+        axes.tick_params(labelsize=8)
+        axes.invert_yaxis()
+        axes.grid(axis="x", linewidth=0.4)
+        axes.set_xlabel("test accuracy in percent, with one standard error", fontsize=9)
         axes.set_title(TITLES[name], fontsize=10)
 
 
@@ -269,7 +276,10 @@ def main() -> None:
     if options.docs:
         name = f"images_{options.data}"
         draw(found, prepare_folder(options.docs) / f"{name}.svg", options.data)
-        page(options.docs, name, TITLES[options.data], f"{protocol} {NOTES}", COLUMNS, cells(found))
+        done = {f"{row['kind']}:{row['activation']}" for row in found}
+        missing = ", ".join(pair.replace(":", " ") for pair in every if pair not in done)
+        text = f"{protocol} {NOTES}" + (f" Not run: {missing}." if missing else "")
+        page(options.docs, name, TITLES[options.data], text, COLUMNS, cells(found))
 
 
 if __name__ == "__main__":

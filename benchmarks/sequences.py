@@ -130,6 +130,7 @@ def main() -> None:
     done = [row for row in rows.found if "accuracy" in row]
     names = list(dict.fromkeys(row["set"] for row in done))
     scores = {(r["kind"], r["activation"], r["set"]): r["accuracy"] for r in done}
+    sizes = {row["set"]: row["test_size"] for row in done}
     pairs = list(dict.fromkeys((r["kind"], r["activation"]) for r in done))
     columns = ("network", "activation", *names)
     lines = [[*pair, *(scores.get((*pair, name)) for name in names)] for pair in pairs]
@@ -145,7 +146,8 @@ def main() -> None:
         with figure(prepare_folder(options.docs) / "sequences.svg", figsize=(7, 3.5)) as axes:
             bars(axes, best, "test accuracy in percent")
             axes.set_title("UCR, activation chosen by leave-one-out accuracy", fontsize=10)
-        text = "\n\n".join(__doc__.split("\n\n")[2:4]) + "\n\nTest accuracy in percent."
+        text = "\n\n".join(__doc__.split("\n\n")[2:4]) + "\n\nTest accuracy in percent; a dash where nothing was run. "
+        text += "Test series: " + ", ".join(f"{sizes[name]} of {name}" for name in names) + "."
         page(options.docs, "sequences", "Time series: UCR", text, columns, lines)
 
 
