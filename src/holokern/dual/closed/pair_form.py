@@ -123,11 +123,11 @@ class PairForm(DistanceForm):
         True
         """
         gap, tangent = np.array(given, order="C"), np.array(before, order="C")
-        sides = [np.array(side, order="C").reshape(-1) for side in (first, second)]
+        one, two = (np.array(side, order="C").reshape(-1) for side in (first, second))
         tiles, height, width = gap.shape
         index = np.arange(tiles)[:, None] * [self.count * height, self.count * width, height * width]
-        code, flat = self.lines((0, 0), height, width, False, (height, width)), (gap.reshape(-1), tangent.reshape(-1))
-        code(index, *sides, *flat)
+        code = self.lines((0, 0), height, width, False, (height, width))
+        code(index, one, two, gap.reshape(-1), tangent.reshape(-1))
         return gap, tangent
 
     def lines(
@@ -136,10 +136,11 @@ class PairForm(DistanceForm):
         """The same as machine code for flat arrays of numbers, in place; the arguments are `Places` of `pair_lines`."""
         from holokern.dual.pair_lines import Places, pair_lines
 
-        constants: list[tuple[float, ...] | None] = [None] * 3
-        parts = {KINK: (self.a, self.b), ERF: (self.b, self.gamma), LINEAR_ERF: (self.a, self.b, self.gamma)}
-        constants[self.kind] = parts[self.kind]
-        return partial(pair_lines, *constants, self.count, Places(begin, lines, width, is_tied, apart))
+        kink = (self.a, self.b) if self.kind == KINK else None
+        erf = (self.b, self.gamma) if self.kind == ERF else None
+        linear_erf = (self.a, self.b, self.gamma) if self.kind == LINEAR_ERF else None
+        places = Places(begin, lines, width, is_tied, apart)
+        return partial(pair_lines, kink, erf, linear_erf, self.count, places)
 
     def gaps(self, c: Array, d: Array, given: Array) -> Array:
         """½E[(σ(u) - σ(v))²] from ½E[(u - v)²], by machine code, which is compiled only if it is needed."""

@@ -210,9 +210,9 @@ def activate(  # noqa: PLR0915 (helpers would be optimised again inside)
                 for q in range(rank):
                     flat[q] = 0.0
                 for p in range(rank):
-                    k, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
+                    row, factor = _U(((cell * count + other) * rank + p) * rank), own[p]
                     for q in range(_U(rank)):
-                        flat[q] += flats[k + q] * factor
+                        flat[q] += flats[row + q] * factor
             pair = ((cell * count + other) * panels + panel) * 2
             low, high = edges[panel % half], edges[panel % half + 1]
             scale, shift = 2.0 / (high - low), (high + low) / (high - low)

@@ -20,8 +20,8 @@ _SMALLEST = 1e-300
 _NEAR = 0.06
 """Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
 
-_NOISE = 2.0**-50
-"""Rounding errors of a squared distance, relative to it: four units in the last place."""
+_NOISE = 2.0**-51
+"""Rounding errors of a squared distance, relative to it: two units in the last place."""
 
 _BLOCK = 256
 """Angles that are looked through one by one if one of them is so small: every row of a matrix has its diagonal."""
