@@ -243,3 +243,19 @@ def test_few_pairs_at_small_angles_are_the_only_ones_that_go_layer_by_layer(monk
     assert 5 <= sum(entries) < 0.01 * 700**2
     cross = net.ntk(x[:40], x[590:], engine="network")
     np.testing.assert_allclose(cross, exact[1][:40, 590:], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "source", ["Heaviside(u + 1)*exp(-u)", pytest.param("Max(u - 1/2, 0)*tanh(u)", marks=pytest.mark.slow)]
+)
+def test_few_points_of_any_norms_with_breaks_away_from_zero(source):
+    """Tables for small angles would take minutes here, and save 15 pairs."""
+    x = varied(5, 1e-3, 1e3)
+    agree(Network(source, 2, b_std=0.1), x, 1e-11)
+
+
+def test_a_jump_whose_slopes_are_hard_has_a_kernel():
+    """k′ at deviations of a tenth is off by more than it should be, but a network of jumps needs only k."""
+    x = varied(3, 1e-3, 1.0)
+    kernel = Network("Heaviside(u - 2)*sin(3*u)", 2, b_std=0.1).nngp(x, engine="pairs")
+    assert np.all(np.isfinite(kernel)) and np.all(np.linalg.eigvalsh(kernel) > -1e-12)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from holokern.network import Network
-from holokern.network.plan import ENGINES
+from holokern.network.plan import ENGINES, paying_angles
+from holokern.numeric import Range
 
 
 def points(count, seed=0):
@@ -70,3 +71,11 @@ def test_zero_vectors_have_a_plan():
     assert Network("tanh", 2).plan(np.zeros((3, 2))).engine in ENGINES
     data = Network("tanh", 2).data_range(np.zeros((3, 2)), np.ones((2, 2)))
     assert (data.low, data.high) == pytest.approx((np.sqrt(2), np.sqrt(2)))
+
+
+@pytest.mark.parametrize("source", ["tanh", "Abs(u - 1)*exp(-u^2)"])
+def test_tables_for_small_angles_pay_for_many_entries_only(source):
+    (layer,) = Network(source, 1).hidden_layers
+    angles, scope = layer.dual.smallest_angles, Range(-2.0, 5.0)
+    assert paying_angles(layer, scope, 25) == angles[:1]
+    assert paying_angles(layer, scope, 10**9) == angles

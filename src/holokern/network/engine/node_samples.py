@@ -64,7 +64,8 @@ class _NodeLayer:
                 return lost, slope
         missing = np.nonzero(np.isnan(lost))
         self._integrated.append(len(missing[0]))
-        if sum(self._integrated) > _FEW:
+        # Where a table does not pay for the data, neither do pairs that are not among them.
+        if self.angles != dual.smallest_angles or sum(self._integrated) > _FEW:
             raise PrecisionLost(f"{dual.activation} has no table for small angles; its pairs go layer by layer")
         c = self.side.safe
         lost[missing], slope[missing] = dual.losses(c[missing[0]], c[nodes[missing[1]]], theta[missing])
