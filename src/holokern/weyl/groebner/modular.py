@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import SystemRandom
+from typing import Any
 
 import numpy as np
 from flint import fmpz, nmod
-from numpy.typing import NDArray
 
-Residues = NDArray[np.uint64]
-Places = NDArray[np.intp]
+Residues = np.ndarray[Any, np.dtype[np.uint64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def random_primes() -> Iterator[int]:
