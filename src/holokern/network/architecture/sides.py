@@ -277,7 +277,8 @@ def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
 
     dual = made.layer.dual
     points = [_layer_side(side) for side in (first, second)]
-    step = LayerStep(made.layer, (points[0], points[1]), LayerSpan.everywhere(made.span), False, False)
+    span = LayerSpan.everywhere(made.span)
+    step = LayerStep(made.layer, (points[0], points[1]), span, False, False, dual.smallest_angles)
     with_tangent = bool(tangent.size) and not dual.jumps
     tiles, rows, columns = gap.shape
     for tile in range(tiles):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.weyl.algebra.packing import Packing, Support
 from holokern.weyl.algebra.weyl_algebra import Monomial
 
-Fields = NDArray[np.uint16]
-Masks = NDArray[np.int64]
+Fields = np.ndarray[Any, np.dtype[np.uint16]]
+Masks = np.ndarray[Any, np.dtype[np.int64]]
 
 _CHUNK = 1 << 22  # comparisons of exponents that are made in one array operation
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import SystemRandom
+from typing import Any
 
 import numpy as np
 from flint import fmpz, nmod
-from numpy.typing import NDArray
 
 from holokern.numeric import charge
 
-Residues = NDArray[np.uint64]
-Places = NDArray[np.intp]
+Residues = np.ndarray[Any, np.dtype[np.uint64]]
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 
 # units of `holokern.numeric.charge` of an entry of a dense matrix, while one row is eliminated
