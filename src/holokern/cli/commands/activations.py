@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from holokern.activation.named import Entry
 
 
 @click.command()
@@ -36,12 +33,12 @@ def activations(as_json: bool) -> None:
         click.echo(f"{signature:<{width}}  {entry.summary}{also}")
 
 
-def _signature(entry: Entry) -> str:
+def _signature(entry: Any) -> str:
     parts = [p.name if p.default is None else f"{p.name}={_text(p.default)}" for p in entry.parameters]
-    return f"{entry.name}({', '.join(parts)})" if parts else entry.name
+    return f"{entry.name}({', '.join(parts)})" if parts else str(entry.name)
 
 
-def _record(entry: Entry, names: list[str]) -> dict[str, object]:
+def _record(entry: Any, names: list[str]) -> dict[str, Any]:
     return {
         "name": entry.name,
         "aliases": [name for name in names if name != entry.name],
