@@ -182,14 +182,14 @@ def _terms(core: Array) -> _Terms:
     core = np.pad(core, [(0, 4 * fours - size) for size in core.shape[:2]] + [(0, 2 * groups - 1 - core.shape[2])])
     m = np.arange(core.shape[2])
     counts = np.abs(core) >= np.minimum(_DROPPED, _DROPPED_SLOPE / np.maximum(m, 1) ** 2)
-    reach = _last(np.moveaxis(counts.any(axis=0), 0, -1))
+    reach = _last(np.asarray(counts.any(axis=0)).T)
     blocks = -(-np.maximum(reach[0::2], np.append(0, reach[1::2])) // 4)
     blocks = np.maximum(blocks[: max(1, int(_last(blocks > 0)))], 1)
     order = [(q, 0) for q in range(4 * blocks[0])]
     for group, number in enumerate(blocks[1:], start=1):
         order += [(4 * k + q, 2 * group - odd) for k in range(number) for odd in (0, 1) for q in range(4)]
     q, m = np.array(order).T
-    sizes = -(-_last(counts[:, q, m].reshape(fours, 4, -1).any(axis=1)) // 4) * 4
+    sizes = -(-_last(np.asarray(counts[:, q, m].reshape(fours, 4, -1).any(axis=1))) // 4) * 4
     ends = np.repeat(sizes, 4)
     return _Terms(blocks, sizes, np.concatenate([core[p, q[:end], m[:end]] for p, end in enumerate(ends)]))
 

@@ -90,10 +90,17 @@ class Architecture:
 
     @cached_property
     def _active(self) -> Layer:
-        """The layers up to the last activation: what follows, such as pooling, has no part in what activations meet."""
+        """The layers up to the last activation, or until its branches are joined.
+
+        What follows, such as pooling, has no part in what activations meet.
+        """
         parts = self.layer.parts() if isinstance(self.layer, Serial) else ()
-        last = max((number for number, part in enumerate(parts) if duals_of(part)), default=-1)
-        return Serial(*parts[: last + 1]) if last >= 0 else self.layer
+        shape: Output = self.shape
+        for number, part in enumerate(parts, start=1):
+            shape = part.shape(shape)
+            if isinstance(shape, Shape) and not any(duals_of(later) for later in parts[number:]):
+                return Serial(*parts[:number])
+        return self.layer
 
     def _parts(self, inputs: Inputs) -> Iterator[slice]:
         """Inputs, few enough that what they have with themselves fits into memory."""

@@ -148,7 +148,9 @@ class Run:
             for numbers, out in zip(found, (gap, tangent), strict=True):
                 if out is not None:
                     lines = pairs.cut(numbers, some, steps[-1].size)
-                    out[some] = np.mean(lines, axis=(2, 3), keepdims=True) if self.is_mean else lines
+                    # Along one axis, so that numbers are added in the same order whatever the block.
+                    flat = lines.reshape(*lines.shape[:2], -1)
+                    out[some] = np.mean(flat, axis=2)[:, :, None, None] if self.is_mean else lines
         size = math.prod(positions)
         ends = [side[-size:].reshape(*positions, -1) for side in sides]
         return State(
