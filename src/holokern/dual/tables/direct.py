@@ -64,10 +64,10 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
     inside = todo & (theta > 0) & (theta < np.pi)
     if jumps and np.any(inside):
         # k′ is not wanted, and may be the harder one.
-        some = c1[inside], c2[inside]
-        found, _, error, _ = quadrature(sigma, *some, theta[inside], _TOLERANCE)
-        scale = line_norms(sigma, some[0]) * line_norms(sigma, some[1])
-        k[inside] = np.where(error <= _ENOUGH * scale, found, np.nan)
+        first, second = c1[inside], c2[inside]
+        values, _, error, _ = quadrature(sigma, first, second, theta[inside], _TOLERANCE)
+        scale = line_norms(sigma, first) * line_norms(sigma, second)
+        k[inside] = np.where(error <= _ENOUGH * scale, values, np.nan)
         todo = np.isnan(k)
     if np.any(todo):
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
