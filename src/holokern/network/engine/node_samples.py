@@ -168,8 +168,9 @@ class NodeSamples:
                 layer = one.layer
                 lost, slope = one.losses(nodes, tile[0], kernels == 2)
                 step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
-                sides = (np.ascontiguousarray(one.side.numbers[:, part]) for part in (rows, nodes))
-                advance(step, *sides, lost, slope, *tile)
+                numbers = one.side.numbers
+                sides = np.ascontiguousarray(numbers[:, rows]), np.ascontiguousarray(numbers[:, nodes])
+                advance(step, sides[0], sides[1], lost, slope, *tile)
             for kernel in range(kernels):
                 root = self.roots[kernel]
                 with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
