@@ -60,9 +60,8 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
         found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
         k[inside], kdot[inside] = found[0], found[-1]
         todo = np.isnan(k)
-    jumps = has_infinite_slope(sigma)
     inside = todo & (theta > 0) & (theta < np.pi)
-    if jumps and np.any(inside):
+    if sigma.jump_order == 0 and np.any(inside):
         # k′ is not wanted, and may be the harder one.
         first, second = c1[inside], c2[inside]
         values, _, error, _ = quadrature(sigma, first, second, theta[inside], _TOLERANCE)
@@ -72,7 +71,7 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
     if np.any(todo):
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
         k[todo], kdot[todo] = value.k, value.kdot
-    return k, np.full_like(k, np.nan) if jumps else kdot
+    return k, np.full_like(k, np.nan) if has_infinite_slope(sigma) else kdot
 
 
 def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array:
