@@ -151,7 +151,7 @@ def test_exponential_moment_is_a_scaled_bivariate_probability():
         r = -np.cos(delta)
         h, k, q = a + r * b, b + r * a, a * a + 2 * r * a * b + b * b
         want = np.exp(q / 2) * multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([h, k])
-        got = exponential_moment((0, 0), np.array([a]), np.array([b]), np.array([delta]))[0]
+        got = exponential_moment((0, 0), np.array([a]), np.array([b]), np.array([delta]), np.array([np.pi - delta]))[0]
         assert got == pytest.approx(want, rel=1e-7)
 
 

@@ -1,9 +1,12 @@
 """Correlations next to -1: the float of the angle loses digits there, which no method may pass over in silence."""
 
+from fractions import Fraction
+
 import mpmath as mp
 import pytest
 
 import holokern as hk
+from holokern.errors import PrecisionLost
 
 
 def bump(a, c1, c2, r):
@@ -42,3 +45,20 @@ def test_the_slope_of_an_even_function_at_independence():
     """It is 0, and the float nearest to π/2 is not π/2."""
     found = hk.dual("1-1/(1+u^2)", 3e-6, 0.3, 0.0, method="hgm")
     assert abs(found.kdot) <= 5 * found.kdot_error < 1e-20
+
+
+@pytest.mark.parametrize(
+    "point", [("Abs(u)*exp(-Abs(u))", 2.5, 1e6, -0.5), ("exp(-400*Abs(u))", 3e-6, 1.0, 0.99999999)]
+)
+def test_quadrants_of_two_scales(point):
+    """Small angles on both sides of a quadrant keep their digits."""
+    expression, c1, c2, r = point
+    found = hk.dual(*point, method="closed")
+    exact = hk.enclose(expression, Fraction(c1), Fraction(c2), Fraction(r), digits=20)
+    assert abs(found.k - float(exact.k)) <= 5 * found.error
+    assert abs(found.kdot - float(exact.kdot)) <= 5 * found.kdot_error
+
+
+def test_what_overflows_next_to_zero_is_refused():
+    with pytest.raises(PrecisionLost, match="overflows"):
+        hk.dual("cosh(u)-1", 2.5, 1e6, 1.0)

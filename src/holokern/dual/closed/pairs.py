@@ -19,10 +19,10 @@ def pair_halves(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """Polynomials times exponentials on half-lines: moments over a quadrant."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     # A change of sign of u or v brings the quadrant to u, v > 0 and may replace θ by π - θ.
-    delta = np.pi - law.angle if s.side * t.side > 0 else law.angle
+    delta, opposite = (np.pi - law.angle, law.angle) if s.side * t.side > 0 else (law.angle, np.pi - law.angle)
     a, b = s.side * float(s.rate) * law.c1, t.side * float(t.rate) * law.c2
     if s.rate or t.rate:
-        moment = exponential_moment((s.power, t.power), a, b, delta)
+        moment = exponential_moment((s.power, t.power), a, b, delta, opposite)
         condition = 1 + np.maximum(np.maximum(a, b), 0.0) ** 2
     else:
         moment, condition = power_moment(s.power, t.power, delta), np.ones(len(delta))

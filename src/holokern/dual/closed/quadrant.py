@@ -63,29 +63,36 @@ def _hypergeometric(m: int, n: int, z: Array) -> Array:
     return total
 
 
-def exponential_moment(powers: tuple[int, int], a: Array, b: Array, delta: Array) -> Array:
+def exponential_moment(powers: tuple[int, int], a: Array, b: Array, delta: Array, opposite: Array) -> Array:
     """E[x^m w^n exp(ax + bw); x > 0, w > 0], correlation -cos δ, by the angular integral of a radial moment.
+
+    ``opposite`` is π - δ, with all its digits.
 
     ∫₀^δ sin^m t sin^n(δ-t) V(a sin t + b sin(δ-t)) dt / 2π, V(g) = ∫₀^∞ ρ^(m+n+1) exp(gρ - ρ²/2) dρ. For m = n = 0
     it is exp(q/2) times a bivariate normal probability, but without a difference of large numbers.
     """
     m, n = powers
-    size = np.abs(a) + np.abs(b)
-    scale = 1 / (1 + size)
+    # From either end to the middle, so that small angles keep their digits.
+    angles = delta, opposite
+    return (_half_moment((m, n), a, b, angles) + _half_moment((n, m), b, a, angles)) / (2 * pi)
+
+
+def _half_moment(powers: tuple[int, int], a: Array, b: Array, angles: tuple[Array, Array]) -> Array:
+    """The angular integral from 0 to δ/2."""
+    (m, n), (delta, opposite) = powers, angles
+    size, middle = np.abs(a) + np.abs(b), delta[:, None] / 2
     levels = int(np.ceil(np.log(np.pi * (1 + np.max(size))) / np.log(3))) + 1
-    graded = scale[:, None] * 3.0 ** np.arange(levels)
+    graded = 3.0 ** np.arange(levels) / (1 + size)[:, None]
     # Where the exponent is positive the radial moment grows like a Gaussian, which wants panels of a fixed size.
-    steps = int(np.ceil(max(float(np.max(a)), float(np.max(b)), 0.0) * np.pi / 4)) + 2
-    even = delta[:, None] * np.linspace(0, 1, steps + 1)
-    ends = np.concatenate([even, graded, delta[:, None] - graded], axis=1)
-    panels = between(np.clip(ends, 0.0, delta[:, None]))
+    steps = int(np.ceil(max(float(np.max(a)), float(np.max(b)), 0.0) * np.pi / 8)) + 1
+    panels = between(np.clip(np.concatenate([middle * np.linspace(0, 1, steps + 1), graded], axis=1), 0.0, middle))
     t, w = legendre_rule(_NODES)
     at = panels.start[:, None] + panels.width[:, None] * t
-    rest = delta[panels.owner][:, None] - at
-    first, second = np.sin(at), np.sin(rest)
+    inner, outer = delta[panels.owner][:, None] - at, opposite[panels.owner][:, None] + at
+    first, second = np.sin(at), np.sin(np.where(inner < outer, inner, outer))
     exponent = a[panels.owner][:, None] * first + b[panels.owner][:, None] * second
     values = first**m * second**n * radial_moment(m + n + 1, exponent)
-    return panels.total((values @ w) * panels.width, len(delta)) / (2 * pi)
+    return panels.total((values @ w) * panels.width, len(delta))
 
 
 def radial_moment(i: int, g: Array) -> Array:

@@ -191,7 +191,8 @@ class Profile:
             usable = np.arange(len(x)) < first_bad[:, None]
             heavy = usable & (half > peak - 40.0)
             last = np.max(np.where(heavy, np.arange(len(x)), -1), axis=1)
-            cut = (last >= 0) & (last + 1 >= first_bad)
+            # also where the very first value is none
+            cut = last + 1 >= first_bad
             if np.any(cut):
                 self._refuse(c[cut][0])
             reach.append(np.where(last >= 0, x[np.maximum(last, 0)], 0.0))

@@ -129,7 +129,6 @@ def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[S
         for _ in range(_MOST_STEPS):
             if here is corner:
                 break
-            charge(len(states) * path.work, int(ctx.prec))
             here, states = _advance(path, here, corner, states)
             if any(entry.rad() > arb(2) ** _HOPELESS_BITS for state in states for entry in state):
                 raise PrecisionLost("the error bounds of Taylor steps grow beyond all measure; use another method")
@@ -175,6 +174,8 @@ def _advance(path: _Path, here: Ball, end: Ball, states: list[list[Ball]]) -> tu
         if abs(remaining) > length:
             step = remaining / abs(remaining) * length
             there = here.mid() + path.kind.number(step if path.kind is COMPLEX else step.real)
+        # also for a step that fails
+        charge(len(states) * path.work, int(ctx.prec))
         try:
             return there, _step(path, here, there - here, states)
         except PrecisionLost:
