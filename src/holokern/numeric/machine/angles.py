@@ -59,7 +59,8 @@ def _polynomial(y: Any) -> Any:
 def loss_of(gap: Any, apart: Any, inverse: Any) -> Any:
     """1 - cos θ of two vectors from half their squared distance, that of their lengths, and 1 over their product.
 
-    What may be rounding counts as parallel or opposite vectors, so that these give what they should.
+    What may be the rounding of this difference counts as parallel or opposite vectors. Rounding of the distance itself
+    may still leave parallel vectors of different lengths an angle of 1e-8.
     """
     found, noise = (gap - apart) * inverse, _NOISE * gap * inverse
     return 2.0 if found > 2.0 - noise else found if found > noise else 0.0
