@@ -214,7 +214,7 @@ def test_values_come_with_an_error():
 
 
 @pytest.mark.parametrize(
-    ("name", "fold", "jumps", "kinks", "away", "homogeneity"),
+    ("name", "fold", "jumps", "kinks", "rough", "homogeneity"),
     [
         ("relu", 0, False, True, False, 1.0),
         ("abs", 1, False, True, False, 1.0),
@@ -224,14 +224,16 @@ def test_values_come_with_an_error():
         ("hardtanh", -1, False, True, True, None),
         ("hardshrink", -1, True, True, True, None),
         ("gelu", 0, False, False, False, None),
+        ("sqrt(Abs(u))", 1, True, True, True, 0.5),
+        ("Max(u, 0)^(3/2)", 0, False, True, True, 1.5),
     ],
 )
-def test_properties(name, fold, jumps, kinks, away, homogeneity):
+def test_properties(name, fold, jumps, kinks, rough, homogeneity):
     owner = dual_activation(name)
-    assert (owner.fold, owner.jumps, owner.kinks, owner.breaks_away) == (fold, jumps, kinks, away)
+    assert (owner.fold, owner.jumps, owner.kinks, owner.is_rough) == (fold, jumps, kinks, rough)
     assert owner.homogeneity == homogeneity
-    assert (owner.hinges is not None) is away
-    assert owner.smallest_angles == ((0.4, 0.2, 0.1, 0.05, 0.025) if away else (0.4, 0.0))
+    assert (owner.hinges is not None) is any(b != 0 for b in owner.activation.breaks)
+    assert owner.smallest_angles == ((0.4, 0.2, 0.1, 0.05, 0.025) if rough else (0.4, 0.0))
 
 
 @pytest.mark.parametrize("name", ["hardtanh", "relu6", "softshrink"])

@@ -76,6 +76,7 @@ def test_a_network_of_roots(engine: str) -> None:
     assert np.diag(ntk) == pytest.approx(theta, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_small_angles_of_roots() -> None:
     rng = np.random.default_rng(3)
     first = rng.standard_normal((1, 3))

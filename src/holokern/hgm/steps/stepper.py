@@ -304,12 +304,13 @@ class _Walk:
         """Give each target in reach a value if it is better than the one it has; say which are good enough."""
         total, size = _sum(series, gap, self.solutions)
         self._round(total, size)
-        powers = np.abs(gap)[:, None, None] ** np.arange(self.order - 7, self.order + 1)[:, None]
-        last = np.max(np.abs(series[:, -8:, :, : self.solutions]), axis=3) * powers
-        tail = np.max(last[:, 4:], axis=1)
+        first = max(0, self.order - 7)
+        powers = np.abs(gap)[:, None, None] ** np.arange(first, self.order + 1)[:, None]
+        last = np.max(np.abs(series[:, first:, :, : self.solutions]), axis=3) * powers
+        tail = np.max(last[:, -4:], axis=1)
         judged = slice(None) if self.every_entry else list(self.path.outputs)
         good = np.max(tail[:, judged], axis=1) <= _GOOD * np.max(size[:, judged], axis=1)
-        tail = _rest(np.max(last[:, :4], axis=1), tail, EPS * size)
+        tail = _rest(np.max(last[:, :-4], axis=1, initial=0.0), tail, EPS * size)
         if np.iscomplexobj(total) and np.isrealobj(self.result.value):
             # the truth is real, so an imaginary part is an error as well
             tail = tail + np.abs(total[:, :, 0].imag)
