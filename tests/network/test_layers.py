@@ -27,6 +27,10 @@ def residual(*layers):
 
 
 NETWORKS = {
+    "dense behind flatten": (
+        L.Serial(L.Flatten(), L.Dense(1.4, 0.1), GELU, L.Dense(1.2, 0.1), RELU, L.Dense(1.1, 0.1)),
+        IMAGES,
+    ),
     "flat": (L.Serial(L.Conv(3, 1.4, 0.1), GELU, L.Conv((2, 3), stride=2), ERF, L.Flatten(), L.Dense()), IMAGES),
     "pools": (
         L.Serial(L.Conv(3, 1.4, 0.1), RELU, L.AvgPool(2, 1), L.Conv(2, padding="circular"), GELU, L.GlobalAvgPool()),
@@ -177,6 +181,29 @@ def test_equal_layers_have_equal_kernels():
         np.testing.assert_allclose(a, b, rtol=1e-12)
     last = (Network(L.Serial(L.Conv(3), RELU, end)).ntk(IMAGES) for end in (L.GlobalSumPool(), L.GlobalAvgPool()))
     np.testing.assert_allclose(next(last), 400 * next(last), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["relu", "elu", "hardtanh"])
+def test_dense_layers_behind_flatten_are_those_of_rows(name):
+    dense = (L.Dense(1.4, 0.1), L.Activation(name), L.Dense(1.2, 0.1), L.Activation(name), L.Dense(1.1, 0.1))
+    flat, plain = Network(L.Serial(L.Flatten(), *dense)), Network(L.Serial(*dense))
+    by_layers = Network(L.Serial(L.Identity(), L.Flatten(), *dense))
+    rows = IMAGES.reshape(len(IMAGES), -1)
+    for x, y in ((IMAGES, None), (IMAGES[:4], IMAGES[2:])):
+        flat_y = None if y is None else y.reshape(len(y), -1)
+        for found, expected, other in zip(
+            flat.both(x, y), plain.both(x.reshape(len(x), -1), flat_y), by_layers.both(x, y), strict=True
+        ):
+            assert np.array_equal(found, expected)
+            assert found == pytest.approx(other, rel=1e-11)
+    assert np.array_equal(flat.diagonals(IMAGES).ntk, plain.diagonals(rows).ntk)
+    assert flat.plan(IMAGES).engine == plain.plan(rows).engine
+    with pytest.raises(BadInput, match="inputs of X have shape"):
+        flat.nngp(IMAGES, SEQUENCES)
+    with pytest.raises(BadInput, match="was made for"):
+        Network(L.Serial(L.Flatten(), *dense), input_shape=(4, 5, 2)).nngp(SEQUENCES)
+    with pytest.raises(BadInput, match="nodes of a graph have no order"):
+        flat.nngp(some_graphs())
 
 
 def test_a_recurrent_network_of_one_step_is_dense():

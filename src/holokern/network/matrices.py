@@ -45,6 +45,11 @@ def matrices(
     other = matrices_of_other_kind(network, X, Y, outs, wanted)
     if other is not None:
         return other
+    if network._behind_flatten is not None:
+        flat = rows_of(network, "X", X), None if Y is None else rows_of(network, "Y", Y)
+        if Y is not None and np.shape(X)[1:] != np.shape(Y)[1:]:
+            raise BadInput(different_shapes(np.shape(X), np.shape(Y)))
+        return matrices(network._behind_flatten, *flat, outs, threads, wanted, engine, data, single)
     x = network._read("X", X)
     y = x if Y is None else network._read("Y", Y)
     if layers is not None and Y is not None:
@@ -67,6 +72,14 @@ def matrices(
         if shape[0] and shape[1]:
             _fill(network, x, None if Y is None else y, (results[0], results[1]), threads, data, engine, single)
     return [nngp[0] if wanted[0] else None, ntk[0] if wanted[1] else None]
+
+
+def rows_of(network: Network, name: str, value: Any) -> Array:
+    """Data for the fully connected network behind a first `Flatten`, one row for each input."""
+    assert network.kernels is not None
+    x = network.kernels.read(name, value)
+    network.kernels.check_inputs(x)
+    return np.asarray(x.reshape(len(x), -1))
 
 
 def _fill(

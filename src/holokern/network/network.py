@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from holokern.network.engine.fill import Diagonals, diagonals, layer_matrices
 from holokern.network.finite import FiniteNetwork
 from holokern.network.hidden_layer import HiddenLayer, scale_free
 from holokern.network.layers import Layer
-from holokern.network.matrices import matrices
+from holokern.network.matrices import matrices, rows_of
 from holokern.network.plan import Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
@@ -130,14 +131,7 @@ class Network:
             raise BadInput(f"weight_variance = {weight_variance!r} is not positive; pass W_std², or None for c_σ")
         weights = {one: weight if weight is not None else normalisation(one) for one in dict.fromkeys(found)}
         layers = tuple(HiddenLayer(one, weights[one], spread, bool(residual)) for one in found)
-        for name, value in (
-            ("hidden_layers", layers),
-            ("bias", spread),
-            ("weight_variance", weight),
-            ("residual", bool(residual)),
-            ("kernels", None),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(hidden_layers=layers, bias=spread, weight_variance=weight, residual=bool(residual), kernels=None)
 
     def _of_layers(self, layer: Layer, parameterization: str, input_shape: tuple[int, ...] | None) -> None:
         if parameterization not in ("ntk", "standard"):
@@ -148,13 +142,10 @@ class Network:
         dense = dense_layers(layer) if parameterization == "ntk" else None
         # Networks of dense layers only have tables of their own, so `kernels` serves the others.
         weight, bias, hidden = (None, 0.0, ()) if dense is None else dense
-        for name, value in (
-            ("hidden_layers", hidden),
-            ("bias", bias),
-            ("weight_variance", weight),
-            ("residual", False),
-            ("kernels", kernels),
-        ):
+        self._set(hidden_layers=hidden, bias=bias, weight_variance=weight, residual=False, kernels=kernels)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -171,6 +162,12 @@ class Network:
     def _by_layers(self) -> LayerKernels | None:
         """The kernels of a composition that is not fully connected, else None."""
         return None if self.hidden_layers else self.kernels
+
+    @cached_property
+    def _behind_flatten(self) -> Network | None:
+        """The fully connected network that follows a first `Flatten`, whose engines are faster; else None."""
+        rest = None if self._by_layers is None else self._by_layers.dense_behind_flatten
+        return None if rest is None else Network(rest)
 
     def summary(self, input_shape: tuple[int, ...] | None = None) -> str:
         """A table of the layers: the shape after each, and how many numbers are kept for one pair of inputs.
@@ -254,6 +251,8 @@ class Network:
         other = diagonals_of_other_kind(self, X)
         if other is not None:
             return other
+        if self._behind_flatten is not None:
+            return self._behind_flatten.diagonals(rows_of(self, "X", X))
         if self._by_layers is not None:
             return self._by_layers.diagonals(self._read("X", X))
         return diagonals(self.hidden_layers, self._points(self._read("X", X)))
@@ -371,6 +370,9 @@ class Network:
         >>> net.plan(x[::600]).engine, net.plan(x[::30]).engine, net.plan(x).engine
         ('pairs', 'layers', 'network')
         """
+        if self._behind_flatten is not None:
+            columns = None if Y is None else rows_of(self, "Y", Y)
+            return self._behind_flatten.plan(rows_of(self, "X", X), columns, engine=engine)
         data = self.data_range(*([X] if Y is None else [X, Y]))
         if isinstance(data, SpanRange):
             return Plan("layers", {}, "compositions of layers are computed layer by layer, from tables of activations")
@@ -378,6 +380,8 @@ class Network:
 
     def data_range(self, *data: Any) -> DataRange | SpanRange:
         """What all parts of a matrix share: the range of the norms and the size of the whole data."""
+        if self._behind_flatten is not None:
+            return self._behind_flatten.data_range(*(rows_of(self, "X", x) for x in data))
         if self._by_layers is not None:
             return self._by_layers.data_range(*data)
         return DataRange.of(*(self._points(matrix("X", x)).length for x in data))

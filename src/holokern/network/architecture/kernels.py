@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,15 @@ class LayerKernels:
             raise BadInput(f"{name} has entries above {_LARGEST:g}, whose squares overflow; rescale the data")
         return array
 
-    def _architecture(self, x: Any) -> Architecture:
+    @cached_property
+    def dense_behind_flatten(self) -> Layer | None:
+        """What follows a first `Flatten` if those are dense layers only, else None."""
+        parts = self.layer.parts() if isinstance(self.layer, Serial) and not self.is_standard else ()
+        rest = Serial(*parts[1:]) if len(parts) > 1 and isinstance(parts[0], Flatten) else None
+        return None if rest is None or dense_layers(rest) is None else rest
+
+    def check_inputs(self, x: Any) -> Shape:
+        """The shape of the inputs; refuse those that do not fit."""
         shape = tuple(int(size) for size in x.shape[1:])
         if self.input_shape is not None and shape != self.input_shape:
             raise BadInput(f"X has inputs of shape {shape}, and the network was made for {self.input_shape}")
@@ -148,7 +157,10 @@ class LayerKernels:
                     )
         elif any(isinstance(one, Aggregate) for one, _ in self.layer.leaves(before)):
             raise BadInput("Aggregate needs to know who is whose neighbour; pass Graphs.of(features, adjacency) as X")
-        return Architecture(self.layer, before, self.is_standard)
+        return before
+
+    def _architecture(self, x: Any) -> Architecture:
+        return Architecture(self.layer, self.check_inputs(x), self.is_standard)
 
     @staticmethod
     def alike(*data: Any) -> list[Any]:
