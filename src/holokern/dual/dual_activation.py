@@ -6,11 +6,9 @@ on grids, as tables over a range of deviations, and where a deviation is zero.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,16 +32,13 @@ from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, 
 from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
 from holokern.dual.tables.kept_rows import KeptRows
 from holokern.dual.tables.samples import moments_of_many
-from holokern.dual.tables.store import stored_number, stored_table
+from holokern.dual.tables.store import KeptTables, stored_number
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric import Array, Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_KEPT = 64
-"""Tables that stay in memory: most take less than a megabyte."""
 
 _GRID = 4
 """Tables end at multiples of a quarter of an octave, so that later data meet tables that are there."""
@@ -326,7 +321,9 @@ class DualActivation:
             )
         if smallest not in self.smallest_angles:
             raise BadInput(f"smallest = {smallest}; choose one of {self.smallest_angles}")
-        return _tables.get(self, self._rounded(low, high), smallest)
+        span = self._rounded(low, high)
+        build = partial(build_table, self.activation, span, self.homogeneity, smallest)
+        return _tables.get(self.activation, span, smallest, build)
 
     def hermite_series(self, low: float, high: float) -> HermiteSeries | None:
         """The Hermite coefficients of σ(cz) for deviations c in [low, high], if σ is smooth and few count; else None.
@@ -375,36 +372,4 @@ def dual_activation(activation: object) -> DualActivation:
     return _made(sigma, repr(sigma))
 
 
-class _Tables:
-    """Tables in memory, by what was asked alone, so that results do not depend on earlier calls.
-
-    Threads that need the same table wait for it.
-    """
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[DualActivation, Range, float], DualTable | PrecisionLost] = OrderedDict()
-        self._lock = threading.RLock()
-
-    def get(self, owner: DualActivation, span: Range, smallest: float) -> DualTable:
-        key = owner, span, smallest
-        with self._lock:
-            found = self._known.get(key)
-            if found is None:
-                try:
-                    found = stored_table(owner.activation, span, smallest, lambda: self._build(owner, span, smallest))
-                except PrecisionLost as error:
-                    found = error
-                self._known[key] = found
-            self._known.move_to_end(key)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        if isinstance(found, PrecisionLost):
-            raise found
-        return found
-
-    @staticmethod
-    def _build(owner: DualActivation, span: Range, smallest: float) -> DualTable:
-        return build_table(owner.activation, span, owner.homogeneity, smallest)
-
-
-_tables = _Tables()
+_tables = KeptTables()

@@ -1,4 +1,4 @@
-"""Tables on disk, so that processes and sessions share them.
+"""Tables in memory, and on disk, so that processes and sessions share them.
 
 A file is named by a digest of what was asked and of the sources that answer. It is written to a temporary name and
 moved into place, so two processes that make the same table at once both end with a good file. Files are signed with a
@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -19,10 +21,13 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.tables.dual_table import DualTable
-from holokern.errors import ArchiveError, HolokernError
+from holokern.errors import ArchiveError, HolokernError, PrecisionLost
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
 from holokern.numeric import Array, Range, Series, Table
 from holokern.pfaffian import open_cache
+
+_KEPT = 64
+"""Tables that stay in memory: most take less than a megabyte."""
 
 _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
@@ -42,6 +47,35 @@ def stored_table(sigma: Activation, span: Range, smallest: float, build: Callabl
 
     found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays)))
     return made[0] if found else build()
+
+
+class KeptTables:
+    """Tables in memory, by what was asked alone, so that results do not depend on earlier calls.
+
+    Threads that need the same table wait for it.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Activation, Range, float], DualTable | PrecisionLost] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, sigma: Activation, span: Range, smallest: float, build: Callable[[], DualTable]) -> DualTable:
+        """The table from memory or from disk, or build it."""
+        key = sigma, span, smallest
+        with self._lock:
+            found = self._known.get(key)
+            if found is None:
+                try:
+                    found = stored_table(sigma, span, smallest, build)
+                except PrecisionLost as error:
+                    found = error
+                self._known[key] = found
+            self._known.move_to_end(key)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        if isinstance(found, PrecisionLost):
+            raise found
+        return found
 
 
 def stored_number(question: str, sigma: Activation, compute: Callable[[], float]) -> float:
