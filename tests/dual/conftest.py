@@ -8,13 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-HERE = Path(__file__).resolve()
-FULL = HERE.parents[3] / "shared" / "reference" / "dual_activations.json"
-PART = HERE.parents[1] / "data" / "reference.json"
-
 
 def _load():
-    source = FULL if FULL.exists() else PART
+    source = Path(__file__).resolve().parents[1] / "data" / "reference.json"
     entries = json.loads(source.read_text(encoding="utf-8"))["activations"]
     return {name: _case(name, entry) for name, entry in entries.items()}
 

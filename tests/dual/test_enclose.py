@@ -102,10 +102,8 @@ def reference_rows():  # type: ignore[no-untyped-def]
     import json
     from pathlib import Path
 
-    here = Path(__file__).resolve()
-    full = here.parents[3] / "shared" / "reference" / "dual_activations.json"
-    part = here.parents[1] / "data" / "reference.json"
-    entries = json.loads((full if full.exists() else part).read_text(encoding="utf-8"))["activations"]
+    source = Path(__file__).resolve().parents[1] / "data" / "reference.json"
+    entries = json.loads(source.read_text(encoding="utf-8"))["activations"]
     return {name: entry["values"] for name, entry in entries.items()}
 
 
