@@ -103,6 +103,17 @@ def test_values_do_not_depend_on_their_company(name):
         assert np.allclose(whole[1:2, :1, 3:], part, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["gelu_tanh", "resin", "exp(u/3)", "Abs(u)^3"])
+def test_moments_do_not_depend_on_their_company(name):
+    c = np.array([1e-3, 0.7, 5.0, 30.0])
+    together = DualActivation(activation(name))
+    found = together.norms(c), together.slope_norms(c), together.means(c)
+    for index, one in enumerate(c):
+        alone = DualActivation(activation(name))
+        single = alone.norms(c[index : index + 1]), alone.slope_norms(np.array([one])), alone.means(np.array([one]))
+        assert [float(values[index]) for values in found] == [float(values[0]) for values in single]
+
+
 def test_nothing_asked_nothing_given():
     k, kdot = dual_activation("tanh").grid(np.ones(2), np.ones(3), np.empty(0))
     assert k.shape == kdot.shape == (2, 3, 0)

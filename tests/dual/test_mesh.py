@@ -69,7 +69,7 @@ def resolving(function, most=4000, tolerance=1e-14):
 
 
 def test_panels_are_small_where_a_function_is_steep():
-    mesh = resolving(lambda x: np.tanh(20 * x)[None])
+    mesh = resolving(lambda x, _: np.tanh(20 * x)[None])
     widths = np.diff(mesh.edges)
     assert widths[0] < 0.1
     assert widths[-1] == 0.5
@@ -78,9 +78,23 @@ def test_panels_are_small_where_a_function_is_steep():
 
 
 def test_a_break_at_zero_needs_no_small_panels():
-    assert np.min(np.diff(resolving(lambda x: np.maximum(x, 0.0)[None]).edges)) == 0.5
+    assert np.min(np.diff(resolving(lambda x, _: np.maximum(x, 0.0)[None]).edges)) == 0.5
 
 
 def test_functions_too_rough_for_a_mesh():
     with pytest.raises(PrecisionLost, match="a function is too rough for 1000 nodes"):
-        resolving(lambda x: np.sin(500 * x)[None], most=1000)
+        resolving(lambda x, _: np.sin(500 * x)[None], most=1000)
+
+
+def test_meshes_made_together_are_those_made_alone():
+    steepness = np.array([1.0, 40.0, 3.0])
+
+    def made(which):
+        return Mesh.each_resolving(
+            [lambda x, owner: np.tanh(steepness[which][owner, None] * x)[None]], np.full(len(which), 9.0), 1e-14, 800
+        )
+
+    together = made([0, 1, 2])
+    assert together[1] is None  # it needs more nodes, which costs the others nothing
+    for index in (0, 2):
+        assert np.array_equal(together[index].edges, made([index])[0].edges)

@@ -110,16 +110,21 @@ def _special() -> ModuleType:
     return scipy.special  # type: ignore[no-any-return]
 
 
+def _logistic(x: Array) -> Array:
+    """1/(1 + exp(-x)) without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x < 0, small, 1.0) / (1.0 + small))
+
+
 def _expit(hi: Array, lo: Array) -> Array:
-    special = _special()
-    value = special.expit(hi)
-    return np.asarray(value + value * special.expit(-hi) * lo)
+    value = _logistic(hi)
+    return np.asarray(value + value * _logistic(-hi) * lo)
 
 
 def _softplus(hi: Array, lo: Array) -> Array:
     # log(1 + exp(p)) = Max(p, 0) + log(1 + exp(-|p|)), of which one part is always small
     tail = np.log1p(np.exp(-np.abs(hi)))
-    return np.asarray(np.maximum(hi, 0.0) + (tail + _special().expit(hi) * lo))
+    return np.asarray(np.maximum(hi, 0.0) + (tail + _logistic(hi) * lo))
 
 
 def _erfc(hi: Array, lo: Array) -> Array:

@@ -139,9 +139,10 @@ class Profile:
                 overflow = beyond & np.any(bad, axis=1)
                 # Values that overflow only where the mass is negligible do no harm.
                 if np.any(overflow):
-                    far_left, far_right = self._finite_reach(mass, peak, x, c[some])
-                elif np.any(beyond):
-                    self._refuse(c[some][beyond][0])
+                    own = mass[overflow], peak[overflow], x, c[some][overflow]
+                    far_left[overflow], far_right[overflow] = self._finite_reach(*own)
+                if np.any(beyond & ~overflow):
+                    self._refuse(c[some][beyond & ~overflow][0])
                 left[some] = np.maximum(left[some], far_left - HALF_RANGE)
                 right[some] = np.maximum(right[some], far_right - HALF_RANGE)
         return left, right

@@ -22,6 +22,9 @@ NODES = 16
 _DEEPEST = 24
 """A panel is halved at most this often: beyond it, rounding errors of the function are all that is left."""
 
+Scaled = Callable[[Array, Index], Array]
+"""Functions of unit norm at points of panels, from the mesh of each panel."""
+
 _FIRST = 0.5
 """Width of the panels to begin with: the normal density itself is a polynomial of degree 15 to rounding there."""
 
@@ -107,72 +110,86 @@ class Mesh:
 
     @classmethod
     def resolving(
-        cls,
-        functions: list[Callable[[Array], Array]],
-        reach: float,
-        tolerance: float,
-        most: int,
-        label: str,
-        finest: float = 0.0,
+        cls, functions: list[Scaled], reach: float, tolerance: float, most: int, label: str, finest: float = 0.0
     ) -> Mesh:
-        """Panels on which functions of x, one row each, are resolved where the normal law has mass.
-
-        Parameters
-        ----------
-        functions
-            Each takes an array of points and gives an array with one more axis in front, of rows of unit norm.
-        reach
-            Where the mesh ends.
-        tolerance
-            What may be left unresolved, relative to the norm.
-        most
-            The largest number of nodes.
-        label
-            What error messages call the functions.
-        finest
-            Panels no wider than this are not divided, whatever the functions do there.
+        """The only mesh of `each_resolving`; ``label`` is what the error message calls the functions.
 
         Raises
         ------
         PrecisionLost
             If more nodes are needed.
         """
-        edges = np.linspace(0.0, reach, 1 + int(np.ceil(reach / _FIRST)))
-        todo = np.stack([edges[:-1], edges[1:]], axis=1)
-        done: list[Array] = []
+        found = cls.each_resolving(functions, np.array([reach]), tolerance, most, finest)[0]
+        if found is None:
+            raise PrecisionLost(
+                f"{label} is too rough for {most} nodes on [-{reach:.3g}, {reach:.3g}] deviations; rescale the "
+                "data, or use method='quadrature'"
+            )
+        return found
+
+    @classmethod
+    def each_resolving(
+        cls, functions: list[Scaled], reach: Array, tolerance: float, most: int, finest: float = 0.0
+    ) -> list[Mesh | None]:
+        """Several meshes: panels on which functions of x are resolved where the normal law has mass.
+
+        A mesh does not depend on the others; together they take fewer calls of the functions.
+
+        Parameters
+        ----------
+        functions
+            Each takes points, whose axis before the last one is that of the panels, and the mesh of each panel. It
+            gives an array with one more axis in front, of rows of unit norm.
+        reach
+            Where each mesh ends.
+        tolerance
+            What may be left unresolved, relative to the norm.
+        most
+            The largest number of nodes of a mesh; None stands for a mesh that needs more.
+        finest
+            Panels no wider than this are not divided, whatever the functions do there.
+        """
+        edges = [np.linspace(0.0, far, 1 + int(np.ceil(far / _FIRST))) for far in reach.tolist()]
+        todo = np.concatenate([np.stack([some[:-1], some[1:]], axis=1) for some in edges])
+        owner = np.repeat(np.arange(len(edges)), [len(some) - 1 for some in edges])
+        done: list[tuple[Array, Index]] = []
+        resolved, fits = np.zeros(len(edges), dtype=int), np.ones(len(edges), dtype=bool)
         for _ in range(_DEEPEST):
             rough = np.zeros(len(todo), dtype=bool)
             for function in functions:
-                for sign in (1.0, -1.0):
-                    rough |= _is_rough(function, todo, sign, tolerance)
+                rough |= _is_rough(function, todo, owner, tolerance)
             rough &= np.diff(todo)[:, 0] > finest
-            done.append(todo[~rough])
-            todo = todo[rough]
+            done.append((todo[~rough], owner[~rough]))
+            resolved += np.bincount(owner[~rough], minlength=len(edges))
+            left = np.bincount(owner[rough], minlength=len(edges))
+            fits &= (left == 0) | (2 * NODES * (resolved + 2 * left) <= most)
+            some = rough & fits[owner]
+            todo, owner = todo[some], np.tile(owner[some], 2)
             if not len(todo):
                 break
-            if 2 * NODES * (sum(map(len, done)) + 2 * len(todo)) > most:
-                raise PrecisionLost(
-                    f"{label} is too rough for {most} nodes on [-{reach:.3g}, {reach:.3g}] deviations; rescale the "
-                    "data, or use method='quadrature'"
-                )
             middle = todo.mean(axis=1)
             todo = np.concatenate([np.stack([todo[:, 0], middle], 1), np.stack([middle, todo[:, 1]], 1)])
-        ends = np.concatenate([*done, todo])[:, 1]
-        return cls(np.concatenate([[0.0], np.sort(ends)]))
+        ends = np.concatenate([*(panels for panels, _ in done), todo])[:, 1]
+        owner = np.concatenate([*(index for _, index in done), owner])
+        return [
+            cls(np.concatenate([[0.0], np.sort(ends[owner == index])])) if fits[index] else None
+            for index in range(len(edges))
+        ]
 
 
-def _is_rough(function: Callable[[Array], Array], panels: Array, sign: float, tolerance: float) -> Array:
+def _is_rough(function: Scaled, panels: Array, owner: Index, tolerance: float) -> Array:
+    """Whether a function is not resolved on each panel or on its mirror image."""
     t, _ = legendre_rule(NODES)
     width = np.diff(panels)
-    x = sign * (panels[:, :1] + width * t)
+    x = np.array([1.0, -1.0])[:, None, None] * (panels[:, :1] + width * t)
     with np.errstate(all="ignore"):
-        values = function(x) * np.exp(-x * x / 4)
+        values = function(x, owner) * np.exp(-x * x / 4)
     sizes = np.abs(np.nan_to_num(values) @ _to_legendre().T)
     tail = np.max(sizes[..., -2:], axis=-1)
     earlier = np.max(sizes[..., -6:-2], axis=-1)
     # A flat tail far below the norm is rounding of the function itself, which narrower panels do not remove.
     noise = (tail > 0.1 * earlier) & (tail * np.sqrt(width[:, 0]) < 1e3 * tolerance)
-    return np.asarray(np.any((tail * np.sqrt(width[:, 0]) > tolerance) & ~noise, axis=0))
+    return np.asarray(np.any((tail * np.sqrt(width[:, 0]) > tolerance) & ~noise, axis=(0, 1)))
 
 
 def _to_legendre() -> Array:

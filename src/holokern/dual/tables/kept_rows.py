@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from holokern.numeric import Array, how_many_fit
 
 _ROWS_KEPT = 64
 """Deviations whose values on a mesh are kept: those of a few points in a few layers."""
+
+_AT_ONCE = 16
+"""Deviations that are sampled together: with a few points all are, and their values fill few megabytes."""
 
 _MOMENTS_KEPT = 1 << 14
 """Deviations whose norms and means are kept: a megabyte."""
@@ -42,44 +44,61 @@ class KeptRows:
     def at(self, c: Array) -> list[PointRow | None]:
         """The row of each deviation, or None."""
         different, back = np.unique(c, return_inverse=True)
-        found, size = [], 0
-        for one in different.tolist():
-            row = self._row(one)
-            size += 0 if row is None else 8 * _ARRAYS_OF_A_ROW * len(row.mesh.nodes)
-            # those that do not fit in memory with the others are as good as missing
-            found.append(row if how_many_fit(1.0, size, "a byte") == size else None)
+        found: list[PointRow | None] = []
+        size = 0
+        for start in range(0, len(different), _AT_ONCE):
+            for row in self._some(different[start : start + _AT_ONCE]):
+                size += 0 if row is None else 8 * _ARRAYS_OF_A_ROW * len(row.mesh.nodes)
+                # those that do not fit in memory with the others are as good as missing
+                found.append(row if how_many_fit(1.0, size, "a byte") == size else None)
         return [found[index] for index in back]
 
     def moments(self, c: Array, which: int, otherwise: Callable[[Array], Array]) -> Array:
         """The norm of σ (0), that of σ′ (1) or the mean (2) for each deviation, from its row where there is one."""
         different, back = np.unique(c, return_inverse=True)
-        found = np.array([self._moments_at(one)[which] for one in different.tolist()])
+        with self._lock:
+            known = {one: self._moments[one] for one in different.tolist() if one in self._moments}
+        unknown = np.array([one for one in different.tolist() if one not in known])
+        # they are kept longer than rows
+        for start in range(0, len(unknown), _AT_ONCE):
+            some = unknown[start : start + _AT_ONCE]
+            new = dict(zip(some.tolist(), map(self._moments_of, self._some(some)), strict=True))
+            known |= new
+            with self._lock:
+                if len(self._moments) >= _MOMENTS_KEPT:
+                    self._moments.clear()
+                self._moments |= new
+        found = np.array([known[one][which] for one in different.tolist()])
         missing = np.isnan(found)
         if np.any(missing):
             found[missing] = otherwise(different[missing])
         return found[back]
 
-    def _moments_at(self, c: float) -> tuple[float, float, float]:
-        """The three moments from a row, NaN without one; they are kept longer than rows."""
-        found = self._moments.get(c)
-        if found is None:
-            row = self._row(c)
-            slope = 1.0 if row is None or has_infinite_slope(self._sigma) else row.norm(1)
-            found = (np.nan, np.nan, np.nan) if row is None else (row.norm(), slope, row.mean)
-            if len(self._moments) >= _MOMENTS_KEPT:
-                self._moments.clear()
-            self._moments[c] = found
-        return found
+    def _moments_of(self, row: PointRow | None) -> tuple[float, float, float]:
+        """The three moments from a row, NaN without one."""
+        if row is None:
+            return np.nan, np.nan, np.nan
+        return row.norm(), 1.0 if has_infinite_slope(self._sigma) else row.norm(1), row.mean
 
-    def _row(self, c: float) -> PointRow | None:
+    def _some(self, c: Array) -> list[PointRow | None]:
+        """The rows of a few different deviations; those that are new are made together."""
         if self._away:
-            return None
+            return [None] * len(c)
         with self._lock:
-            if c not in self._rows:
-                while len(self._rows) >= _ROWS_KEPT:
-                    self._rows.popitem(last=False)
-                self._rows[c] = None
-                with suppress(PrecisionLost):
-                    self._rows[c] = PointRow.of(self._sigma, c)
-            self._rows.move_to_end(c)
-            return self._rows[c]
+            found = {one: self._rows[one] for one in c.tolist() if one in self._rows}
+            new = np.array([one for one in c.tolist() if one not in found])
+            if len(new):
+                found |= dict(zip(new.tolist(), self._made(new), strict=True))
+            self._rows |= found
+            for one in found:
+                self._rows.move_to_end(one)
+            while len(self._rows) > _ROWS_KEPT:
+                self._rows.popitem(last=False)
+            return [found[one] for one in c.tolist()]
+
+    def _made(self, c: Array) -> list[PointRow | None]:
+        """New rows; one whose mass overflows is missing and spoils no other."""
+        try:
+            return PointRow.of(self._sigma, c)
+        except PrecisionLost:
+            return [None] if len(c) == 1 else [self._made(one)[0] for one in np.split(c, len(c))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,14 +11,17 @@ from holokern.activation import Activation
 from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
 from holokern.dual.sampling.mehler import coefficients_on_mesh, terms_needed
 from holokern.dual.sampling.mesh import Mesh
-from holokern.dual.tables.samples import functions_of, mesh_for, scaled_norms
-from holokern.numeric import Array, Range, hermite_rule
+from holokern.dual.tables.samples import RESOLVED, functions_of, reach_of, scaled_functions, scaled_norms
+from holokern.numeric import Array, hermite_rule
 
 _MOST_OF_A_ROW = 1 << 18
 """Nodes of the mesh of a single deviation, which takes a tenth of a second."""
 
 _BY_SERIES = 0.4
 """From this angle to its supplement pairs of single deviations are sums over Hermite coefficients."""
+
+_TERMS = (28, 56, 112, 224, terms_needed(_BY_SERIES))
+"""Hermite coefficients that are made at a time: a pair of nearly orthogonal points needs few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +44,26 @@ class PointRow:
     c: float
     mesh: Mesh
     values: Array
+    _coefficients: dict[int, Array] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, sigma: Activation, c: float) -> PointRow:
-        """Sample at a deviation.
+    def of(cls, sigma: Activation, c: Array) -> list[PointRow | None]:
+        """Sample at different deviations; None where σ(cx) is too rough for a mesh of bearable size.
 
         Raises
         ------
         PrecisionLost
-            If σ(cx) is too rough for a mesh of bearable size, or its mass overflows.
+            If the mass of σ(cx) overflows for one of them.
         """
-        mesh = mesh_for(sigma, Range(*np.log([c, c])), most=_MOST_OF_A_ROW)
-        return cls(sigma, c, mesh, np.stack([f(c * mesh.nodes) for f in functions_of(sigma)]))
+        reach = reach_of(sigma, c)
+        meshes = Mesh.each_resolving(scaled_functions(sigma, c[:, None], reach), reach, RESOLVED, _MOST_OF_A_ROW)
+        nodes = [np.empty(0) if mesh is None else one * mesh.nodes for one, mesh in zip(c, meshes, strict=True)]
+        values = np.stack([f(np.concatenate(nodes)) for f in functions_of(sigma)])
+        parts = np.split(values, np.cumsum([len(some) for some in nodes])[:-1], axis=1)
+        return [
+            None if mesh is None else cls(sigma, one, mesh, part)
+            for one, mesh, part in zip(c.tolist(), meshes, parts, strict=True)
+        ]
 
     def norm(self, function: int = 0) -> float:
         """E[f(cz)²]^(1/2) of σ or σ′."""
@@ -63,16 +74,20 @@ class PointRow:
         """E[σ(cz)]."""
         return float(np.sum(self.values[0] * self.mesh.masses))
 
-    @cached_property
-    def _terms(self) -> Array:
-        return coefficients_on_mesh(self.mesh, self.values, terms_needed(_BY_SERIES))
+    def _terms(self, count: int) -> Array:
+        """So many Hermite coefficients, once for each number."""
+        if count not in self._coefficients:
+            self._coefficients[count] = coefficients_on_mesh(self.mesh, self.values, count)
+        return self._coefficients[count]
 
     def paired(self, other: PointRow, theta: float) -> Array:
         """E[f(u) f(v)] for f = σ and σ′, with the other deviation and 0 < θ < π."""
         small = min(theta, float(np.pi) - theta)
         if small >= _BY_SERIES:
-            powers = np.cos(theta) ** np.arange(self._terms.shape[1])
-            return np.asarray(np.sum(self._terms * other._terms * powers, axis=1))
+            needed = terms_needed(small)
+            count = next(some for some in _TERMS if some >= needed)
+            powers = np.cos(theta) ** np.arange(count)
+            return np.asarray(np.sum(self._terms(count) * other._terms(count) * powers, axis=1))
         close = self.close_to(other, small)
         if close is not None:
             return close.correlations(-1.0 if theta > np.pi / 2 else 1.0)

@@ -147,9 +147,9 @@ def blurred_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     """
     blur = Blur(smallest)
     profile, c = profile_of(sigma), np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
-    reach = reach_of(sigma, c)
+    reach = float(np.max(reach_of(sigma, c)))
     ends = [np.sort(b / np.exp([span.low, span.high])) for b in profile.breaks]
-    functions = scaled_functions(sigma, c, reach)
+    functions = scaled_functions(sigma, c[None], np.array([reach]))
     mesh = blur.mesh(Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), blur.resolved), ends)
 
     def sampled(c: Array, _: Range) -> tuple[Array, Array, Array]:

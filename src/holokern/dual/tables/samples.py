@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +12,7 @@ from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.sampling.mehler import coefficients_on_mesh, hermite_sums_of_rows, terms_needed
-from holokern.dual.sampling.mesh import Mesh
+from holokern.dual.sampling.mesh import Mesh, Scaled
 from holokern.numeric import Array, Index, Range, between, how_many_fit, legendre_rule
 
 RESOLVED = 4e-15
@@ -87,34 +86,36 @@ def functions_of(sigma: Activation) -> tuple[Activation, ...]:
     return (sigma,) if has_infinite_slope(sigma) else (sigma, sigma.derivative)
 
 
-def reach_of(sigma: Activation, c: Array) -> float:
+def reach_of(sigma: Activation, c: Array) -> Array:
     """How many deviations out σ(cx)² has its mass."""
     side = Side.of(profile_of(sigma), c)
-    return HALF_RANGE + float(max(np.max(side.left), np.max(side.right)))
+    return np.asarray(HALF_RANGE + np.maximum(side.left, side.right))
 
 
 def mesh_for(sigma: Activation, span: Range, further: float = 0.0, most: int = MOST_NODES) -> Mesh:
     """A mesh that resolves an activation whose only break may be zero at all deviations of a range."""
     tests = np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
-    reach = reach_of(sigma, tests) + further
-    return Mesh.resolving(scaled_functions(sigma, tests, reach), reach, RESOLVED, most, str(sigma))
+    reach = float(np.max(reach_of(sigma, tests))) + further
+    functions = scaled_functions(sigma, tests[None], np.array([reach]))
+    return Mesh.resolving(functions, reach, RESOLVED, most, str(sigma))
 
 
-def scaled_functions(sigma: Activation, tests: Array, reach: float) -> list[Callable[[Array], Array]]:
-    """σ(cx) and σ′(cx) over their norms, at some deviations."""
-    x = np.linspace(-reach, reach, 2001)
-    root = np.exp(-x * x / 4) * np.sqrt((x[1] - x[0]) / np.sqrt(2 * np.pi))
-    functions: list[Callable[[Array], Array]] = []
+def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:
+    """σ(cx) and σ′(cx) over their norms, at some deviations for each mesh: ``tests`` has one row for each."""
+    x = np.linspace(-reach, reach, 2001, axis=1)
+    root = np.exp(-x * x / 4) * np.sqrt((x[:, 1:2] - x[:, :1]) / np.sqrt(2 * np.pi))
+    functions: list[Scaled] = []
     for function in functions_of(sigma):
         with np.errstate(all="ignore"):
-            norm = np.sqrt(np.sum(np.nan_to_num(function(np.multiply.outer(tests, x)) * root) ** 2, axis=1))
-        scale = np.where(norm > 0, norm, 1.0)[:, None, None]
-        functions.append(partial(_scaled, function, tests, scale))
+            values = np.nan_to_num(function(tests[:, :, None] * x[:, None]) * root[:, None])
+        norm = np.sqrt(np.sum(values**2, axis=2))
+        functions.append(partial(_scaled, function, tests.T, np.where(norm > 0, norm, 1.0).T))
     return functions
 
 
-def _scaled(function: Activation, c: Array, scale: Array, x: Array) -> Array:
-    return np.asarray(function(np.multiply.outer(c, x)) / scale)
+def _scaled(function: Activation, c: Array, scale: Array, x: Array, owner: Index) -> Array:
+    here, size = (some[:, None, owner, None] for some in (c, scale))
+    return np.asarray(function(here * x) / size)
 
 
 def on_mesh(count: int, mesh: Mesh, function: Activation, c: Array) -> tuple[Array, Array]:
@@ -173,7 +174,7 @@ def nodes_between_breaks(sigma: Activation, c: Array, reach: float, width: float
 
 def between_breaks(count: int, sigma: Activation, c: Array) -> tuple[Array, Array]:
     """Hermite coefficients of σ(cx) and σ′(cx) with breaks anywhere, and their norms."""
-    reach = reach_of(sigma, c) + FURTHER
+    reach = float(np.max(reach_of(sigma, c))) + FURTHER
     functions, width = len(functions_of(sigma)), _PHASE / np.sqrt(count)
     coefficients, norms = np.empty((functions, len(c), count)), np.empty((functions, len(c)))
     # Some deviations at a time, to bound the memory.
