@@ -156,8 +156,7 @@ class NNGPRegressor(_NetworkRegressor):
 
     Parameters
     ----------
-    activation, depth, bias, weight_variance, alpha, solver, n_landmarks, tol, max_iter, random_state,
-    remainder
+    activation, depth, bias, weight_variance, alpha, solver, n_landmarks, tol, max_iter, random_state, remainder
         As in :class:`NTKRegressor`.
     fit_parameters : tuple of str, default=()
         Which of ``"alpha"``, ``"bias"`` and ``"weight_variance"`` to choose by the largest marginal likelihood,
