@@ -78,7 +78,7 @@ class Room(NamedTuple):
     known
         For each panel how long its lines are, 0 if they are not made; and how many angles it has.
     work
-        Polynomials of angles, then room for sums, values, angles and the polynomials of gathered columns.
+        Polynomials of angles, then room for sums, values and the polynomials of gathered columns.
     places
         The panel of each angle, the places of those that are not in the fullest panel, and of those in one panel.
     chunk
@@ -96,7 +96,7 @@ class Room(NamedTuple):
 
 
 # Rows of `Room.work` after the polynomials, the sums being the first of them.
-_VALUE, _ANGLE, _GATHERED = 1, 2, 3
+_VALUE, _GATHERED = 1, 2
 
 
 def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
@@ -107,7 +107,8 @@ def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
     return Room(
         np.empty((functions, panels, rank, degree), dtype),
         np.zeros((2, panels), dtype=np.int64),
-        np.empty((max(2, degree) + _GATHERED + rank, _SHORT), dtype),
+        # the first row stays: it is T_0
+        np.ones((max(2, degree) + _GATHERED + rank, _SHORT), dtype),
         np.empty((3, CHUNK), dtype=np.int64),
         np.empty((3, CHUNK), dtype),
         np.repeat(stops, np.diff(stops, prepend=0)),
@@ -127,7 +128,7 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
     edges, numbers, coefficients, lengths = cores.edges, cores.numbers, cores.cores, cores.lengths
     rank = coefficients.shape[2]
     base = work.shape[0] - _GATHERED - rank
-    part, value, angles, gathered = work[base], work[base + _VALUE], work[base + _ANGLE], work[base + _GATHERED :]
+    part, value, x, gathered = work[base], work[base + _VALUE], work[1], work[base + _GATHERED :]
     which, elsewhere, places = room.places[0], room.places[1], room.places[2]
     known, counts = room.known[0], room.known[1]
     size, left_out, number_type = theta.shape[0], 0, theta.dtype.type
@@ -191,36 +192,29 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
             if step > 0:
                 at, source = 0, gathered
                 for j in range(some):
-                    angles[j] = theta[places[first + j]]
+                    x[j] = scale * theta[places[first + j]] - shift
                 for q in range(rank):
                     for j in range(some):
                         gathered[q, j] = columns[q, start + places[first + j]]
             else:
                 near = theta[first : first + some]
                 for j in range(some):
-                    angles[j] = near[j]
-            for j in range(some):
-                work[0, j] = 1.0
-                work[1, j] = scale * angles[j] - shift
+                    x[j] = scale * near[j] - shift
             for m in range(2, known[t]):
                 for j in range(some):
-                    work[m, j] = (work[1, j] + work[1, j]) * work[m - 1, j] - work[m - 2, j]
+                    work[m, j] = (x[j] + x[j]) * work[m - 1, j] - work[m - 2, j]
             for f in wanted:
                 # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store the sums less often
                 for j in range(some):
                     value[j] = 0.0
                 for q in range(rank):
                     if lengths[f, number, q] > 0:
-                        a, b, c, d = lines[f, t, q, 0], lines[f, t, q, 1], lines[f, t, q, 2], lines[f, t, q, 3]
+                        line = lines[f, t, q]
+                        a, b, c, d = line[0], line[1], line[2], line[3]
                         for j in range(some):
-                            part[j] = a + b * work[1, j] + c * work[2, j] + d * work[3, j]
+                            part[j] = a + b * x[j] + c * work[2, j] + d * work[3, j]
                         for m in range(4, lengths[f, number, q], 4):
-                            a, b, c, d = (
-                                lines[f, t, q, m],
-                                lines[f, t, q, m + 1],
-                                lines[f, t, q, m + 2],
-                                lines[f, t, q, m + 3],
-                            )
+                            a, b, c, d = line[m], line[m + 1], line[m + 2], line[m + 3]
                             for j in range(some):
                                 part[j] += a * work[m, j] + b * work[m + 1, j] + c * work[m + 2, j] + d * work[m + 3, j]
                         column = source[q, at : at + some]
@@ -230,9 +224,9 @@ def look_up(  # noqa: PLR0915 (a helper would be optimised twice)
                     for j in range(some):
                         out[f, places[first + j]] = value[j]
                 else:
-                    line = out[f, first : first + some]
+                    done = out[f, first : first + some]
                     for j in range(some):
-                        line[j] = value[j]
+                        done[j] = value[j]
     return left_out
 
 
@@ -257,7 +251,8 @@ def look_up_tile(
         stop = starts[i]
         while stop < width:
             start, other, stop = stop, cells[stop], ends[stop]
-            known[:] = 0
+            for t in range(known.shape[1]):
+                known[0, t] = 0
             for f in range(flat.shape[0]):
                 for j in range(start, stop):
                     flat[f, i, j] = 0.0
