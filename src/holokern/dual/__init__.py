@@ -15,7 +15,6 @@ from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register
 from holokern.dual.tables import store as table_file
 from holokern.dual.tables.dual_table import DualTable
-from holokern.dual.tables.hermite_series import HermiteSeries
 from holokern.dual.value import DualValue
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "DualTable",
     "DualValue",
     "Enclosure",
-    "HermiteSeries",
     "HingeSide",
     "Method",
     "PairForm",

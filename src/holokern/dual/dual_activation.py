@@ -29,7 +29,6 @@ from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
-from holokern.dual.tables.hermite_series import HermiteSeries, hermite_series
 from holokern.dual.tables.kept_rows import KeptRows
 from holokern.dual.tables.samples import moments_of_many
 from holokern.dual.tables.store import KeptTables, stored_number
@@ -324,19 +323,6 @@ class DualActivation:
         span = self._rounded(low, high)
         build = partial(build_table, self.activation, span, self.homogeneity, smallest)
         return _tables.get(self.activation, span, smallest, build)
-
-    def hermite_series(self, low: float, high: float) -> HermiteSeries | None:
-        """The Hermite coefficients of σ(cz) for deviations c in [low, high], if σ is smooth and few count; else None.
-
-        Examples
-        --------
-        >>> series = dual_activation("gelu").hermite_series(0.5, 1.0)
-        >>> a = series(np.log(np.array([0.5, 1.0])))
-        >>> k = dual_activation("gelu").grid(np.array([0.5]), np.array([1.0]), np.array([1.2]))[0]
-        >>> bool(abs(np.sum(a[0] * a[1] * np.cos(1.2) ** series.degrees) - k) < 1e-15)
-        True
-        """
-        return hermite_series(self.activation, self._rounded(low, high))
 
     def _rounded(self, low: float, high: float) -> Range:
         if self.homogeneity is not None:

@@ -70,12 +70,6 @@ def moments_of_many(sigma: Activation, c: Array) -> tuple[Array, Array, Array]:
     return found[0], found[1], found[2]
 
 
-def hermite_coefficients(sigma: Activation, c: Array, count: int) -> Array:
-    """Hermite coefficients of σ(cx), one row for each deviation, of an activation whose only break may be zero."""
-    mesh = mesh_for(sigma, Range(float(np.log(np.min(c))), float(np.log(np.max(c)))))
-    return on_mesh(count, mesh, sigma, c)[0]
-
-
 def hermite_rows_at(sigma: Activation, c: Array, smallest: float) -> Array:
     """Hermite coefficients of σ(cx) and, unless σ jumps, of σ′(cx), whatever the breaks: (functions, c, terms)."""
     return between_breaks(terms_needed(smallest), sigma, c)[0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable, HermiteSeries, PairForm
+from holokern.dual import DualActivation, DualTable, PairForm
 from holokern.errors import PrecisionLost
 from holokern.network.architecture.chords import Chords, chords_of
 from holokern.network.engine.layered import LayerStep, functions_of
@@ -36,23 +36,20 @@ class ActivationTable:
         The activation as a layer without weights of its own.
     span
         The range of log c.
-    series
-        Hermite coefficients as functions of log c, if the activation is smooth and few count.
     chords
-        Otherwise polynomials of chords and deviations; None if the activation is too rough on this range.
+        Polynomials of chords and deviations; None with a closed form, or if the activation is too rough on this range.
     functions
         Norms, norms of the slope, and means.
     """
 
     layer: HiddenLayer
     span: Range
-    series: HermiteSeries | None
     chords: Chords | None
     functions: tuple[Function, Function, Function]
 
     @property
     def form(self) -> PairForm | None:
-        """The closed form, which needs neither series nor table."""
+        """The closed form, which needs no table."""
         return self.layer.dual.pair_form
 
     def side(self, variances: Array) -> NumpySide:
@@ -67,9 +64,7 @@ class ActivationTable:
         side = LayerSide.of(self.layer, c.reshape(-1), *self.functions)
         numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
         cells, points = np.empty((0, *shape), dtype=np.int64), np.empty((*shape, 0))
-        if self.series is not None:
-            points = self._terms(side.numbers[0]).reshape(*shape, -1)
-        elif self.chords is not None:
+        if self.chords is not None:
             cells = self.chords.cells(side.numbers[0]).reshape(1, *shape)
         after, means = (side.numbers[1] ** 2).reshape(shape), side.means.reshape(shape)
         return NumpySide(after, side.zero.reshape(shape), means, points, numbers, cells)
@@ -80,12 +75,6 @@ class ActivationTable:
             return np.asarray(side.numbers[2] ** 2)
         found = self.form.slope_norms(side.points[..., 0])
         return np.where(side.zero, 0.0, found**2)
-
-    def _terms(self, logs: Array) -> Array:
-        """Hermite coefficients, with zeros up to two more than a multiple of four."""
-        assert self.series is not None
-        terms = self.series(logs)
-        return np.pad(terms, ((0, 0), (0, -(terms.shape[1] - 2) % 4)))
 
     def squares(self, variances: Array) -> Array:
         """Variances after the activation."""
@@ -108,7 +97,7 @@ class NumpySide:
     means
         E[σ(cz)].
     points
-        What the machine code knows of each output along a last axis: numbers of a closed form, or Hermite coefficients.
+        What the machine code knows of each output along a last axis: numbers of a closed form.
     numbers
         log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs); (0, positions,
         inputs) for closed forms.
@@ -175,10 +164,7 @@ def table_for(dual: DualActivation, span: Range) -> ActivationTable:
 def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
     layer, form = HiddenLayer(dual, 1.0, 0.0, False), dual.pair_form
     if form is not None:
-        return ActivationTable(layer, span, None, None, (form.norms, form.slope_norms, form.means))
-    series = dual.hermite_series(*span.ends)
-    if series is not None:
-        return ActivationTable(layer, span, series, None, _of_series(dual, series))
+        return ActivationTable(layer, span, None, (form.norms, form.slope_norms, form.means))
     if dual.hinges is None and 0.0 in dual.smallest_angles:
         try:
             table = dual.table(*span.ends, 0.0)
@@ -186,8 +172,8 @@ def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
         except PrecisionLost:
             chords = None
         if chords is not None:
-            return ActivationTable(layer, span, None, chords, _of_table(table))
-    return ActivationTable(layer, span, None, None, functions_of(layer, LayerSpan.everywhere(span), False))
+            return ActivationTable(layer, span, chords, _of_table(table))
+    return ActivationTable(layer, span, None, functions_of(layer, LayerSpan.everywhere(span), False))
 
 
 def _of_table(table: DualTable) -> tuple[Function, Function, Function]:
@@ -207,18 +193,6 @@ def _of_table(table: DualTable) -> tuple[Function, Function, Function]:
         return np.exp(at(table.log_norm, c))
 
     return norms, lambda c: np.exp(at(table.log_slope, c)), lambda c: at(table.mean, c) * norms(c)
-
-
-def _of_series(dual: DualActivation, series: HermiteSeries) -> tuple[Function, Function, Function]:
-    """Norms, norms of the slope, and means from Hermite coefficients: E[σ′(cz)²] = Σ n a_n² / c²."""
-
-    def norms(c: Array) -> Array:
-        return np.asarray(np.sqrt(np.sum(series(np.log(c)) ** 2, axis=1)))
-
-    def slopes(c: Array) -> Array:
-        return np.asarray(np.sqrt(np.sum(series.degrees * series(np.log(c)) ** 2, axis=1)) / c)
-
-    return norms, slopes, lambda c: series(np.log(c))[:, 1 - series.start]
 
 
 def activated(
@@ -247,12 +221,6 @@ def activated(
     if made.form is not None:
         own, others = (np.swapaxes(side.points, 1, 2) for side in (first, second))
         after, moved = made.form.tiles(own, others, after, moved)
-    elif made.series is not None:
-        from holokern.network.architecture.activate import activate_series
-
-        terms = np.ascontiguousarray(first.points), np.ascontiguousarray(np.swapaxes(second.points, 1, 2))
-        c, d = (np.ascontiguousarray(side.numbers[3]) for side in (first, second))
-        activate_series(made.series.start, made.series.step, terms[0], terms[1], c, d, after, moved)
     elif made.chords is not None:
         _by_chords(made.chords, first, second, after, moved)
     else:
