@@ -10,7 +10,7 @@ from holokern.numeric.exact import Dependence, natural_roots, nullspace, subtrac
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
 from holokern.numeric.narrowed import narrowed
-from holokern.numeric.panels import EPS, Array, Index, Panels, between
+from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
 from holokern.numeric.unit_vectors import unit_vectors
@@ -19,6 +19,7 @@ from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_w
 __all__ = [
     "ARCSINE",
     "EPS",
+    "AnyArray",
     "Array",
     "Dependence",
     "Index",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+AnyArray: TypeAlias = Any
+"""An array of numpy, JAX or torch: they have no common type."""
 EPS = float(np.finfo(float).eps)
 """The distance from 1 to the next float."""
 

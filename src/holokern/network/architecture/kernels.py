@@ -32,7 +32,7 @@ from holokern.network.layers import (
 )
 from holokern.network.layers.layer import Context, Output, Shape
 from holokern.network.layers.weights import Weighted
-from holokern.numeric import Range
+from holokern.numeric import AnyArray, Range
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SpanRange:
         Activations with the ranges of log c.
     """
 
-    spans: tuple[tuple[Any, Range], ...]
+    spans: tuple[tuple[AnyArray, Range], ...]
 
     @staticmethod
     def union(parts: list[SpanRange], shape: tuple[int, int]) -> SpanRange:
@@ -114,7 +114,7 @@ class LayerKernels:
         """Whether the machine code must know ranges of deviations: closed forms do not."""
         return any(dual.homogeneity is None and dual.pair_form is None for dual in duals_of(self.layer))
 
-    def read(self, name: str, value: Any) -> Any:
+    def read(self, name: str, value: AnyArray) -> AnyArray:
         """Data as an array (inputs, positions, channels), or graphs."""
         if isinstance(value, Graphs):
             return value
@@ -141,7 +141,7 @@ class LayerKernels:
         rest = Serial(*parts[1:]) if len(parts) > 1 and isinstance(parts[0], Flatten) else None
         return None if rest is None or dense_layers(rest) is None else rest
 
-    def check_inputs(self, x: Any) -> Shape:
+    def check_inputs(self, x: AnyArray) -> Shape:
         """The shape of the inputs; refuse those that do not fit."""
         shape = tuple(int(size) for size in x.shape[1:])
         if self.input_shape is not None and shape != self.input_shape:
@@ -159,7 +159,7 @@ class LayerKernels:
             raise BadInput("Aggregate needs to know who is whose neighbour; pass Graphs.of(features, adjacency) as X")
         return before
 
-    def _architecture(self, x: Any) -> Architecture:
+    def _architecture(self, x: AnyArray) -> Architecture:
         return Architecture(self.layer, self.check_inputs(x), self.is_standard)
 
     @staticmethod
@@ -168,13 +168,13 @@ class LayerKernels:
         sizes = [one.shape[1] for one in data if isinstance(one, Graphs)]
         return [one.filled(max(sizes)) if isinstance(one, Graphs) else one for one in data]
 
-    def data_range(self, *data: Any) -> SpanRange:
+    def data_range(self, *data: AnyArray) -> SpanRange:
         """The ranges of deviations for these data."""
         read = self.alike(*(self.read("X", x) for x in data))
         spans = self._architecture(read[0]).spans(tuple(Inputs.of(x) for x in read))
         return SpanRange(tuple(spans.items()))
 
-    def diagonals(self, x: Any) -> Diagonals:
+    def diagonals(self, x: AnyArray) -> Diagonals:
         """Σ and Θ of every input with itself; Θ is infinite where an activation jumps."""
         made, inputs = self._architecture(x), Inputs.of(x)
         if not len(inputs):
@@ -182,7 +182,7 @@ class LayerKernels:
         jumps = any(dual.jumps for dual in duals_of(self.layer))
         return made.diagonals(inputs, made.spans((inputs,)) if self.needs_ranges else {}, not jumps)
 
-    def fill(self, x: Any, y: Any, outs: Outs, threads: int | None, data: SpanRange | None) -> None:
+    def fill(self, x: AnyArray, y: AnyArray, outs: Outs, threads: int | None, data: SpanRange | None) -> None:
         """Write the matrices."""
         made = self._architecture(x)
         rows, columns = Inputs.of(x), None if y is None else Inputs.of(y)

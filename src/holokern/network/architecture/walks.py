@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import array_api_compat.numpy as xp
@@ -22,7 +23,7 @@ from holokern.network.architecture.sides import NumpySide, activated, table_for
 from holokern.network.layers.combine import Serial
 from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
-from holokern.numeric import Array, Range
+from holokern.numeric import AnyArray, Array, Range
 
 Spans = dict[DualActivation, Range]
 """The range of log c that each activation meets."""
@@ -54,7 +55,7 @@ class Tape:
 class _NumpyWalk:
     """What all ways through a network share."""
 
-    xp: Any = xp
+    xp: ModuleType = xp
 
     def __init__(self, is_standard: bool, spans: Spans, inputs: tuple[Inputs, Inputs]) -> None:
         self.is_standard = is_standard
@@ -63,7 +64,7 @@ class _NumpyWalk:
 
     def activated(
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
-    ) -> tuple[Any, Any]:
+    ) -> tuple[AnyArray, AnyArray]:
         """G and Θ after an activation."""
         return activated(table_for(dual, self._range(dual)), sides, layout, gap, tangent)
 
@@ -180,7 +181,7 @@ class _Scout(_OwnWalk):
 
     def activated(
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
-    ) -> tuple[Any, Any]:
+    ) -> tuple[AnyArray, AnyArray]:
         """Correlations stay as they are, which is between the truth and 1 for most activations."""
         (c, n), (d, m) = (
             (place(np.sqrt(side.before)), place(np.sqrt(side.after)))

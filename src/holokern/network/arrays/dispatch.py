@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from holokern.network.architecture.kernels import SpanRange
 from holokern.network.arrays.kernel import ArrayKernel
 from holokern.network.arrays.layers import ArrayLayers
 from holokern.network.engine.fill import Diagonals
+from holokern.numeric import AnyArray
 
 if TYPE_CHECKING:
     from holokern.network.network import Network
@@ -25,7 +27,7 @@ _GRID = 4
 
 
 def matrices_of_other_kind(
-    network: Network, X: Any, Y: Any, given: tuple[Any, Any], wanted: tuple[bool, bool]
+    network: Network, X: AnyArray, Y: AnyArray, given: tuple[AnyArray, AnyArray], wanted: tuple[bool, bool]
 ) -> list[Any] | None:
     """[NNGP or None, NTK or None] for arrays that are not numpy's, or None if they are numpy's.
 
@@ -46,7 +48,7 @@ def matrices_of_other_kind(
     return [found[sum(wanted[:index])] if want else None for index, want in enumerate(wanted)]
 
 
-def diagonals_of_other_kind(network: Network, X: Any) -> Diagonals | None:
+def diagonals_of_other_kind(network: Network, X: AnyArray) -> Diagonals | None:
     """The diagonals for an array that is not numpy's, or None if it is."""
     kind = _kind(X, None)
     if kind is None:
@@ -59,7 +61,7 @@ def diagonals_of_other_kind(network: Network, X: Any) -> Diagonals | None:
     return Diagonals(nngp, ntk)
 
 
-def _kind(X: Any, Y: Any) -> str | None:
+def _kind(X: AnyArray, Y: AnyArray) -> str | None:
     given = [array for array in (X, Y) if array is not None]
     if all(isinstance(array, (np.ndarray, list, tuple)) for array in given):
         return None
@@ -70,7 +72,7 @@ def _kind(X: Any, Y: Any) -> str | None:
     return "other" if any(is_array_api_obj(array) and not is_numpy_array(array) for array in given) else None
 
 
-def _through(network: Network, method: str, X: Any, Y: Any) -> Any:
+def _through(network: Network, method: str, X: AnyArray, Y: AnyArray) -> AnyArray:
     from array_api_compat import array_namespace, is_jax_namespace
 
     given = [X] if Y is None else [X, Y]
@@ -101,7 +103,7 @@ def _jitted(kernel: ArrayKernel | ArrayLayers, method: str) -> Callable[..., Any
     return jax.jit(lambda *given: _call(kernel, method, list(given)))
 
 
-def _plain_numbers(xp: Any, given: list[Any]) -> list[Any] | None:
+def _plain_numbers(xp: ModuleType, given: list[Any]) -> list[Any] | None:
     """The arrays as numpy's, unless they are traced, differentiated or not in this machine's memory."""
     from array_api_compat import device, is_jax_namespace, is_torch_namespace
 
@@ -125,7 +127,7 @@ def _plain_numbers(xp: Any, given: list[Any]) -> list[Any] | None:
     return [np.asarray(array) for array in given]
 
 
-def _back(xp: Any, like: Any, found: Any) -> Any:
+def _back(xp: ModuleType, like: AnyArray, found: AnyArray) -> AnyArray:
     from array_api_compat import device
 
     if isinstance(found, tuple):
@@ -133,7 +135,7 @@ def _back(xp: Any, like: Any, found: Any) -> Any:
     return xp.asarray(found, device=device(like))
 
 
-def _kernel_for(network: Network, xp: Any, given: list[Any]) -> ArrayKernel | ArrayLayers:
+def _kernel_for(network: Network, xp: ModuleType, given: list[Any]) -> ArrayKernel | ArrayLayers:
     """Compiled for the norms of the points, if they are known."""
     if not network.hidden_layers:
         return _layers_for(network, xp, given)
@@ -157,7 +159,7 @@ def _kernel_for(network: Network, xp: Any, given: list[Any]) -> ArrayKernel | Ar
     return ArrayKernel(network, *(float(2.0 ** (step / _GRID)) for step in steps))
 
 
-def _layers_for(network: Network, xp: Any, given: list[Any]) -> ArrayLayers:
+def _layers_for(network: Network, xp: ModuleType, given: list[Any]) -> ArrayLayers:
     """A composition of layers, for the deviations that these inputs meet if they are known."""
     assert network.kernels is not None
     try:
@@ -172,7 +174,7 @@ def _layers_for(network: Network, xp: Any, given: list[Any]) -> ArrayLayers:
     return ArrayLayers(network.kernels, network.kernels.data_range(*known))
 
 
-def _without_derivative(xp: Any, array: Any) -> Any:
+def _without_derivative(xp: ModuleType, array: AnyArray) -> AnyArray:
     from array_api_compat import is_jax_namespace, is_torch_namespace
 
     if is_jax_namespace(xp):

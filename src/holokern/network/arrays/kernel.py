@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from holokern.network.arrays.layer import ArrayLayer, Pairs, is_given, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.tangent import jumping, require_tangent
+from holokern.numeric import AnyArray
 
 if TYPE_CHECKING:
     from holokern.network.network import Network
@@ -62,26 +64,26 @@ class ArrayKernel:
                 f"[{self.low}, {self.high}] is not a range of norms; pass 0 < low <= high (zero vectors are always in)"
             )
 
-    def nngp(self, X: Any, Y: Any = None) -> Any:
+    def nngp(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
         """The NNGP kernel between the rows of X and of Y (of X itself without Y), an array of the caller's kind."""
         return self.matrices(X, Y, False).sigma
 
-    def ntk(self, X: Any, Y: Any = None) -> Any:
+    def ntk(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
         """The neural tangent kernel."""
         return self.matrices(X, Y, True).tangent
 
-    def both(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def both(self, X: AnyArray, Y: AnyArray = None) -> tuple[AnyArray, AnyArray]:
         """(NNGP, NTK) in one pass."""
         pairs = self.matrices(X, Y, True)
         return pairs.sigma, pairs.tangent
 
-    def diagonals(self, X: Any) -> Diagonals:
+    def diagonals(self, X: AnyArray) -> Diagonals:
         """Σ and Θ of every point with itself; Θ is infinite where an activation jumps."""
         xp, x, _ = _arrays(X, None)
         square, tangent = point_diagonals(xp, self._scaled(x), self.network.bias, self._layers(xp, x))
         return Diagonals(square, xp.full_like(square, float("inf")) if jumping(self.network.hidden_layers) else tangent)
 
-    def matrices(self, X: Any, Y: Any, with_tangent: bool) -> Pairs:
+    def matrices(self, X: AnyArray, Y: AnyArray, with_tangent: bool) -> Pairs:
         """Σ and Θ; a symmetric matrix is symmetric to the last bit."""
         if with_tangent:
             require_tangent(self.network.hidden_layers)
@@ -89,11 +91,11 @@ class ArrayKernel:
         columns = None if y is None else self._scaled(y)
         return pair_matrices(xp, self._scaled(x), columns, self.network.bias, self._layers(xp, x))
 
-    def _scaled(self, x: Any) -> Any:
+    def _scaled(self, x: AnyArray) -> AnyArray:
         weight = self.network.weight_variance
         return x if weight is None else x * float(np.sqrt(weight / max(1, x.shape[1])))
 
-    def _layers(self, xp: Any, x: Any) -> tuple[ArrayLayer, ...]:
+    def _layers(self, xp: ModuleType, x: AnyArray) -> tuple[ArrayLayer, ...]:
         eps = float(xp.finfo(x.dtype).eps)
         weight = self.network.weight_variance
         scale = 1.0 if weight is None else float(np.sqrt(weight / max(1, x.shape[1])))
@@ -102,7 +104,9 @@ class ArrayKernel:
         return _layers(self.network.hidden_layers, ends[0], ends[1], max(_DROPPED, eps / 8))
 
 
-def pair_matrices(xp: Any, rows: Any, columns: Any, bias: Any, layers: tuple[ArrayLayer, ...]) -> Pairs:
+def pair_matrices(
+    xp: ModuleType, rows: AnyArray, columns: AnyArray, bias: AnyArray, layers: tuple[ArrayLayer, ...]
+) -> Pairs:
     """θ, Σ and Θ after all layers, of scaled points; ``columns`` is None for those of ``rows`` with themselves.
 
     Weights and biases may be numbers or arrays that an optimiser moves.
@@ -120,7 +124,9 @@ def pair_matrices(xp: Any, rows: Any, columns: Any, bias: Any, layers: tuple[Arr
     return Pairs(theta, *((0.5 * (part + part.T) if same else part) for part in (sigma, tangent)))
 
 
-def point_diagonals(xp: Any, rows: Any, bias: Any, layers: tuple[ArrayLayer, ...]) -> tuple[Any, Any]:
+def point_diagonals(
+    xp: ModuleType, rows: AnyArray, bias: AnyArray, layers: tuple[ArrayLayer, ...]
+) -> tuple[AnyArray, AnyArray]:
     """Σ and Θ of every scaled point with itself."""
     c = _norms(xp, rows, bias)
     square = tangent = c**2
@@ -159,7 +165,7 @@ def _layers(layers: tuple[HiddenLayer, ...], low: float, high: float, dropped: f
     return tuple(made[layer] for layer in layers)
 
 
-def _arrays(X: Any, Y: Any) -> tuple[Any, Any, Any]:
+def _arrays(X: AnyArray, Y: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """The namespace and the arrays, as floating-point numbers of one type."""
     from array_api_compat import array_namespace
 
@@ -179,19 +185,19 @@ def _arrays(X: Any, Y: Any) -> tuple[Any, Any, Any]:
     return xp, x, rest[0] if rest else None
 
 
-def _norms(xp: Any, rows: Any, bias: Any) -> Any:
+def _norms(xp: ModuleType, rows: AnyArray, bias: AnyArray) -> AnyArray:
     square = xp.sum(rows * rows, axis=1) + bias**2
     return xp.sqrt(square) if is_given(bias) else safe_root(xp, square)
 
 
-def _units(xp: Any, rows: Any, c: Any, bias: Any) -> Any:
+def _units(xp: ModuleType, rows: AnyArray, c: AnyArray, bias: AnyArray) -> AnyArray:
     """Directions, the bias included as one more coordinate; zero rows stay zero."""
     if is_given(bias):
         return xp.concat([rows, 0.0 * rows[:, :1] + bias], axis=1) / c[:, None]
     return rows / xp.where(c > 0, c, 1.0)[:, None]
 
 
-def _angles(xp: Any, u: Any, v: Any, same: bool) -> Any:
+def _angles(xp: ModuleType, u: AnyArray, v: AnyArray, same: bool) -> AnyArray:
     """Angles between unit vectors from |u - v|² and |u + v|², without the products of all pairs and coordinates.
 
     Heads of the coordinates, rounded to half of the digits, have exact inner products; so what is subtracted from
@@ -214,14 +220,16 @@ def _angles(xp: Any, u: Any, v: Any, same: bool) -> Any:
     return 2.0 * xp.atan2(safe_root(xp, near), safe_root(xp, away))
 
 
-def _repeated(xp: Any, layer: ArrayLayer, state: tuple[Any, ...], times: int, same: bool) -> tuple[Any, ...]:
+def _repeated(
+    xp: ModuleType, layer: ArrayLayer, state: tuple[AnyArray, ...], times: int, same: bool
+) -> tuple[AnyArray, ...]:
     """A layer several times over; its many matrices are computed again for the derivative instead of being kept.
 
     The state holds θ, Σ, Θ and the deviations of both sides. In JAX the layers are a loop, compiled once.
     """
     from array_api_compat import is_jax_namespace, is_torch_namespace
 
-    def step(theta: Any, sigma: Any, tangent: Any, c: Any, d: Any) -> tuple[Any, ...]:
+    def step(theta: AnyArray, sigma: AnyArray, tangent: AnyArray, c: AnyArray, d: AnyArray) -> tuple[AnyArray, ...]:
         rows = layer.side(xp, c)
         columns = rows if same else layer.side(xp, d)
         after = layer(xp, rows, columns, Pairs(theta, sigma, tangent))

@@ -8,13 +8,13 @@ by ``where``, so that no infinity reaches a derivative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from holokern.dual import DualTable
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.numeric import Array, Table, chebyshev_matrix
+from holokern.numeric import AnyArray, Array, Table, chebyshev_matrix
 
 
 @dataclass(frozen=True)
@@ -22,24 +22,26 @@ class Side:
     """The points of one side of the matrix at one layer."""
 
     # c, zero: standard deviations, and where they are zero (None when a bias excludes that)
-    c: Any
-    zero: Any
-    log_c: Any  # log c
-    basis: Any  # Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point
+    c: AnyArray
+    zero: AnyArray
+    log_c: AnyArray  # log c
+    basis: (
+        AnyArray  # Chebyshev polynomials of log c mapped to [-1, 1] over the range of the layer, one row for each point
+    )
     # norm, slope, mean, mean_slope: √w times n, d, E[σ(cz)] and E[σ′(cz)]
-    norm: Any
-    slope: Any
-    mean: Any
-    mean_slope: Any
+    norm: AnyArray
+    slope: AnyArray
+    mean: AnyArray
+    mean_slope: AnyArray
 
 
 @dataclass(frozen=True)
 class Pairs:
     """θ, Σ and Θ of all pairs of points."""
 
-    theta: Any
-    sigma: Any
-    tangent: Any
+    theta: AnyArray
+    sigma: AnyArray
+    tangent: AnyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +69,10 @@ class TableFunction:
             return cls(((ends[0][0], ends[-1][1]),), (cores[0],), (functions[0],))
         return cls(tuple(ends), tuple(cores), tuple(functions))
 
-    def __call__(self, xp: Any, rows: Side, columns: Side, theta: Any) -> Any:
+    def __call__(self, xp: ModuleType, rows: Side, columns: Side, theta: AnyArray) -> AnyArray:
         """The function for all pairs."""
         result = None
-        known: dict[int, tuple[Any, Any]] = {}
+        known: dict[int, tuple[AnyArray, AnyArray]] = {}
         for (low, high), core, functions in zip(self.ends, self.cores, self.functions, strict=True):
             if id(functions) not in known:
                 known[id(functions)] = self._functions(xp, rows, functions), self._functions(xp, columns, functions)
@@ -81,7 +83,7 @@ class TableFunction:
         return result
 
     @staticmethod
-    def _functions(xp: Any, side: Side, functions: Array) -> Any:
+    def _functions(xp: ModuleType, side: Side, functions: Array) -> AnyArray:
         # A homogeneous activation has but a constant, the same for all points.
         constant = _constant(xp, functions, side.basis)
         return constant if len(functions) == 1 else side.basis[:, : len(functions)] @ constant
@@ -109,7 +111,7 @@ class ArrayLayer:
         gap, bend, slope = (TableFunction.of(table.table, index, dropped) for index in indices)
         return cls(layer, table, gap, bend, slope, _radicals(layer, table), ends)
 
-    def side(self, xp: Any, c: Any) -> Side:
+    def side(self, xp: ModuleType, c: AnyArray) -> Side:
         """What the layer needs to know of points with these deviations; NaN for those outside its range."""
         table, root = self.table, self.layer.weight**0.5
         span = table.table.range
@@ -134,12 +136,12 @@ class ArrayLayer:
             parts = [xp.where(zero, limit, part) for limit, part in zip(limits, parts, strict=True)]
         return Side(c, zero, log_c, basis, *(root * part for part in parts))
 
-    def next_variances(self, side: Side) -> Any:
+    def next_variances(self, side: Side) -> AnyArray:
         """Variances after the layer."""
         variance = side.norm**2 + self.layer.bias**2
         return variance + side.c**2 if self.layer.residual else variance
 
-    def __call__(self, xp: Any, rows: Side, columns: Side, pairs: Pairs) -> Pairs:
+    def __call__(self, xp: ModuleType, rows: Side, columns: Side, pairs: Pairs) -> Pairs:
         """θ, Σ and Θ after the layer; Θ is meaningless when σ jumps."""
         layer, whole = self.layer, self.table
         far = pairs.theta > np.pi / 2
@@ -170,7 +172,7 @@ class ArrayLayer:
             return Pairs(theta, pairs.sigma + value, pairs.tangent + tangent)
         return Pairs(theta, value, tangent)
 
-    def _joined(self, xp: Any, rows: Side, columns: Side, gap: Any, pairs: Pairs) -> Any:
+    def _joined(self, xp: ModuleType, rows: Side, columns: Side, gap: AnyArray, pairs: Pairs) -> AnyArray:
         """The angle between points of several parts: the formula of `holokern.network.engine.advance.advance`."""
         bias = self.layer.bias
         n, m = rows.norm[:, None], columns.norm[None, :]
@@ -184,8 +186,8 @@ class ArrayLayer:
         return xp.where(square > 0, angle_of_gap(xp, lost / root), np.pi / 2)
 
     def _at_zero_vectors(
-        self, xp: Any, rows: Side, columns: Side, pairs: Pairs, otherwise: tuple[Any, Any, Any]
-    ) -> tuple[Any, Any, Any]:
+        self, xp: ModuleType, rows: Side, columns: Side, pairs: Pairs, otherwise: tuple[AnyArray, AnyArray, AnyArray]
+    ) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Value, slope and angle where a deviation is zero: the limit c → 0, to first order in the covariance.
 
         E[σ(u)σ(v)] ≈ σ(0) E[σ(v)] + Σ12 σ′(0) E[σ′(v)]; the second term is zero but has a derivative.
@@ -205,18 +207,18 @@ class ArrayLayer:
         return value, slope, theta
 
 
-def is_given(bias: Any) -> bool:
+def is_given(bias: AnyArray) -> bool:
     """Whether there is a bias: a positive number, or an array that an optimiser moves."""
     return not (isinstance(bias, (int, float)) and bias == 0)
 
 
-def safe_root(xp: Any, square: Any) -> Any:
+def safe_root(xp: ModuleType, square: AnyArray) -> AnyArray:
     """The square root, with derivative zero where the square is not positive."""
     positive = square > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, square, 1.0)), 0.0)
 
 
-def angle_of_gap(xp: Any, gap: Any) -> Any:
+def angle_of_gap(xp: ModuleType, gap: AnyArray) -> AnyArray:
     """The angle θ from 1 - cos θ by half-angle chords; its derivative counts as zero at θ = 0 and θ = π.
 
     That is right for functions that are smooth in the points, and the middle of the derivatives in all directions
@@ -234,7 +236,7 @@ def _radicals(layer: HiddenLayer, table: DualTable) -> Array:
     return np.stack([*rows, chebyshev_matrix(count) @ ratio])
 
 
-def _chebyshev(xp: Any, x: Any, count: int) -> Any:
+def _chebyshev(xp: ModuleType, x: AnyArray, count: int) -> AnyArray:
     """T_0(x), …, one column each, by T_{n+m} = 2 T_n T_m - T_{n-m}: twice as many columns with every step."""
     found = xp.stack([0.0 * x + 1.0, x], axis=1)
     while found.shape[1] < count:
@@ -243,11 +245,11 @@ def _chebyshev(xp: Any, x: Any, count: int) -> Any:
     return found[:, :count]
 
 
-def _clenshaw(xp: Any, left: Any, right: Any, x: Any) -> Any:
+def _clenshaw(xp: ModuleType, left: AnyArray, right: AnyArray, x: AnyArray) -> AnyArray:
     """Σ_m (left[m] @ right) T_m(x); a loop of XLA in JAX, which compiles a written-out one for minutes."""
     from array_api_compat import is_jax_namespace
 
-    def step(state: tuple[Any, Any], part: Any) -> tuple[tuple[Any, Any], None]:
+    def step(state: tuple[AnyArray, AnyArray], part: AnyArray) -> tuple[tuple[AnyArray, AnyArray], None]:
         now, before = state
         return (part @ right + 2.0 * x * now - before, now), None
 
@@ -264,7 +266,7 @@ def _clenshaw(xp: Any, left: Any, right: Any, x: Any) -> Any:
     return left[0] @ right + x * state[0] - state[1]
 
 
-def _constant(xp: Any, array: Array, like: Any) -> Any:
+def _constant(xp: ModuleType, array: Array, like: AnyArray) -> AnyArray:
     from array_api_compat import device
 
     return xp.asarray(array, dtype=like.dtype, device=device(like))

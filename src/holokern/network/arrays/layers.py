@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.state import Layout, State
+from holokern.numeric import AnyArray
 
 _MARGIN = 0.05
 """What ranges of log c are widened by, so that points may move a little."""
@@ -39,25 +41,25 @@ class ArrayLayers:
     kernels: LayerKernels  # the layers
     data: SpanRange  # the ranges of deviations that activations meet
 
-    def nngp(self, X: Any, Y: Any = None) -> Any:
+    def nngp(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
         """The NNGP kernel between the inputs of X and of Y (of X itself without Y), an array of the caller's kind."""
         return self._matrices(X, Y, False)[0]
 
-    def ntk(self, X: Any, Y: Any = None) -> Any:
+    def ntk(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
         """The neural tangent kernel."""
         return self._matrices(X, Y, True)[1]
 
-    def both(self, X: Any, Y: Any = None) -> tuple[Any, Any]:
+    def both(self, X: AnyArray, Y: AnyArray = None) -> tuple[AnyArray, AnyArray]:
         """(NNGP, NTK) in one pass."""
         return self._matrices(X, Y, True)
 
-    def diagonals(self, X: Any) -> Diagonals:
+    def diagonals(self, X: AnyArray) -> Diagonals:
         """Σ and Θ of every input with itself."""
         xp, (x,) = _arrays(X)
         state, _ = self._own(xp, x, True)
         return Diagonals(state.first, state.tangent)
 
-    def _matrices(self, X: Any, Y: Any, with_tangent: bool) -> tuple[Any, Any]:
+    def _matrices(self, X: AnyArray, Y: AnyArray, with_tangent: bool) -> tuple[AnyArray, AnyArray]:
         if with_tangent:
             self.kernels.require_tangent()
         xp, given = _arrays(X, *([] if Y is None else [Y]))
@@ -75,7 +77,7 @@ class ArrayLayers:
             found = [a if a is None else xp.where(same, diagonal[:, None], 0.5 * (a + a.T)) for a, diagonal in parts]
         return found[0], found[1]
 
-    def _own(self, xp: Any, x: Any, with_tangent: bool) -> tuple[State, list[Any]]:
+    def _own(self, xp: ModuleType, x: Any, with_tangent: bool) -> tuple[State, list[Any]]:
         """Inputs with themselves, and what they leave for pairs."""
         layer = self.kernels.layer
         walk = _ArrayWalk(xp, self, None)
@@ -87,8 +89,8 @@ class ArrayLayers:
 
 @dataclass(frozen=True)
 class _ArraySide:
-    c: Any
-    after: Any
+    c: AnyArray
+    after: AnyArray
 
     def at(self, some: slice) -> _ArraySide:
         return _ArraySide(self.c[some], self.after[some])
@@ -97,7 +99,7 @@ class _ArraySide:
 class _ArrayWalk:
     """Inputs with themselves, or pairs of inputs that read what their sides left."""
 
-    def __init__(self, xp: Any, owner: ArrayLayers, tapes: tuple[Any, Any] | None) -> None:
+    def __init__(self, xp: ModuleType, owner: ArrayLayers, tapes: tuple[Any, Any] | None) -> None:
         self.xp, self.owner, self.tapes = xp, owner, tapes
         self.is_standard = owner.kernels.is_standard
         self.tape: list[Any] = []
@@ -113,7 +115,7 @@ class _ArrayWalk:
         """For both sides."""
         return self._told(make)
 
-    def _layer(self, dual: DualActivation, like: Any) -> ArrayLayer:
+    def _layer(self, dual: DualActivation, like: AnyArray) -> ArrayLayer:
         spans = dict(self.owner.data.spans)
         if dual in spans:
             ends = float(np.exp(spans[dual].low - _MARGIN)), float(np.exp(spans[dual].high + _MARGIN))
@@ -123,7 +125,7 @@ class _ArrayWalk:
             raise BadInput(f"the deviations that {dual.activation} meets are unknown; use net.compile(like=X)")
         return _array_layer(dual, ends, max(_DROPPED, float(self.xp.finfo(like.dtype).eps) / 8))
 
-    def squares(self, dual: DualActivation, variances: Any) -> Any:
+    def squares(self, dual: DualActivation, variances: AnyArray) -> AnyArray:
         """Variances after an activation."""
         c = safe_root(self.xp, variances)
         side = self._layer(dual, c).side(self.xp, c.reshape(-1))
@@ -140,7 +142,7 @@ class _ArrayWalk:
 
     def activated(
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
-    ) -> tuple[Any, Any]:
+    ) -> tuple[AnyArray, AnyArray]:
         """G and Θ after an activation."""
         xp, layer = self.xp, self._layer(dual, gap)
         if layout.is_paired and layout.is_tied:
@@ -155,10 +157,10 @@ class _ArrayWalk:
         ends = [end.reshape(tiles, -1) for end in ends]
         shape = (tiles, ends[0].shape[1], ends[1].shape[1])
 
-        def cut(array: Any) -> Any:
+        def cut(array: AnyArray) -> AnyArray:
             return (xp.moveaxis(array, -1, 0) if layout.is_paired else array).reshape(shape)
 
-        def joined(array: Any) -> Any:
+        def joined(array: AnyArray) -> AnyArray:
             if layout.is_paired:
                 return xp.moveaxis(array.reshape(tiles, *gap.shape[:-1]), 0, -1)
             return array.reshape(gap.shape)
@@ -180,10 +182,12 @@ class _ArrayWalk:
         return None
 
 
-def _by_tiles(xp: Any, layer: ArrayLayer, c: Any, d: Any, gap: Any, tangent: Any) -> tuple[Any, Any]:
+def _by_tiles(
+    xp: ModuleType, layer: ArrayLayer, c: AnyArray, d: AnyArray, gap: AnyArray, tangent: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """One tile after another, or all at once where the library can."""
 
-    def one(c: Any, d: Any, gap: Any, tangent: Any) -> tuple[Any, Any]:
+    def one(c: AnyArray, d: AnyArray, gap: AnyArray, tangent: AnyArray) -> tuple[AnyArray, AnyArray]:
         rows, columns = layer.side(xp, c), layer.side(xp, d)
         both = c[:, None] * d[None, :]
         lost = (gap - 0.5 * (c[:, None] - d[None, :]) ** 2) / xp.where(both > 0, both, 1.0)
@@ -225,16 +229,16 @@ def _arrays(*given: Any) -> tuple[Any, list[Any]]:
     return xp, [xp.astype(array, dtype) for array in given]
 
 
-def _shape(x: Any) -> Shape:
+def _shape(x: AnyArray) -> Shape:
     return Shape(tuple(x.shape[1:-1]), int(x.shape[-1]))
 
 
-def _start(xp: Any, x: Any, y: Any, is_tied: bool, is_paired: bool, with_tangent: bool) -> State:
+def _start(xp: ModuleType, x: AnyArray, y: AnyArray, is_tied: bool, is_paired: bool, with_tangent: bool) -> State:
     """The state before the first layer."""
     layout = Layout(x.ndim - 2, is_tied or x.ndim == 2, is_paired)
     first, second = (xp.moveaxis(array, 0, -2) for array in (x, y))
     sides = [xp.mean(array**2, axis=-1) for array in (first, second)]
-    gap: Any = 0.0
+    gap: AnyArray = 0.0
     for channel in range(x.shape[-1]):
         gap = gap + (layout.rows(first[..., channel]) - layout.columns(second[..., channel])) ** 2
     gap = gap / (2 * x.shape[-1])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from types import ModuleType
 from typing import Any, NoReturn, Protocol
 
 from holokern.dual import DualActivation
 from holokern.errors import BadInput
 from holokern.network.layers.state import Layout, State
+from holokern.numeric import AnyArray
 
 Branches = State | tuple["Branches", ...]
 """A state, or the states of several branches."""
@@ -49,7 +51,7 @@ class Side(Protocol):
     """The outputs of one side when they enter an activation."""
 
     @property
-    def after(self) -> Any:
+    def after(self) -> AnyArray:
         """The variances after it, of shape (positions, inputs)."""
 
     def at(self, some: slice) -> Side:
@@ -60,7 +62,7 @@ class Walk(Protocol):
     """What a layer may ask while inputs go through a network."""
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> ModuleType:
         """The namespace of the arrays."""
 
     @property
@@ -70,15 +72,15 @@ class Walk(Protocol):
     def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
         """An array (positions, inputs) for both sides, which ``make`` computes when inputs meet themselves."""
 
-    def squares(self, dual: DualActivation, variances: Any) -> Any:
+    def squares(self, dual: DualActivation, variances: AnyArray) -> AnyArray:
         """Variances after an activation."""
 
     def prepare(self, dual: DualActivation, variances: Callable[[], Any]) -> tuple[Side, Side]:
         """Both sides when they enter an activation."""
 
     def activated(
-        self, dual: DualActivation, sides: tuple[Side, Side], layout: Layout, gap: Any, tangent: Any
-    ) -> tuple[Any, Any]:
+        self, dual: DualActivation, sides: tuple[Side, Side], layout: Layout, gap: AnyArray, tangent: AnyArray
+    ) -> tuple[AnyArray, AnyArray]:
         """G and Θ after an activation."""
 
     def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import require_positions
+from holokern.numeric import AnyArray
 
 
 class Mixing(Layer):
@@ -28,7 +29,7 @@ class Mixing(Layer):
         """Outputs at one position mix all positions."""
         return True
 
-    def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         """The map of the positions of the first or the second side of an array; the axes stay."""
         raise NotImplementedError
 
@@ -36,7 +37,7 @@ class Mixing(Layer):
     def _removes_positions(self) -> bool:
         return False
 
-    def _of_side(self, walk: Walk, array: Any, side: int) -> Any:
+    def _of_side(self, walk: Walk, array: AnyArray, side: int) -> AnyArray:
         """The map of an array (positions, inputs)."""
         return self._mix(walk, array, Layout(array.ndim - 1, True, True), side)
 
@@ -45,7 +46,7 @@ class Mixing(Layer):
         assert isinstance(state, State) and not state.layout.is_tied
         xp, layout = walk.xp, state.layout
 
-        def both(array: Any) -> Any:
+        def both(array: AnyArray) -> AnyArray:
             return self._mix(walk, self._mix(walk, array, layout, 0), layout, 1)
 
         crossed = both(state.gap)
@@ -62,7 +63,7 @@ class Mixing(Layer):
         return without_positions(after) if self._removes_positions else after
 
 
-def _diagonal(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
+def _diagonal(xp: ModuleType, array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Entries of the same position of a paired array (P, P, inputs)."""
     count = math.prod(shape[:-1])
     places = xp.arange(count)
@@ -82,7 +83,7 @@ def axes_of(layout: Layout, side: int) -> list[int]:
     return [layout.axes(dimension)[-1 if side else 0] for dimension in range(layout.dimensions)]
 
 
-def by_input(walk: Walk, matrices: Any, array: Any, layout: Layout, side: int) -> Any:
+def by_input(walk: Walk, matrices: AnyArray, array: AnyArray, layout: Layout, side: int) -> AnyArray:
     """A matrix for each input, of shape (inputs, out, in), along the only axis of positions."""
     xp, place = walk.xp, axes_of(layout, side)[0]
     inputs = array.ndim - 1 if layout.is_paired or side else layout.dimensions
@@ -103,7 +104,7 @@ class LinearMap(Mixing):
         The axis of positions along which it acts.
     """
 
-    matrix: Any
+    matrix: AnyArray
     axis: int = 0
 
     def __post_init__(self) -> None:
@@ -140,7 +141,7 @@ class LinearMap(Mixing):
         positions[self.axis] = self.matrix.shape[0]
         return replace(before, positions=tuple(positions))
 
-    def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         axis = axes_of(layout, side)[self.axis]
         matrix = walk.xp.asarray(self.matrix, dtype=array.dtype)
         moved = walk.xp.moveaxis(array, axis, 0)
@@ -193,7 +194,7 @@ class Index(Layer):
         assert isinstance(state, State)
         layout = state.layout
 
-        def picked(array: Any, own: Layout) -> Any:
+        def picked(array: AnyArray, own: Layout) -> AnyArray:
             index: list[int | slice] = [slice(None)] * array.ndim
             for dimension, pick in enumerate(self.picks):
                 for axis in own.axes(dimension):
@@ -237,7 +238,7 @@ class Aggregate(Mixing):
             self.refuse(f"its input has shape {before}; graphs have one axis of positions, the nodes")
         return before
 
-    def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         xp, pattern = walk.xp, walk.patterns()[side]
         if self.with_itself:
             pattern = pattern + xp.eye(pattern.shape[1], dtype=pattern.dtype)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from types import ModuleType
 
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
 from holokern.network.layers.mixing import Mixing, axes_of, by_input, without_positions
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import check_windows, require_positions
 from holokern.network.layers.windows import Padding, Window, taken, window_sums
+from holokern.numeric import AnyArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,11 +42,11 @@ class _Pool(Mixing):
             self.refuse(f"its window is larger than its input of shape {before}")
         return replace(before, positions=positions)
 
-    def _share(self, window: Window, count: int) -> Any:
+    def _share(self, window: Window, count: int) -> AnyArray:
         """What the sum over each window is multiplied by."""
         return 1.0
 
-    def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         axes = axes_of(layout, side)
         counts = tuple(array.shape[axis] for axis in axes)
         for axis, count, window in zip(axes, counts, self.windows(counts), strict=True):
@@ -88,7 +89,7 @@ class AvgPool(_Pool):
 
     normalize_edges: bool = False
 
-    def _share(self, window: Window, count: int) -> Any:
+    def _share(self, window: Window, count: int) -> AnyArray:
         if self.normalize_edges and self.padding == "same":
             return 1.0 / window.matrix(count).sum(axis=1)
         return 1.0 / window.size
@@ -107,7 +108,7 @@ class GlobalSumPool(Mixing):
     def _removes_positions(self) -> bool:
         return True
 
-    def _mix(self, walk: Walk, array: Any, layout: Layout, side: int) -> Any:
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         nodes = walk.nodes()
         if nodes is not None:
             return by_input(walk, self._shares(walk.xp, nodes[side]).T[:, None, :], array, layout, side)
@@ -120,7 +121,7 @@ class GlobalSumPool(Mixing):
     def _share(self, count: int) -> float:
         return 1.0
 
-    def _shares(self, xp: Any, nodes: Any) -> Any:
+    def _shares(self, xp: ModuleType, nodes: AnyArray) -> AnyArray:
         return nodes
 
 
@@ -131,11 +132,11 @@ class GlobalAvgPool(GlobalSumPool):
     def _share(self, count: int) -> float:
         return 1.0 / count
 
-    def _shares(self, xp: Any, nodes: Any) -> Any:
+    def _shares(self, xp: ModuleType, nodes: AnyArray) -> AnyArray:
         return nodes / xp.sum(nodes, axis=0)
 
 
-def _ordered_sum(array: Any, axis: int) -> Any:
+def _ordered_sum(array: AnyArray, axis: int) -> AnyArray:
     """The sum along an axis, in the same order whatever the other axes are; the axis stays."""
     index = [slice(None)] * array.ndim
     total = None
@@ -169,7 +170,7 @@ class Flatten(Layer):
             self.refuse("graphs have different numbers of nodes; use GlobalSumPool or GlobalAvgPool")
         share = 1.0 / math.prod(state.positions)
 
-        def mean(array: Any) -> Any:
+        def mean(array: AnyArray) -> AnyArray:
             for axis in range(state.layout.dimensions):
                 array = _ordered_sum(array, axis)
             return share * array

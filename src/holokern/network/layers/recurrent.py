@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk
 from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import require_positions
+from holokern.numeric import AnyArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +71,7 @@ class Recurrent(Layer):
         hidden, given, bias = self.W_std**2, self.U_std**2, (self.b_std or 0.0) ** 2
         xp, layout = walk.xp, state.layout
 
-        def variances() -> Any:
+        def variances() -> AnyArray:
             """The variances before the activation, from step to step."""
             found, last = [], 0.0
             for t in range(steps):
@@ -99,7 +100,7 @@ class Recurrent(Layer):
         return State(layout, after[0], after[1], joined[0], joined[1])
 
 
-def _row(array: Any, layout: Layout, step: int, steps: int) -> Any:
+def _row(array: AnyArray, layout: Layout, step: int, steps: int) -> AnyArray:
     """The pairs of one step of the first side with the steps of the second."""
     if layout.is_tied:
         return array[step : step + 1]
@@ -108,7 +109,7 @@ def _row(array: Any, layout: Layout, step: int, steps: int) -> Any:
     return array[tuple(index)]
 
 
-def _later(xp: Any, array: Any, layout: Layout, outside: Any) -> Any:
+def _later(xp: ModuleType, array: AnyArray, layout: Layout, outside: AnyArray) -> AnyArray:
     """What the steps of the second side meet one step later; the first one meets a hidden state that is zero."""
     if layout.is_tied:
         return array
@@ -120,7 +121,7 @@ def _later(xp: Any, array: Any, layout: Layout, outside: Any) -> Any:
     return xp.concat([first, array[tuple(index)]], axis=axis)
 
 
-def _first(xp: Any, state: State, layout: Layout, after: Any, steps: int) -> tuple[Any, Any]:
+def _first(xp: ModuleType, state: State, layout: Layout, after: AnyArray, steps: int) -> tuple[AnyArray, AnyArray]:
     """G and Θ of the first side's hidden state 0 with the hidden states of the second side."""
     empty = xp.zeros_like(_row(state.gap, layout, 0, steps))
     gap = empty if layout.is_tied else empty + 0.5 * layout.columns(after)

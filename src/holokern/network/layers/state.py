@@ -12,7 +12,10 @@ coincide, as black borders of images do.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
+
+from holokern.numeric import AnyArray
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,14 @@ class Layout:
             return (dimension,)
         return dimension, dimension + self.dimensions + (0 if self.is_paired else 1)
 
-    def rows(self, side: Any) -> Any:
+    def rows(self, side: AnyArray) -> AnyArray:
         """An array (positions, inputs) of the first side, with axes of length one where the second side runs."""
         if self.is_tied:
             return side if self.is_paired else side[..., None]
         positions, ones = tuple(side.shape[:-1]), (1,) * self.dimensions
         return side.reshape((*positions, *ones, -1) if self.is_paired else (*positions, side.shape[-1], *ones, 1))
 
-    def columns(self, side: Any) -> Any:
+    def columns(self, side: AnyArray) -> AnyArray:
         """An array (positions, inputs) of the second side, likewise."""
         return side[..., None, :] if self.is_tied and not self.is_paired else side
 
@@ -58,18 +61,18 @@ class State:
 
     layout: Layout  # the axes of ``gap`` and ``tangent``
     # first, second: the variances of both sides, of shape (positions, inputs)
-    first: Any
-    second: Any
+    first: AnyArray
+    second: AnyArray
     # gap, tangent: G and Θ for pairs; Θ is None if it is not wanted
-    gap: Any
-    tangent: Any
+    gap: AnyArray
+    tangent: AnyArray
 
     @property
     def positions(self) -> tuple[int, ...]:
         """The numbers of positions along each axis."""
         return tuple(self.first.shape[:-1])
 
-    def covariance(self) -> Any:
+    def covariance(self) -> AnyArray:
         """C = (V₁ + V₂)/2 - G."""
         return 0.5 * (self.layout.rows(self.first) + self.layout.columns(self.second)) - self.gap
 
@@ -78,7 +81,7 @@ class State:
         return State(self.layout, sides[0], sides[1], gap, tangent)
 
 
-def tied(xp: Any, state: State) -> State:
+def tied(xp: ModuleType, state: State) -> State:
     """Keep only the pairs of the same position."""
     layout = state.layout
     if layout.is_tied:
@@ -88,7 +91,7 @@ def tied(xp: Any, state: State) -> State:
         count *= size
     places = xp.arange(count)
 
-    def diagonal(array: Any) -> Any:
+    def diagonal(array: AnyArray) -> AnyArray:
         if array is None:
             return None
         if layout.is_paired:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 
 from holokern.network.layers.state import State
+from holokern.numeric import AnyArray
 
 Padding = Literal["same", "valid", "circular"]
 
@@ -70,7 +72,7 @@ class Window:
         """The number of output positions."""
         return max(0, (len(self.places) - self.dilation * (self.size - 1) - 1) // self.stride + 1)
 
-    def matrix(self, count: int) -> Any:
+    def matrix(self, count: int) -> AnyArray:
         """How often each output position sees each of ``count`` input positions."""
         found = np.zeros((self.count, count))
         for out in range(self.count):
@@ -81,7 +83,7 @@ class Window:
         return found
 
 
-def window_sums(xp: Any, array: Any, axes: tuple[int, ...], window: Window) -> Any:
+def window_sums(xp: ModuleType, array: AnyArray, axes: tuple[int, ...], window: Window) -> AnyArray:
     """Sums over a window that moves along several axes at once; the places have been taken before."""
     if window.size == 1:
         return _shifted(array, axes, 0, window.count, window.stride)
@@ -102,14 +104,14 @@ def window_sums(xp: Any, array: Any, axes: tuple[int, ...], window: Window) -> A
     return total
 
 
-def _shifted(array: Any, axes: tuple[int, ...], start: int, count: int, stride: int) -> Any:
+def _shifted(array: AnyArray, axes: tuple[int, ...], start: int, count: int, stride: int) -> AnyArray:
     index = [slice(None)] * array.ndim
     for axis in axes:
         index[axis] = slice(start, start + (count - 1) * stride + 1, stride)
     return array[tuple(index)]
 
 
-def extended(xp: Any, state: State, dimension: int, places: tuple[int, ...]) -> State:
+def extended(xp: ModuleType, state: State, dimension: int, places: tuple[int, ...]) -> State:
     """The state at these places along one axis of positions; -1 stands for an output that is zero.
 
     An output that is zero has variance 0, and distance V/2 from another one of variance V.
@@ -130,7 +132,7 @@ def extended(xp: Any, state: State, dimension: int, places: tuple[int, ...]) -> 
     return State(layout, sides[0], sides[1], gap, tangent)
 
 
-def summed(xp: Any, state: State, dimension: int, window: Window) -> State:
+def summed(xp: ModuleType, state: State, dimension: int, window: Window) -> State:
     """The sums of a state over a window that moves along one axis of positions."""
     wide = extended(xp, state, dimension, window.places)
     axes = state.layout.axes(dimension)
@@ -152,7 +154,7 @@ class Weights:
     more: float
 
 
-def weighted(xp: Any, state: State, sides: tuple[Any, Any], weights: Weights) -> State:
+def weighted(xp: ModuleType, state: State, sides: tuple[Any, Any], weights: Weights) -> State:
     """The state after a layer with weights; ``sides`` are the variances after it."""
     total = state
     for dimension, window in enumerate(weights.windows):
@@ -166,14 +168,14 @@ def weighted(xp: Any, state: State, sides: tuple[Any, Any], weights: Weights) ->
     return state.changed(sides, weights.scale * total.gap, tangent)
 
 
-def side_sums(xp: Any, side: Any, windows: tuple[Window, ...]) -> Any:
+def side_sums(xp: ModuleType, side: AnyArray, windows: tuple[Window, ...]) -> AnyArray:
     """Sums of variances over windows."""
     for dimension, window in enumerate(windows):
         side = window_sums(xp, taken(xp, side, dimension, window.places, 0.0), (dimension,), window)
     return side
 
 
-def taken(xp: Any, array: Any, axis: int, places: tuple[int, ...], outside: Any) -> Any:
+def taken(xp: ModuleType, array: AnyArray, axis: int, places: tuple[int, ...], outside: AnyArray) -> AnyArray:
     """Slices of an array along an axis, and ``outside`` for the place -1."""
     parts = []
     start = 0
@@ -197,7 +199,7 @@ def taken(xp: Any, array: Any, axis: int, places: tuple[int, ...], outside: Any)
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=axis)
 
 
-def _narrow(outside: Any, axis: int, dimensions: int) -> Any:
+def _narrow(outside: AnyArray, axis: int, dimensions: int) -> AnyArray:
     if isinstance(outside, float):
         return outside
     # Arrays of fewer axes stand at the end, as in broadcasting.
