@@ -79,10 +79,21 @@ def polynomial(coefficients):
 small = st.lists(st.integers(-3, 3), min_size=1, max_size=4)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=8)
 @example([1, -1], [0], 0, 1.0)  # cancels at u = 1, and breaks one unit away
 @given(small, small, st.integers(-2, 1), st.floats(0.05, 3.1))
 def test_random_exponential_polynomials_on_half_lines(right, left, rate, theta):
+    closed_agrees_with_quadrature(right, left, rate, theta)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(small, small, st.integers(-2, 1), st.floats(0.05, 3.1))
+def test_many_exponential_polynomials_on_half_lines(right, left, rate, theta):
+    closed_agrees_with_quadrature(right, left, rate, theta)
+
+
+def closed_agrees_with_quadrature(right, left, rate, theta):
     a = activation(f"Heaviside(u)*({polynomial(right)}) + Heaviside(-u)*exp({abs(rate)}*u)*({polynomial(left)})")
     if has_no_closed_form(a):
         pytest.fail(has_no_closed_form(a))

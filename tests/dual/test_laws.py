@@ -39,10 +39,20 @@ def size(value: object) -> float:
     return float(np.max(np.abs(np.asarray(value)), initial=0.0))
 
 
-@settings(deadline=None, max_examples=5)
-@given(shifted, deviations, deviations, angles)
-def test_hermite_series_and_quadrature_agree_for_a_few(text: str, c1: float, c2: float, theta: float) -> None:
-    series_agree_with_quadrature(text, c1, c2, theta)
+@pytest.mark.parametrize(
+    ("text", "theta"),
+    [
+        ("1/2*exp(-u^2/2)*Heaviside(u - 1/2)", 0.4),
+        ("-2*sin(2*u)*Abs(u - 1)", 2.5),
+        ("3/4*erf(u/3)*Max(-u + 3/2, 0)", 1.1),
+        ("exp(-Abs(u))*Heaviside(-u - 1/2) + 5/4*u^2", 0.9),
+        ("exp(-u/2)*Max(u, 0) - cos(u/3)*Abs(u)", 0.1),
+        ("2*cos(u)*Heaviside(u - 3/2) + u*Abs(u - 1)", 3.0),
+    ],
+)
+def test_hermite_series_and_quadrature_agree_for_a_few(text: str, theta: float) -> None:
+    """Every atom and every gate; random ones take five seconds each."""
+    series_agree_with_quadrature(text, 0.7, 1.3, theta)
 
 
 @pytest.mark.slow
@@ -101,10 +111,10 @@ def test_hgm_and_quadrature_agree(text: str, c1: float, c2: float, theta: float)
 @given(expressions, deviations, deviations, angles)
 def test_symmetric_and_bounded(text: str, c1: float, c2: float, theta: float) -> None:
     sigma = activation(text)
-    value, swapped = dual(sigma, c1, c2, theta=theta), dual(sigma, c2, c1, theta=theta)
-    bound = np.sqrt(dual(sigma, c1, c1, 1.0).k * dual(sigma, c2, c2, 1.0).k)
-    assert abs(value.k - swapped.k) <= 1e-12 * bound + value.error + swapped.error
-    assert abs(value.k) <= bound * (1 + 1e-12)
+    c, d = np.array([c1, c2]), np.array([c2, c1])
+    value, bound = dual(sigma, c, d, theta=theta), np.sqrt(np.prod(dual(sigma, c, c, 1.0).k))
+    assert abs(np.ptp(value.k)) <= 1e-12 * bound + np.sum(value.error)
+    assert np.all(np.abs(value.k) <= bound * (1 + 1e-12))
 
 
 @settings(deadline=None, max_examples=12)

@@ -27,16 +27,16 @@ def slope(e: str, c1: int, c2: int, r: float) -> mp.mpf:
         return (a + 1) ** 2 * mp.mpf(c1 * c2) ** a * 2 ** (a + 1) * mp.gamma(1 + a / 2) ** 2 / mp.pi * r * series
 
 
-@pytest.mark.parametrize("r", [0.3, 0.9999, 1 - 1e-9])
 @pytest.mark.parametrize("e", ["1/10", "3/10", "3/5"])
-def test_slopes_next_to_equal_points(e: str, r: float) -> None:
+def test_slopes_next_to_equal_points(e: str) -> None:
     numerator, denominator = map(int, e.split("/"))
-    exact = slope(mp.mpf(numerator) / denominator, 1, 2, r)
+    r = np.array([0.3, 0.9999, 1 - 1e-9])
+    exact = np.array([slope(mp.mpf(numerator) / denominator, 1, 2, one) for one in r])
     for method in METHODS:
         value = hk.dual(f"Abs(u)^({e})", 1, 2, r, method=method)
-        assert abs(value.kdot - exact) <= 3 * value.kdot_error
+        assert np.all(np.abs(value.kdot - exact) <= 3 * value.kdot_error)
         if method != "quadrature":
-            assert value.kdot_error < 1e-13 * max(exact, 1)
+            assert np.all(value.kdot_error < 1e-13 * np.maximum(exact, 1))
 
 
 @pytest.mark.parametrize("e", [0.75, 0.6, 0.55])

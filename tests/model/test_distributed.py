@@ -25,7 +25,7 @@ def test_a_killed_worker_costs_its_blocks_and_not_the_run():
     y = np.sin(points[:, :1])
     kernel = NetworkKernel(Network("relu", 3, bias=0.1), "ntk")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         tiles = DistributedKernel(client, kernel, points, tile=256)

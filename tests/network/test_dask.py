@@ -81,7 +81,7 @@ def test_bad_input():
 
 def test_two_workers():
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         x = da.from_array(X, chunks=(33, 5))
         assert len(client.scheduler_info()["workers"]) == 2

@@ -39,11 +39,29 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=
 """The relations of conditions, for numbers and for arrays of them."""
 
 
+class _KeepsItsHash:
+    """Trees are keys of caches wherever they are evaluated, so a hash is computed once."""
+
+    __slots__ = ("_hash",)
+
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            parts = tuple(getattr(self, name) for name in type(self).__match_args__)  # type: ignore[attr-defined]
+            object.__setattr__(self, "_hash", hash((type(self), *parts)))
+            return self._hash
+
+
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(_KeepsItsHash):
     """An exact rational number."""
 
     value: Fraction
+
+    __hash__ = _KeepsItsHash.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +77,50 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(_KeepsItsHash):
     """A sum of two or more terms."""
 
     terms: tuple[Node, ...]
 
+    __hash__ = _KeepsItsHash.__hash__
+
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(_KeepsItsHash):
     """A product of two or more factors; a rational factor comes first."""
 
     factors: tuple[Node, ...]
 
+    __hash__ = _KeepsItsHash.__hash__
+
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class Power(_KeepsItsHash):
     """A power; the exponent is any node."""
 
     base: Node
     exponent: Node
 
+    __hash__ = _KeepsItsHash.__hash__
+
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_KeepsItsHash):
     """A function of :data:`ARITY`, under its SymPy name, applied to arguments."""
 
     name: str
     args: tuple[Node, ...]
 
+    __hash__ = _KeepsItsHash.__hash__
+
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class Cases(_KeepsItsHash):
     """A function by cases: the first condition that holds decides; where none holds the function is undefined."""
 
     cases: tuple[tuple[Node, Condition], ...]
+
+    __hash__ = _KeepsItsHash.__hash__
 
 
 @dataclass(frozen=True, slots=True)

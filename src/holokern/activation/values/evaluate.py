@@ -110,6 +110,8 @@ def _block(stable: Node, x: Array) -> Array:
         here = near.covers(distance)
         result[here] = near.at(distance[here])
     unsettled = ~np.isfinite(result)
+    if not unsettled.any():
+        return result
     for place in np.flatnonzero(unsettled & np.isinf(x) & np.isnan(result)):
         result[place] = _limit(stable, float(np.sign(x[place])))
     places = np.flatnonzero(unsettled & np.isfinite(x))

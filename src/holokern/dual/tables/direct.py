@@ -143,6 +143,9 @@ def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales:
     at = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
     t = np.multiply.outer(theta, at).clip(min=1e-12)
     first, second = (np.repeat(c, len(at)) for c in (c1, c2))
-    kdot = quadrature(sigma, first, second, t.ravel(), _TOLERANCE)[1].reshape(t.shape)
+    if has_quick_formulas(sigma):
+        kdot = np.reshape(dual(sigma, first, second, theta=t.ravel()).kdot, t.shape)
+    else:
+        kdot = quadrature(sigma, first, second, t.ravel(), _TOLERANCE)[1].reshape(t.shape)
     integral = (np.sin(t) * kdot) @ np.outer(np.diff(ends), weights).ravel()
     return np.where(theta > 0, at_zero + c1 * c2 * theta * integral / (scales[0] * scales[1]), at_zero)
