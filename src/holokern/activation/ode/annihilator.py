@@ -15,7 +15,7 @@ from flint import fmpq_poly
 
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries
-from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
+from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, jump_orders, pieces_of
 from holokern.activation.ring.relation import D1, Vector, first_relation, operator_from
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
@@ -60,7 +60,9 @@ def _annihilator(pieces: Pieces) -> Annihilator:
     return saturated_annihilator(minimal_operator(pieces.elements), pieces, pieces.scale)
 
 
-def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
+def saturated_annihilator(
+    minimal: Operator, function: Piecewise[Fraction, ExactReal], scale: ExactReal = ONE
+) -> Annihilator:
     """The whole annihilator from the operator of least order over Q(u) that annihilates all pieces.
 
     ``minimal``: that operator.
@@ -69,7 +71,7 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
     """
     start = D1.one
     u = D1.gen("u")
-    for point, n in zip(function.breaks, exact_jump_orders(function), strict=True):
+    for point, n in zip(function.breaks, jump_orders(function), strict=True):
         if n is not None:
             start = start * (u - D1(point)) ** max(minimal.order - n, 0)
     ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
@@ -100,7 +102,7 @@ def _derivatives(elements: tuple[Element, ...]) -> Iterator[Vector]:
 class _Jumps:
     """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
 
-    def __init__(self, pieces: Piecewise) -> None:
+    def __init__(self, pieces: Piecewise[Fraction, ExactReal]) -> None:
         self.pieces = pieces
         self.known: dict[int, tuple[int, LocalSeries, LocalSeries]] = {}
 
