@@ -25,6 +25,8 @@ AUTO = ("closed", "quadrature", "hgm")
 _DERIVATION = 2e5
 # of π - θ, from one angle to the next in a difference: its error is as small beside a difference over all of π - θ
 _APART = 2.0**-12
+# an error that no method improves: where nothing but the smallest floats is left, some of them are added up
+_SMALLEST = 16 * np.finfo(float).tiny
 
 
 def dual(
@@ -189,6 +191,6 @@ def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: f
         if len(doubtful):
             at = todo[doubtful]
             scale = scales(sigma, points.c1[at], points.c2[at], slope=slope)
-            # no method does better than the smallest float
-            rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, np.finfo(float).tiny))
+            # no method does better than some of the smallest floats
+            rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, _SMALLEST))
     return rough
