@@ -115,6 +115,11 @@ def test_kinds_of_breaks():
         ("tanh(u)*exp(-1/Abs(u))", None),
         ("sin(1/Abs(u))*tanh(u)", 0),
         ("Abs(tanh(u) - u)^(2/9)", 1),
+        ("tanh(1/u)", 0),
+        ("1/(1 + exp(1/(u - 1)))", 0),
+        ("u*tanh(1/sinh(u))", 1),
+        ("tanh(sin(u)/u)", None),
+        ("exp(-1/(2 + sin(u)))*tanh(u)", None),
     ],
 )
 def test_jump_order(text, order):

@@ -141,3 +141,11 @@ def test_small_angles_of_roots() -> None:
     for layers, pairs in zip(net.both(x, engine="layers"), net.both(x, engine="pairs"), strict=True):
         root = np.sqrt(np.diag(pairs))
         assert np.max(np.abs(layers - pairs) / np.outer(root, root)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["tanh(1/u)", "1/(1+exp(1/u))", "u*tanh(1/u)", "tanh(1/(u-1))"])
+def test_jumps_at_poles_inside_functions(name: str) -> None:
+    """∂k/∂r is c1 c2 k′, with the δ-terms of the jumps."""
+    nodes, r = np.polynomial.chebyshev.chebpts1(24) / 2, np.array([0.3, -0.2])
+    k = np.polynomial.Chebyshev.fit(nodes, hk.dual(name, 1, 2, nodes).k, 23, domain=[-0.5, 0.5])
+    assert hk.dual(name, 1, 2, r).kdot == pytest.approx(k.deriv()(r) / 2, rel=1e-8)

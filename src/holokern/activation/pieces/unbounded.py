@@ -15,11 +15,11 @@ from functools import lru_cache
 import numpy as np
 
 from holokern.activation.function import Activation
+from holokern.activation.ring.breaks import denominators
 from holokern.activation.ring.expansions import LocalSeries
 from holokern.activation.ring.one_sided import BallSeries
 from holokern.activation.ring.pieces import piecewise
-from holokern.activation.tree.constructors import call
-from holokern.activation.tree.nodes import Call, Node, Number, Power, is_constant, walk
+from holokern.activation.tree.nodes import Node
 from holokern.activation.values.cancellation import stabilise
 from holokern.activation.values.evaluate import evaluate
 from holokern.errors import HolokernError, Unsupported
@@ -127,7 +127,7 @@ def not_square_integrable(activation: Activation) -> str | None:
 def _numerical_pole(tree: Node) -> float | None:
     """A point where σ is seen to grow like a power of the distance that is not square-integrable, or None."""
     stable = stabilise(tree)
-    for base in _denominators(stable):
+    for base in denominators(stable)[:_MOST_DENOMINATORS]:
         for place in _zeros(base):
             for side in (1.0, -1.0):
                 u = place + side * _APPROACH * max(1.0, abs(place))
@@ -136,18 +136,6 @@ def _numerical_pole(tree: Node) -> float | None:
                 if np.all(growth > _NOT_SQUARE_INTEGRABLE):
                     return place
     return None
-
-
-def _denominators(tree: Node) -> list[Node]:
-    """What σ is divided by somewhere."""
-    found: dict[Node, None] = {}
-    for node in walk(tree):
-        match node:
-            case Power(base, Number(q)) if q < 0 and not is_constant(base):
-                found[base] = None
-            case Call("tan", (argument,)):
-                found[call("cos", argument)] = None
-    return list(found)[:_MOST_DENOMINATORS]
 
 
 def _zeros(base: Node) -> list[float]:

@@ -106,9 +106,7 @@ def _combine(parts: list[tuple[Triple, nmod_mat]], point: Sequence[int], prime: 
     """The matrix Σ_e point^e M_e."""
     (a, b, c), shape = point, parts[0][1]
     charge(_PRODUCT_WORK * len(parts) * shape.nrows() * shape.ncols())
-    scaled = [
-        matrix * (pow(a, e, prime) * pow(b, f, prime) * pow(c, g, prime) % prime) for (e, f, g), matrix in parts
-    ]
+    scaled = [matrix * (pow(a, e, prime) * pow(b, f, prime) * pow(c, g, prime) % prime) for (e, f, g), matrix in parts]
     return sum(scaled[1:], start=scaled[0])
 
 
