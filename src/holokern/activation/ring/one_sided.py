@@ -57,7 +57,7 @@ class Side:
         if not self.terms:
             return 0
         e, k = self.steepest
-        return (1 if self.terms[e, k] > 0 else -1) * (-1) ** k
+        return 1 if (self.terms[e, k] > 0) == (k % 2 == 0) else -1
 
     @property
     def is_bounded(self) -> bool:
