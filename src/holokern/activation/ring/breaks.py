@@ -331,5 +331,5 @@ def _bisected(node: Node, a: Fraction, b: Fraction, sign: int) -> float:
 def _infinite(reason: str) -> NotHolonomic:
     return NotHolonomic(
         f"a case of the activation depends on a function that {reason}: infinitely many break points, and a holonomic "
-        "function has finitely many; give a function of numpy arrays and those that matter: hk.activation(f, breaks=[…])"
+        "function has finitely many; give a function of numpy arrays and the breaks: hk.activation(f, breaks=[…])"
     )
