@@ -119,7 +119,7 @@ def dual(
         used.append("limit")
     _check_range(sigma, points, result.k)
     # a value that may be off by anything is none
-    _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try method='auto'")
+    _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try another method")
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
 
 
