@@ -43,6 +43,24 @@ def test_slow_work_shows_the_last_report_and_cleans_up():
     assert shown.endswith("\r\x1b[K")
 
 
+def test_steps_of_known_length_say_how_long_they_will_take():
+    terminal = Terminal()
+    with display(stream=terminal, delay=0.0):
+        report("interpolating", 0, 100)
+        time.sleep(0.2)
+        report("interpolating", 1, 100)
+        time.sleep(0.2)
+        report("interpolating", 50, 51)
+        time.sleep(0.2)
+        report("checking", 2, 3)
+        time.sleep(0.2)
+    shown = terminal.getvalue()
+    assert "interpolating 0/100 (" in shown
+    assert "interpolating 1/100, about 2" in shown
+    assert "interpolating 50/51, about 0 s left" in shown
+    assert "checking 2/3 (" in shown
+
+
 def test_the_line_is_erased_after_an_exception_and_reports_stop():
     terminal = Terminal()
     with pytest.raises(KeyboardInterrupt), display("working", stream=terminal, delay=0.0):

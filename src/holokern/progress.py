@@ -115,6 +115,7 @@ class _Spinner(Display):
         self.stream, self.delay = stream, delay
         self.begun = time.monotonic()
         self.text = ""
+        self.step = ("", 0, self.begun)
         self.shown = 0
         self.finished = threading.Event()
         self.lock = threading.Lock()
@@ -122,10 +123,20 @@ class _Spinner(Display):
 
     def update(self, stage: str, done: int | None, total: int | None) -> None:
         amount = "" if done is None else f" {done}" if total is None else f" {done}/{total}"
-        self.text = stage + amount
+        self.text = stage + amount + self._left(stage, done, total)
         if self.thread is None:
             self.thread = threading.Thread(target=self.run, daemon=True, name="holokern-progress")
             self.thread.start()
+
+    def _left(self, stage: str, done: int | None, total: int | None) -> str:
+        """How long this step will take at the speed that it had so far."""
+        now = time.monotonic()
+        if done is None or total is None or stage != self.step[0] or done < self.step[1]:
+            self.step = (stage, done or 0, now)
+        _, first, begun = self.step
+        if total is None or done is None or done == first:
+            return ""
+        return f", about {(now - begun) / (done - first) * (total - done):.0f} s left"
 
     def run(self) -> None:
         if self.finished.wait(max(0.0, self.delay - (time.monotonic() - self.begun))):

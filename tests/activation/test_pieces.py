@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.expansions import expand
+from holokern.activation.ring.one_sided import one_sided
 from holokern.activation.ring.pieces import find_breaks, jump_order, jumps, parity, parity_by_rules, pieces_of
 from holokern.activation.ring.quotient import Quotient
 from holokern.activation.ring.taylor import taylor
@@ -100,10 +101,69 @@ def test_kinds_of_breaks():
         ("Heaviside(u)*tanh(u)", 1),
         ("Max(tanh(u), 0)^2", 2),
         ("tanh(u)", None),
+        ("Abs(u)^(2/3) + tanh(u)", 1),
+        ("Abs(u)^(3/2) + tanh(u)", 2),
+        ("Abs(u - 1/3)^(7/2)*tanh(u)", 4),
+        ("Max(3*u - 1, 0)^(1/2) + tanh(u)", 1),
+        ("Max(tanh(u) - 1/2, 0)", 1),
+        ("tanh(u)*log(Abs(u))", 1),
+        ("log(Abs(tanh(u)))", 0),
+        ("tanh(log(Abs(u)))", None),
+        ("tanh(sqrt(Abs(u)))", 1),
+        ("Abs(u)^Abs(u) + tanh(u)", 1),
+        ("Heaviside(u)*tanh(1/u)", 0),
+        ("tanh(u)*exp(-1/Abs(u))", None),
+        ("sin(1/Abs(u))*tanh(u)", 0),
+        ("Abs(tanh(u) - u)^(2/9)", 1),
+        ("tanh(1/u)", 0),
+        ("1/(1 + exp(1/(u - 1)))", 0),
+        ("u*tanh(1/sinh(u))", 1),
+        ("tanh(sin(u)/u)", None),
+        ("exp(-1/(2 + sin(u)))*tanh(u)", None),
     ],
 )
 def test_jump_order(text, order):
     assert jump_order(read_expression(text)) == order
+
+
+SIDES = {
+    "u^(2/3) + tanh(u)": lambda s: s ** (mp.mpf(2) / 3) + mp.tanh(s),
+    "tanh(u)^(1/3)*log(u)": lambda s: mp.cbrt(mp.tanh(s)) * mp.log(s),
+    "tanh(log(u))": lambda s: mp.tanh(mp.log(s)),
+    "tanh(sqrt(u))": lambda s: mp.tanh(mp.sqrt(s)),
+    "sinh(log(u)/2)": lambda s: mp.sinh(mp.log(s) / 2),
+    "asinh(1/u)*tanh(u)": lambda s: mp.asinh(1 / s) * mp.tanh(s),
+    "atan(-1/u) + tanh(u)": lambda s: mp.tanh(s) - mp.atan(1 / s),
+    "u^u": lambda s: s**s,
+    "u^2/(u - sin(u))*tanh(u)": lambda s: s**2 / (s - mp.sin(s)) * mp.tanh(s),
+    "log(sin(u)*tanh(u))": lambda s: mp.log(mp.sin(s) * mp.tanh(s)),
+    "sqrt(u)*u/(exp(u) - 1)": lambda s: mp.sqrt(s) * s / mp.expm1(s),
+    "besselj(2, sqrt(u))": lambda s: mp.besselj(2, mp.sqrt(s)),
+    "airyai(u^(1/3))": lambda s: mp.airyai(mp.cbrt(s)),
+    "sqrt(u)*tan(u + pi/2)": lambda s: -mp.sqrt(s) * mp.cot(s),
+    "erf(1/u)*u + erfc(-1/u)": lambda s: mp.erf(1 / s) * s + mp.erfc(-1 / s),
+    "(u - u^2*log(u))^(3/2)": lambda s: (s - s**2 * mp.log(s)) ** 1.5,
+}
+
+
+@pytest.mark.parametrize("text", SIDES)
+def test_expansions_in_balls(text):
+    order, s = 4, mp.mpf(10) ** -5
+    with mp.workdps(60):
+        terms = one_sided(read_expression(text), Fraction(0), 1, order).items()
+        total = mp.fsum(
+            mp.mpf(c.str(50, radius=False)) * s ** (mp.mpf(e.numerator) / e.denominator) * mp.log(s) ** k
+            for (e, k), c in terms
+        )
+        # the next term has a power above the order, and perhaps logarithms
+        assert abs(total - SIDES[text](s)) < 100 * s ** (order + mp.mpf(1) / 4) * abs(mp.log(s)) ** order
+        assert all(e <= order for (e, _), _ in terms)
+
+
+@pytest.mark.parametrize("text", ["sin(1/u)", "exp(1/u)", "u^pi", "sqrt(tanh(u) - 1)", "log(u*log(1/u))"])
+def test_no_expansion(text):
+    with pytest.raises(Unsupported):
+        one_sided(read_expression(text), Fraction(0), 1, 2)
 
 
 def test_jumps_are_exact():

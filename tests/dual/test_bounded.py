@@ -83,6 +83,23 @@ def test_a_formula_that_leaves_the_range_on_its_way_hands_over(c1, c2, r):
         hk.dual("exp(u)", 1e3, 1e3, 0.5)
 
 
+def test_infinite_values_at_single_points_and_on_intervals():
+    """A node of the norms falls on u = 0, where σ is infinite; the truth by Gauss rules on panels that crowd there."""
+    name = "log(Abs(u)) + u*tanh(log(1 + exp(u)))"
+    sigma = hk.activation(name)
+    ends = np.concatenate([[0.0], np.geomspace(1e-8, 9.0, 60)])
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    z = ((ends[1:] + ends[:-1])[:, None] + np.diff(ends)[:, None] * nodes).ravel() / 2
+    density = (np.diff(ends)[:, None] * weights).ravel() / 2 * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    k = density @ (sigma(z) * sigma(5 * z) + sigma(-z) * sigma(-5 * z))
+    value = hk.dual(name, 1, 5, 1.0)
+    assert value.k == pytest.approx(k, rel=1e-6)
+    inside = hk.dual(name, 1, 5, [0.5, 0.9])
+    assert np.all(inside.error < 1e-13)
+    with pytest.raises(BadInput, match="not a real number"):
+        hk.dual("log(Max(tanh(u) - 1/3, 0))*Max(u, 0) + log(cosh(u))", 1, 1, 0.5)
+
+
 def test_proofs_end(monkeypatch):
     monkeypatch.setenv("HOLOKERN_PATIENCE", "1e-4")
     with pytest.raises(HolokernError, match="limit of work is used up"):

@@ -49,7 +49,18 @@ def test_norms_of_unbounded_slopes(e: float) -> None:
     assert hk.dual(f"Abs(u)^({e})", 1, 1, 1.0).kdot == pytest.approx(exact, rel=1e-13)
 
 
-@pytest.mark.parametrize("name", ["sqrt(Abs(u))", "sign(u)*Abs(u)^(1/3)", "Heaviside(u-1)*sqrt(Abs(u-1))"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sqrt(Abs(u))",
+        "sign(u)*Abs(u)^(1/3)",
+        "Heaviside(u-1)*sqrt(Abs(u-1))",
+        "Abs(u)^(1/2)+tanh(u)",
+        "Abs(u)^(-3/4)*tanh(u)",
+        "tanh(sqrt(Abs(u)))",
+        "Max(tanh(u)-1/2,0)^(1/2)",
+    ],
+)
 def test_an_infinite_tangent_kernel_is_refused(name: str) -> None:
     net = hk.Network(name, depth=2, b_std=0.1)
     with pytest.raises(Unsupported, match="as steep as a root"):
@@ -76,6 +87,51 @@ def test_a_network_of_roots(engine: str) -> None:
     assert np.diag(ntk) == pytest.approx(theta, rel=1e-13)
 
 
+MIXED = "Abs(u)^(2/3)+tanh(u)"
+"""Continuous, with a tangent kernel since 2/3 > 1/2, and outside every exact ring."""
+
+
+def mixed(c: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """z, weights and the values of σ and σ′ of MIXED at cz = ±t³, where all is smooth in t."""
+    nodes, weights = np.polynomial.legendre.leggauss(300)
+    t = np.cbrt(9) * (nodes + 1) / 2
+    z = np.concatenate([-(t**3), t**3])
+    weights = np.tile(3 * t**2 * np.cbrt(9) / 2 * weights, 2)
+    u = c * z
+    return z, weights, np.abs(u) ** (2 / 3) + np.tanh(u), 2 / 3 / np.cbrt(u) + 1 / np.cosh(u) ** 2
+
+
+def mixed_moments(c: float) -> tuple[float, float]:
+    """E[σ(cz)²] and E[σ′(cz)²]."""
+    z, weights, value, slope = mixed(c)
+    density = weights * np.exp(-z * z / 2) / sqrt(2 * pi)
+    return float(density @ value**2), float(density @ slope**2)
+
+
+@pytest.mark.parametrize(("c1", "c2", "r"), [(1.0, 1.0, 0.5), (1.0, 3.0, -0.8), (0.2, 1.0, 0.9)])
+def test_roots_beside_functions_without_an_equation(c1: float, c2: float, r: float) -> None:
+    (x, wx, *first), (y, wy, *second) = mixed(c1), mixed(c2)
+    q = 1 - r * r
+    density = np.exp(-(x[:, None] ** 2 - 2 * r * np.multiply.outer(x, y) + y**2) / (2 * q)) / (2 * pi * sqrt(q))
+    k, kdot = ((f * wx) @ density @ (g * wy) for f, g in zip(first, second, strict=True))
+    value = hk.dual(MIXED, c1, c2, r)
+    assert abs(value.k - k) <= 5 * value.error + 1e-13
+    assert abs(value.kdot - kdot) <= 5 * value.kdot_error + 1e-13
+    assert value.kdot_error < 1e-11
+
+
+def test_the_tangent_kernel_of_a_root_beside_tanh() -> None:
+    k, kdot = mixed_moments(1.0)
+    value = hk.dual(MIXED, 1, 1, 1.0)
+    assert value.k == pytest.approx(k, rel=1e-13)
+    assert value.kdot == pytest.approx(kdot, rel=1e-12)
+    at, rate = mixed_moments(sqrt(1.01))
+    square = at / k + 0.01
+    nngp, ntk = hk.Network(MIXED, depth=1, b_std=0.1).both(np.eye(2))
+    assert np.diag(nngp) == pytest.approx(square, rel=1e-12)
+    assert np.diag(ntk) == pytest.approx(1.01 * rate / k + square, rel=1e-12)
+
+
 @pytest.mark.slow
 def test_small_angles_of_roots() -> None:
     rng = np.random.default_rng(3)
@@ -85,3 +141,11 @@ def test_small_angles_of_roots() -> None:
     for layers, pairs in zip(net.both(x, engine="layers"), net.both(x, engine="pairs"), strict=True):
         root = np.sqrt(np.diag(pairs))
         assert np.max(np.abs(layers - pairs) / np.outer(root, root)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["tanh(1/u)", "1/(1+exp(1/u))", "u*tanh(1/u)", "tanh(1/(u-1))"])
+def test_jumps_at_poles_inside_functions(name: str) -> None:
+    """∂k/∂r is c1 c2 k′, with the δ-terms of the jumps."""
+    nodes, r = np.polynomial.chebyshev.chebpts1(24) / 2, np.array([0.3, -0.2])
+    k = np.polynomial.Chebyshev.fit(nodes, hk.dual(name, 1, 2, nodes).k, 23, domain=[-0.5, 0.5])
+    assert hk.dual(name, 1, 2, r).kdot == pytest.approx(k.deriv()(r) / 2, rel=1e-8)

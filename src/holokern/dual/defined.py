@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from holokern.errors import BadInput, NotHolonomic, TooLarge, Unsupported
 
 # distances from zero and from the breaks at which σ must be a real number
 _PROBES = np.array([-3.1, -1.3, -0.37, -0.011, 0.011, 0.37, 1.3, 3.1])
+_NUDGE = 1e-6  # from a probe to another one, between the same breaks
 
 
 @lru_cache(maxsize=256)
@@ -43,6 +45,11 @@ def refuse_undefined(sigma: Activation) -> None:
     u = np.add.outer(np.append(breaks, 0.0), _PROBES).ravel()
     with np.errstate(all="ignore"):
         unreal = u[np.isnan(sigma(u))]
+        # infinite at two points means on an interval
+        infinite = u[np.isinf(sigma(u)) & np.isinf(sigma(u + _NUDGE))]
+    with suppress(Unsupported):
+        # balls do not overflow
+        unreal = np.append(unreal, [place for place in infinite if not sigma.ball(Fraction(place)).is_finite()])
     if len(unreal):
         raise BadInput(f"{sigma} is not a real number at u = {unreal[0]:g}; use Abs or cases to make it real")
     reason = not_square_integrable(sigma)

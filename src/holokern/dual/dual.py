@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
@@ -25,6 +26,8 @@ AUTO = ("closed", "quadrature", "hgm")
 _DERIVATION = 2e5
 # of π - θ, from one angle to the next in a difference: its error is as small beside a difference over all of π - θ
 _APART = 2.0**-12
+# an error that no method improves: where nothing but the smallest floats is left, some of them are added up
+_SMALLEST = 16 * np.finfo(float).tiny
 
 
 def dual(
@@ -114,8 +117,9 @@ def dual(
         some = points.c1[where], points.c2[where], points.theta[where]
         result.put(where, limits(sigma, *some, tolerance))
         used.append("limit")
+    _check_range(sigma, points, result.k)
     # a value that may be off by anything is none
-    _check_range(sigma, points, np.where(np.isinf(result.k_error), np.inf, result.k))
+    _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try another method")
     return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
 
 
@@ -151,12 +155,15 @@ def _estimate(
 
 def _check_range(sigma: Activation, points: Covariances, k: Array) -> None:
     """Refuse values of k beyond the largest float; k′ may be infinite, k may not."""
-    beyond = np.nonzero(~np.isfinite(k))[0]
-    if len(beyond):
-        at = beyond[0]
+    _refuse(sigma, points, ~np.isfinite(k), "exceeds the range of floating-point numbers; scale the data")
+
+
+def _refuse(sigma: Activation, points: Covariances, where: NDArray[np.bool_], reason: str) -> None:
+    """Raise an error that names the first of these points."""
+    for at in np.nonzero(where)[0][:1]:
         raise PrecisionLost(
-            f"k of {sigma} at c1 = {points.c1[at]:g}, c2 = {points.c2[at]:g}, θ = {points.theta[at]:g} exceeds the "
-            "range of floating-point numbers; scale the data, or use enclose()"
+            f"k of {sigma} at c1 = {points.c1[at]:g}, c2 = {points.c2[at]:g}, θ = {points.theta[at]:g} {reason}, or "
+            "use enclose()"
         )
 
 
@@ -189,6 +196,6 @@ def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: f
         if len(doubtful):
             at = todo[doubtful]
             scale = scales(sigma, points.c1[at], points.c2[at], slope=slope)
-            # no method does better than the smallest float
-            rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, np.finfo(float).tiny))
+            # no method does better than some of the smallest floats
+            rough[doubtful] |= ~(error[doubtful] <= np.maximum(tolerance * scale, _SMALLEST))
     return rough

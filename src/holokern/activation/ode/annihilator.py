@@ -6,22 +6,25 @@ and gives one that annihilates f + g, f·g, f' or f(au + b) for *all* solutions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias
 
 from flint import fmpq_poly
 
 from holokern.activation.ring.element import Element
-from holokern.activation.ring.expansions import LocalSeries
-from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, exact_jump_orders, pieces_of
+from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, jump_orders, pieces_of
 from holokern.activation.ring.relation import D1, Vector, first_relation, operator_from
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadOperator, TooLarge
 from holokern.numeric import nullspace, to_fmpq, to_fraction
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis, lclm, symmetric_product
+
+ExactSeries: TypeAlias = Mapping[tuple[Fraction, int], ExactReal]
+"""An exact expansion at one side of a break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,9 @@ def _annihilator(pieces: Pieces) -> Annihilator:
     return saturated_annihilator(minimal_operator(pieces.elements), pieces, pieces.scale)
 
 
-def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactReal = ONE) -> Annihilator:
+def saturated_annihilator(
+    minimal: Operator, function: Piecewise[Fraction, ExactReal], scale: ExactReal = ONE
+) -> Annihilator:
     """The whole annihilator from the operator of least order over Q(u) that annihilates all pieces.
 
     ``minimal``: that operator.
@@ -69,7 +74,7 @@ def saturated_annihilator(minimal: Operator, function: Piecewise, scale: ExactRe
     """
     start = D1.one
     u = D1.gen("u")
-    for point, n in zip(function.breaks, exact_jump_orders(function), strict=True):
+    for point, n in zip(function.breaks, jump_orders(function), strict=True):
         if n is not None:
             start = start * (u - D1(point)) ** max(minimal.order - n, 0)
     ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
@@ -100,9 +105,9 @@ def _derivatives(elements: tuple[Element, ...]) -> Iterator[Vector]:
 class _Jumps:
     """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
 
-    def __init__(self, pieces: Piecewise) -> None:
+    def __init__(self, pieces: Piecewise[Fraction, ExactReal]) -> None:
         self.pieces = pieces
-        self.known: dict[int, tuple[int, LocalSeries, LocalSeries]] = {}
+        self.known: dict[int, tuple[int, ExactSeries, ExactSeries]] = {}
 
     def harmless(self, q: fmpq_poly, candidates: list[Operator]) -> list[Operator]:
         """Independent combinations of the candidates (whose qQσ is 0) with Qσ = 0."""
@@ -138,7 +143,7 @@ class _Jumps:
             total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
         return total
 
-    def _expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+    def _expansions(self, index: int, order: int) -> tuple[ExactSeries, ExactSeries]:
         known = self.known.get(index)
         if known is None or known[0] < order:
             known = (order, *self.pieces.expansions(index, order))
@@ -159,7 +164,7 @@ def right_coefficients(operator: Operator) -> list[fmpq_poly]:
     return result
 
 
-def _constant_term(a: fmpq_poly, series: LocalSeries, side: int, n: int) -> ExactReal:
+def _constant_term(a: fmpq_poly, series: ExactSeries, side: int, n: int) -> ExactReal:
     """The constant term in s of D^n (a(t) · series), t = side · s; the other singular terms cancel in the limit."""
     total = exact(0)
     for i, c in enumerate(a.coeffs()):

@@ -7,6 +7,7 @@ same way E[σ(cx)²] is infinite if 2e ≤ -1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,13 +15,14 @@ from functools import lru_cache
 import numpy as np
 
 from holokern.activation.function import Activation
+from holokern.activation.ring.breaks import denominators
 from holokern.activation.ring.expansions import LocalSeries
-from holokern.activation.ring.pieces import pieces_of
-from holokern.activation.tree.constructors import call
-from holokern.activation.tree.nodes import Call, Node, Number, Power, is_constant, walk
+from holokern.activation.ring.one_sided import BallSeries
+from holokern.activation.ring.pieces import piecewise
+from holokern.activation.tree.nodes import Node
 from holokern.activation.values.cancellation import stabilise
 from holokern.activation.values.evaluate import evaluate
-from holokern.errors import HolokernError
+from holokern.errors import HolokernError, Unsupported
 from holokern.numeric import Array
 
 # on each side of a zero of a denominator σ must grow at these distances, relative to the place, to have a pole there
@@ -46,7 +48,7 @@ class UnboundedSide:
 
 @lru_cache(maxsize=128)
 def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
-    """All sides of breaks where σ′ is unbounded; none for an activation without exact pieces.
+    """All sides of breaks where σ′ is unbounded; none for an activation given by its ODE or its values.
 
     >>> from holokern.activation import activation
     >>> [(g.side, str(g.exponent), g.sign) for g in unbounded_sides(activation("Abs(u)^(1/2)"))]
@@ -54,20 +56,27 @@ def unbounded_sides(activation: Activation) -> tuple[UnboundedSide, ...]:
     >>> unbounded_sides(activation("relu"))
     ()
     """
-    try:
-        pieces = pieces_of(activation.tree)
-    except HolokernError:
-        # without exact pieces the singular powers that the grammar has do not occur
-        return ()
     found = []
-    for index, point in enumerate(pieces.breaks):
-        place = float(activation.breaks[index])
-        for side, series in zip((-1, 1), pieces.expansions(index, 1), strict=True):
+    for place, pair in _expansions(activation, 1):
+        for side, series in zip((-1, 1), pair, strict=True):
             term = _steepest(series)
             if term is not None:
                 found.append(UnboundedSide(place, side, term[0], side * term[1]))
-        assert np.isclose(place * float(pieces.scale), float(point))
     return tuple(found)
+
+
+def _expansions(activation: Activation, order: int) -> Iterator[tuple[float, tuple[LocalSeries | BallSeries, ...]]]:
+    """The breaks with the expansions at both sides, where there are expansions."""
+    try:
+        pieces = piecewise(activation.tree)
+    except HolokernError:
+        return
+    for index, point in enumerate(activation.breaks):
+        try:
+            yield float(point), pieces.expansions(index, order)
+        except Unsupported:
+            # it counts as a jump
+            continue
 
 
 @lru_cache(maxsize=128)
@@ -80,23 +89,19 @@ def has_branch(activation: Activation) -> bool:
     >>> has_branch(activation("Max(u, 0)^(3/2)")), has_branch(activation("relu"))
     (True, False)
     """
-    try:
-        pieces = pieces_of(activation.tree)
-    except HolokernError:
-        return False
-    sides = [series for index in range(len(pieces.breaks)) for series in pieces.expansions(index, _BRANCH_TERMS)]
-    return any((e.denominator != 1 or k > 0) and bool(value) for side in sides for (e, k), value in side.items())
+    sides = (series for _, pair in _expansions(activation, _BRANCH_TERMS) for series in pair)
+    return any(e.denominator != 1 or k > 0 for series in sides for e, k in series)
 
 
-def _steepest(series: LocalSeries) -> tuple[Fraction, int] | None:
+def _steepest(series: LocalSeries | BallSeries) -> tuple[Fraction, int] | None:
     """The exponent and the sign of the slope in s = |u-b| of the term whose derivative grows fastest."""
-    steep = [(e, -k, k) for (e, k), value in series.items() if (e < 1 and (e or k)) and value]
+    steep = [(e, -k, k) for e, k in series if e < 1 and (e or k)]
     if not steep:
         return None
     e, _, k = min(steep)
     # the derivatives of s^e (log s)^k and of (log s)^k as s → 0+
     slope = (1 if e > 0 else -1) * (-1) ** k if e else (-1) ** (k - 1)
-    return e, slope * series[e, k].sign()
+    return e, slope * (1 if series[e, k] > 0 else -1)
 
 
 @lru_cache(maxsize=256)
@@ -122,7 +127,7 @@ def not_square_integrable(activation: Activation) -> str | None:
 def _numerical_pole(tree: Node) -> float | None:
     """A point where σ is seen to grow like a power of the distance that is not square-integrable, or None."""
     stable = stabilise(tree)
-    for base in _denominators(stable):
+    for base in denominators(stable)[:_MOST_DENOMINATORS]:
         for place in _zeros(base):
             for side in (1.0, -1.0):
                 u = place + side * _APPROACH * max(1.0, abs(place))
@@ -131,18 +136,6 @@ def _numerical_pole(tree: Node) -> float | None:
                 if np.all(growth > _NOT_SQUARE_INTEGRABLE):
                     return place
     return None
-
-
-def _denominators(tree: Node) -> list[Node]:
-    """What σ is divided by somewhere."""
-    found: dict[Node, None] = {}
-    for node in walk(tree):
-        match node:
-            case Power(base, Number(q)) if q < 0 and not is_constant(base):
-                found[base] = None
-            case Call("tan", (argument,)):
-                found[call("cos", argument)] = None
-    return list(found)[:_MOST_DENOMINATORS]
 
 
 def _zeros(base: Node) -> list[float]:

@@ -16,7 +16,7 @@ from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.activation.ring.taylor import ball_at
 from holokern.activation.tree import nodes
-from holokern.activation.tree.constructors import subtract
+from holokern.activation.tree.constructors import call, subtract
 from holokern.activation.tree.nodes import Condition, Node
 from holokern.activation.tree.resolve import CHOICES, resolve
 from holokern.activation.values.constant_values import function_value, polynomial_root
@@ -124,9 +124,24 @@ def _switches(node: Node | Condition) -> list[Node]:
             switches = [subtract(left, right)]
         case nodes.Call("log", (argument,)):
             switches = [argument]
+        case nodes.Call(_, args):
+            # a function of something with a pole may jump there, as tanh(1/u) does
+            switches = [base for arg in args for base in denominators(arg)]
         case nodes.Power(base, nodes.Number(value)) if value.denominator != 1:
             switches = [base]
     return [_stripped(switch) for switch in switches if not nodes.is_constant(switch)]
+
+
+def denominators(tree: Node) -> list[Node]:
+    """What something is divided by somewhere in the tree."""
+    found: dict[Node, None] = {}
+    for node in nodes.walk(tree):
+        match node:
+            case nodes.Power(base, nodes.Number(q)) if q < 0 and not nodes.is_constant(base):
+                found[base] = None
+            case nodes.Call("tan", (argument,)):
+                found[call("cos", argument)] = None
+    return list(found)
 
 
 def _stripped(switch: Node) -> Node:
@@ -316,5 +331,5 @@ def _bisected(node: Node, a: Fraction, b: Fraction, sign: int) -> float:
 def _infinite(reason: str) -> NotHolonomic:
     return NotHolonomic(
         f"a case of the activation depends on a function that {reason}: infinitely many break points, and a holonomic "
-        'function has finitely many; use hk.dual(activation, ..., method="quadrature") or cut it off by Heaviside'
+        "function has finitely many; give a function of numpy arrays and the breaks: hk.activation(f, breaks=[…])"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, factorial
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from flint import arb
 
 from holokern.activation.ring.breaks import (
     Break,
@@ -22,8 +24,8 @@ from holokern.activation.ring.breaks import (
 from holokern.activation.ring.construct import INSTEAD, IrrationalArgument, element_of
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.expansions import LocalSeries, expand
+from holokern.activation.ring.one_sided import BITS, BallSeries, one_sided
 from holokern.activation.ring.quotient import common_denominator
-from holokern.activation.ring.taylor import taylor
 from holokern.activation.tree.constructors import U, multiply, negate, substitute
 from holokern.activation.tree.nodes import EVEN, ODD, Call, Node, Number, Power, Product, Sum, Variable, is_constant
 from holokern.activation.tree.resolve import resolve
@@ -32,17 +34,24 @@ from holokern.errors import BadInput, HolokernError, Unsupported
 
 ONE = exact(1)
 _MAX_SMOOTHNESS = 256  # derivatives that are compared; a junction that is smoother counts as smooth
-_NUMERICAL_ORDER, _NUMERICAL_BITS = 12, 400  # the same for functions outside the ring, in balls of so many bits
+_NUMERICAL_SMOOTHNESS = 16  # the same for functions outside the ring, in balls
+_NUMERICAL_ERROR = 2.0**-50  # of a break that is a float, relative to it
 
 
-class Piecewise(Protocol):
+PointT_co = TypeVar("PointT_co", bound=Break, covariant=True)
+NumberT_co = TypeVar("NumberT_co", bound=ExactReal | arb, covariant=True)
+
+
+class Piecewise(Protocol[PointT_co, NumberT_co]):
     """What jumps are computed from: breaks, and expansions from both sides at each of them."""
 
     @property
-    def breaks(self) -> tuple[Fraction, ...]:
+    def breaks(self) -> tuple[PointT_co, ...]:
         """The breaks, increasing."""
 
-    def expansions(self, index: int, order: int) -> tuple[LocalSeries, LocalSeries]:
+    def expansions(
+        self, index: int, order: int
+    ) -> tuple[Mapping[tuple[Fraction, int], NumberT_co], Mapping[tuple[Fraction, int], NumberT_co]]:
         """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
 
 
@@ -62,6 +71,22 @@ class Pieces:
         """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
         point = self.breaks[index]
         return expand(self.elements[index], point, -1, order), expand(self.elements[index + 1], point, 1, order)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericalPieces:
+    """The same of a function outside the exact ring: the formulas on both sides of each break, expanded in balls."""
+
+    breaks: tuple[Break, ...]
+    sides: tuple[tuple[Node, Node], ...]
+
+    def expansions(self, index: int, order: int) -> tuple[BallSeries, BallSeries]:
+        """The expansions at break number ``index`` from the left and from the right in s = |u - break|."""
+        point, (left, right) = self.breaks[index], self.sides[index]
+        place = point if isinstance(point, Fraction) else comparable(point).ball(BITS)
+        if isinstance(point, float):
+            place = arb(point, max(1.0, abs(point)) * _NUMERICAL_ERROR)
+        return one_sided(left, place, -1, order), one_sided(right, place, 1, order)
 
 
 def pieces_of(tree: Node) -> Pieces:
@@ -168,8 +193,8 @@ def _is_singular(element: Element, left: LocalSeries, right: LocalSeries, point:
 def find_breaks(tree: Node) -> tuple[Break, ...]:
     """The points where σ is not analytic, sorted: Fractions, irrational constants, or floats if found numerically.
 
-    Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when the balls of
-    its one-sided derivatives up to order 12 prove a jump, and dropped otherwise.
+    Every expression is served, holonomic or not.  For one outside the exact ring a candidate is kept when balls of the
+    expansions from both sides, up to order 16, prove that it is not smooth there, and dropped otherwise.
 
     Raises NotHolonomic when there are infinitely many.
 
@@ -177,13 +202,24 @@ def find_breaks(tree: Node) -> tuple[Break, ...]:
     >>> find_breaks(multiply(call("Heaviside", U), call("tanh", U)))
     (Fraction(0, 1),)
     """
+    pieces = piecewise(tree)
+    if not isinstance(pieces, Pieces) or pieces.scale == 1:
+        return pieces.breaks
+    moved = [exact(point) / pieces.scale for point in pieces.breaks]
+    return tuple(point if point.rational is None else point.rational for point in moved)
+
+
+@lru_cache(maxsize=512)
+def piecewise(tree: Node) -> Pieces | NumericalPieces:
+    """The exact pieces of an expression, or those in balls if it has none."""
     result = _outcome(tree)
     if not isinstance(result, HolokernError):
-        if result.scale == 1:
-            return result.breaks
-        moved = [exact(point) / result.scale for point in result.breaks]
-        return tuple(point if point.rational is None else point.rational for point in moved)
-    return tuple(point for point, _ in _numerical_jumps(tree))
+        return result
+    candidates = break_candidates(tree)
+    formulas = [resolve(tree, sample) for sample in samples(candidates)]
+    found = NumericalPieces(tuple(candidates), tuple(pairwise(formulas)))
+    kept = [index for index, order in enumerate(jump_orders(found)) if order is not None]
+    return NumericalPieces(tuple(found.breaks[i] for i in kept), tuple(found.sides[i] for i in kept))
 
 
 def jumps(pieces: Pieces, n: int) -> tuple[ExactReal, ...]:
@@ -212,45 +248,35 @@ def jump_order(tree: Node) -> int | None:
     >>> jump_order(call("Heaviside", U)), jump_order(call("Max", U, ZERO)), jump_order(U)
     (0, 1, None)
     """
-    result = _outcome(tree)
-    if isinstance(result, HolokernError):
-        return min((order for _, order in _numerical_jumps(tree)), default=None)
-    return min((order for order in exact_jump_orders(result) if order is not None), default=None)
+    return min((order for order in jump_orders(piecewise(tree)) if order is not None), default=None)
 
 
-def exact_jump_orders(pieces: Piecewise) -> list[int | None]:
+def jump_orders(pieces: Piecewise[Break, ExactReal | arb]) -> list[int | None]:
     """For each break the order of the first derivative that is not continuous there; None if all are continuous."""
     return [_jump_order_at(pieces, index) for index in range(len(pieces.breaks))]
 
 
-def _jump_order_at(pieces: Piecewise, index: int) -> int | None:
+def _jump_order_at(pieces: Piecewise[Break, ExactReal | arb], index: int) -> int | None:
+    numerical = isinstance(pieces, NumericalPieces)
     order = 4
-    while order <= _MAX_SMOOTHNESS:
-        left, right = pieces.expansions(index, order)
+    while order <= (_NUMERICAL_SMOOTHNESS if numerical else _MAX_SMOOTHNESS):
+        try:
+            left, right = pieces.expansions(index, order)
+        except Unsupported:
+            if not numerical:
+                raise
+            # nothing is known of it, so it may jump
+            return 0
         found = [max(ceil(e), 0) for e, k in (*left, *right) if e.denominator != 1 or e < 0 or k]
         for n in range(order + 1):
             key = (Fraction(n), 0)
-            if right.get(key, exact(0)) != left.get(key, exact(0)) * (-1) ** n:
+            if right.get(key, 0) != left.get(key, 0) * (-1) ** n:
                 found.append(n)
                 break
         if found:
             return min(found)
         order *= 2
     return None
-
-
-def _numerical_jumps(tree: Node) -> Iterator[tuple[Break, int]]:
-    """Breaks and jump orders of any expression, from balls of one-sided Taylor coefficients."""
-    candidates = break_candidates(tree)
-    sides = [resolve(tree, sample) for sample in samples(candidates)]
-    for point, (left, right) in zip(candidates, pairwise(sides), strict=True):
-        place = point if isinstance(point, Fraction) else comparable(point).ball(_NUMERICAL_BITS)
-        pair = [taylor(side, place, _NUMERICAL_ORDER + 1, _NUMERICAL_BITS) for side in (left, right)]
-        slack = 1e-9 if isinstance(point, float) else 0.0
-        for n, (a, b) in enumerate(zip(*pair, strict=True)):
-            if not (a.is_finite() and b.is_finite()) or abs(a - b) > slack:
-                yield point, n
-                break
 
 
 def parity(tree: Node) -> str | None:

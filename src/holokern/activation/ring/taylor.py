@@ -27,7 +27,7 @@ def taylor(node: Node, point: Fraction | arb, terms: int, precision: int = 53) -
     [1.0, 1.0, 0.5]
     """
     with working_precision(precision), series_length(terms):
-        series = _SeriesArithmetic().value(node, arb_series([_ball(point), 1], prec=terms))
+        series = SERIES.value(node, arb_series([_ball(point), 1], prec=terms))
         return [series[i] for i in range(terms)]
 
 
@@ -55,22 +55,24 @@ class _SeriesArithmetic(Arithmetic[arb_series]):
         if not isinstance(exponent, Number) or exponent.value.denominator != 1:
             return (series.log() * self.value(exponent, x)).exp()
         result = reduce(mul, [series] * abs(int(exponent.value)), arb_series([1]))
-        if exponent.value >= 0:
-            return result
-        # a pole has no series: not finite, as for balls that only touch it
-        return arb_series([arb("nan")]) if result[0].is_zero() else arb_series([1]) / result
+        return result if exponent.value >= 0 else _ratio(arb_series([1]), result)
 
     def call(self, node: Call, x: arb_series) -> arb_series:
-        argument = self.value(node.args[-1], x)
-        if node.name == "besselj" and isinstance(node.args[0], Number) and node.args[0].value.denominator == 1:
-            return _bessel(int(node.args[0].value), argument)
-        return _call(node.name, argument)
+        return call_series(node, self.value(node.args[-1], x))
 
     def cases(self, node: Cases, x: arb_series) -> arb_series:
         raise Unsupported("no Taylor expansion of cases here; resolve them first")
 
 
-def _call(name: str, x: arb_series) -> arb_series:
+SERIES = _SeriesArithmetic()
+"""It has no state, so one serves all."""
+
+
+def call_series(node: Call, x: arb_series) -> arb_series:
+    """The function that the node calls, of a series as its last argument."""
+    name = node.name
+    if name == "besselj" and isinstance(node.args[0], Number) and node.args[0].value.denominator == 1:
+        return _bessel(int(node.args[0].value), x)
     if name in ("exp", "log", "sin", "cos", "tan", "erf", "erfc", "erfi", "atan"):
         found: arb_series = getattr(x, name)()
         return found
@@ -80,13 +82,19 @@ def _call(name: str, x: arb_series) -> arb_series:
     if name == "tanh":
         # the form that does not overflow
         decay = (-2 * x).exp() if x[0] > 0 else (2 * x).exp()
-        return (1 - decay) / (1 + decay) if x[0] > 0 else (decay - 1) / (decay + 1)
+        return _ratio(1 - decay, 1 + decay) if x[0] > 0 else _ratio(decay - 1, decay + 1)
     if name == "asinh":
-        slope = x.derivative() / (1 + x * x).sqrt()
+        slope = _ratio(x.derivative(), (1 + x * x).sqrt())
         return arb_series([x[0].asinh()]) + slope.integral()
     if name in ("airyai", "airyaiprime"):
         return x.airy_ai() if name == "airyai" else x.airy_ai_prime()
     raise Unsupported(f"no Taylor expansion of {name} here")
+
+
+def _ratio(numerator: arb_series, denominator: arb_series) -> arb_series:
+    """The quotient; a pole, or what may be one, has no series: not finite, as for balls that touch it."""
+    first = denominator[0]
+    return numerator / denominator if first.is_finite() and not first.contains(0) else arb_series([arb("nan")])
 
 
 def _bessel(order: int, x: arb_series) -> arb_series:

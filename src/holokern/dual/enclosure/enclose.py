@@ -179,7 +179,8 @@ def enclose(
         scale = _scale(sigma.pieces, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
-    work = _WORK * max(1.0, digits / _USUAL_DIGITS) ** 2
+    # a limit round it counts as well
+    work = min(_WORK * max(1.0, digits / _USUAL_DIGITS) ** 2, units_left() / patience())
     for name, compute in routes:
         # most of what is left; all of it for the last one
         share = work if (name, compute) == routes[-1] else _SHARE * work

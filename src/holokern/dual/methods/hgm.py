@@ -15,7 +15,7 @@ from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of,
 from holokern.dual.quadrature.method import scales
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
-from holokern.numeric import EPS, Array, Index, working_precision
+from holokern.numeric import EPS, Array, Index, limited_work, working_precision
 
 if TYPE_CHECKING:
     from flint import arb
@@ -36,6 +36,8 @@ _POOR = 1e-13
 _BITS = 400
 # of a float
 _DIGITS = 16
+# units of work of one point, about two seconds: next to θ = π `dual` asks for two angles
+_WORK = 2e5
 
 
 def hgm(
@@ -208,7 +210,7 @@ def _enclosed(activation: Activation, c1: float, c2: float, theta: float) -> tup
 
     from holokern.dual.enclosure.enclose import enclose
 
-    with working_precision(_BITS):
+    with working_precision(_BITS), limited_work(_WORK):
         r = arb(fmpq(*theta.as_integer_ratio())).cos()
         try:
             balls = enclose(activation, Fraction(c1), Fraction(c2), r, digits=_DIGITS, method="taylor")

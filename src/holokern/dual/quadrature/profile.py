@@ -160,13 +160,15 @@ class Profile:
         edges = np.sort(np.concatenate([grid, np.clip(ends / c[:, None], low, high)], axis=1))
         x, step = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges)
         u = c[:, None] * x
+        # a point where σ may be infinite has no mass
+        step[np.isin(u, self.breaks)] = np.nan
         factors = np.zeros((6, len(c)))
         for row, (function, rate, noise) in enumerate(
             ((self.value, self.slope, self.noise), (self.slope, self.curvature, self.slope_noise))
         ):
             with np.errstate(all="ignore"):
                 # Logarithms, as the squares of a fast growing σ overflow.
-                size = 2 * np.log(np.abs(function(u))) - x * x / 2
+                size = np.where(np.isnan(step), -np.inf, 2 * np.log(np.abs(function(u))) - x * x / 2)
                 change = 2 * np.log(np.abs(u * (rate(u) if rate else 0.0))) - x * x / 2
                 peak = np.nan_to_num(np.max(size, axis=1, keepdims=True), neginf=0.0)
                 whole = np.nansum(step * np.exp(size - peak), axis=1)

@@ -13,9 +13,14 @@ from flint import fmpz_mpoly, nmod_mat, nmod_poly
 from numpy.typing import NDArray
 
 from holokern.numeric import charge
+from holokern.progress import report
 
-# units of `charge` of a value on its way into a matrix of flint and out of it
-_VALUE_WORK = 0.1
+# units of `charge` of a value in a product with a matrix
+_VALUE_WORK = 0.05
+# bits of a part of a residue: three parts hold 62 bits, and sums of a hundred products of parts are exact as floats
+_PART = 21
+_REPORT = 64  # values between two reports of progress
+_BLOCK = 1 << 14  # columns of a product at a time, which stay in the cache of the processor
 
 Exponents = tuple[int, ...]
 
@@ -104,7 +109,19 @@ def denominator_on_line(values: list[int], prime: int) -> nmod_poly | None:
     return None if best > n - 3 else bottom / bottom.leading_coefficient()
 
 
-def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, random: Random) -> list[list[int]]:
+def values_at(box: Values, points: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
+    """The values at many points, one row for each."""
+    rows = []
+    for done, point in enumerate(points):
+        if done % _REPORT == 0:
+            report("interpolating modulo a prime, values", done, len(points))
+        rows.append(box(point))
+    return np.array(rows, dtype=np.uint64)
+
+
+def interpolate(
+    values: Callable[[list[list[int]]], NDArray[np.uint64]], monomials: Sequence[Exponents], prime: int, random: Random
+) -> list[list[int]]:
     """The coefficients of polynomials in the given monomials, closed under division, from values on a random grid.
 
     Newton's interpolation one axis after the other.  Divided differences are triangular, so the grid points outside the
@@ -112,9 +129,8 @@ def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, rand
     """
     sizes = [max(m[axis] for m in monomials) + 1 for axis in range(3)]
     nodes = [random.sample(range(2, 2**60), size) for size in sizes]
-    rows = [values([axis[e] for axis, e in zip(nodes, m, strict=True)]) for m in monomials]
     inside = tuple(np.array(monomials).T)
-    table = np.array(rows, dtype=np.uint64)
+    table = values([[axis[e] for axis, e in zip(nodes, m, strict=True)] for m in monomials])
     # many functions are zero; they need no interpolation
     present = np.flatnonzero(table.any(axis=0))
     grid = np.zeros((*sizes, len(present)), dtype=np.uint64)
@@ -127,16 +143,68 @@ def interpolate(values: Values, monomials: Sequence[Exponents], prime: int, rand
         kept = _along(kept, axis, _newton_polynomials(nodes[axis], prime), prime)
     table[:] = 0
     table[:, present] = kept[inside]
-    return [[int(c) for c in column] for column in table.T]
+    columns: list[list[int]] = table.T.tolist()
+    return columns
 
 
 def _along(grid: NDArray[np.uint64], axis: int, matrix: nmod_mat, prime: int) -> NDArray[np.uint64]:
     """Multiply every line of the grid in the direction ``axis`` by a matrix modulo a prime."""
     charge(_VALUE_WORK * grid.size)
     turned = np.moveaxis(grid, axis, 0)
-    flat = nmod_mat(turned.shape[0], turned[0].size, turned.ravel().tolist(), prime)
-    product = np.array([int(c) for c in (matrix * flat).entries()], dtype=np.uint64)
+    rows = len(turned)
+    factor = np.array([int(c) for c in matrix.entries()], dtype=np.uint64).reshape(rows, rows)
+    product = residue_product(factor, turned.reshape(rows, -1), prime)
     return np.moveaxis(product.reshape(turned.shape), 0, axis)
+
+
+def residue_product(a: NDArray[np.uint64], b: NDArray[np.uint64], prime: int) -> NDArray[np.uint64]:
+    """The product of two matrices of residues modulo a prime between 2^51 and 2^62, by products of floats.
+
+    >>> p = 2**61 - 1
+    >>> residue_product(np.array([[p - 1, 2]], dtype=np.uint64), np.array([[p - 2], [p - 3]], dtype=np.uint64), p)
+    array([[2305843009213693947]], dtype=uint64)
+    """
+    left = _parts(a)
+    result = np.empty((len(a), b.shape[1]), dtype=np.uint64)
+    for start in range(0, b.shape[1], _BLOCK):
+        right = _parts(b[:, start : start + _BLOCK])
+        total = np.zeros((len(a), right[0].shape[1]), dtype=np.uint64)
+        for weight in reversed(range(5)):
+            pairs = [(i, weight - i) for i in range(3) if 0 <= weight - i < 3]
+            total = _reduced(total, np.uint64(1 << _PART), prime)
+            total += sum(left[i] @ right[j] for i, j in pairs).astype(np.uint64)  # type: ignore[union-attr]
+            total -= np.where(total >= prime, np.uint64(prime), np.uint64(0))
+        result[:, start : start + _BLOCK] = total
+    return result
+
+
+def residue_times(a: NDArray[np.uint64], b: NDArray[np.uint64], prime: int) -> NDArray[np.uint64]:
+    """The products of residues modulo such a prime, one by one.
+
+    >>> p = 2**61 - 1
+    >>> residue_times(np.array([p - 1], dtype=np.uint64), np.array([p - 5], dtype=np.uint64), p)
+    array([5], dtype=uint64)
+    """
+    total = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.uint64)
+    for part in reversed(_parts(b)):
+        total = _reduced(total, np.uint64(1 << _PART), prime) + _reduced(a, part.astype(np.uint64), prime)
+        total -= np.where(total >= prime, np.uint64(prime), np.uint64(0))
+    return total
+
+
+def _parts(a: NDArray[np.uint64]) -> list[NDArray[np.float64]]:
+    mask = np.uint64((1 << _PART) - 1)
+    return [((a >> np.uint64(_PART * i)) & mask).astype(float) for i in range(3)]
+
+
+def _reduced(a: NDArray[np.uint64], factor: NDArray[np.uint64] | np.uint64, prime: int) -> NDArray[np.uint64]:
+    """Residues times factors up to 2^21: the quotient by the prime is so small that floats have it but for one."""
+    quotient = (a.astype(float) * (np.asarray(factor, dtype=float) / prime)).astype(np.uint64)
+    # both products wrap round, and their difference lies between -p and 2p
+    rest = (a * factor - quotient * np.uint64(prime)).view(np.int64)
+    rest += np.where(rest < 0, prime, 0)
+    rest -= np.where(rest >= prime, prime, 0)
+    return np.asarray(rest.view(np.uint64))
 
 
 def _divided_differences(nodes: Sequence[int], prime: int) -> nmod_mat:

@@ -104,17 +104,10 @@ def _column(matrix: nmod_mat, column: int, prime: int) -> nmod_mat:
 
 def _combine(parts: list[tuple[Triple, nmod_mat]], point: Sequence[int], prime: int) -> nmod_mat:
     """The matrix Σ_e point^e M_e."""
-    total = None
-    for exponents, matrix in parts:
-        value = 1
-        for x, e in zip(point, exponents, strict=True):
-            if e:
-                value = value * pow(x, e, prime) % prime
-        charge(_PRODUCT_WORK * matrix.nrows() * matrix.ncols())
-        scaled = matrix if value == 1 else matrix * value
-        total = scaled if total is None else total + scaled
-    assert total is not None, "a square of relations has at least one part"
-    return total
+    (a, b, c), shape = point, parts[0][1]
+    charge(_PRODUCT_WORK * len(parts) * shape.nrows() * shape.ncols())
+    scaled = [matrix * (pow(a, e, prime) * pow(b, f, prime) * pow(c, g, prime) % prime) for (e, f, g), matrix in parts]
+    return sum(scaled[1:], start=scaled[0])
 
 
 def _solved(square: nmod_mat, right: nmod_mat) -> nmod_mat:

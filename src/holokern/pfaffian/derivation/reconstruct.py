@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
+from functools import partial
+from math import comb, prod
 from random import Random
 
+import numpy as np
 from flint import fmpz, fmpz_mpoly, fmpz_mpoly_ctx, nmod_poly
+from numpy.typing import NDArray
 
 from holokern.errors import CheckFailed, TooLarge
 from holokern.numeric import Lifting
@@ -29,7 +32,9 @@ from holokern.pfaffian.derivation.interpolate import (
     lower_set,
     polynomials_on_line,
     random_point,
+    residue_times,
     value_modulo,
+    values_at,
 )
 from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
@@ -41,6 +46,7 @@ _ADVICE = (
     "choose another basis or simpler numbers, or split the function into summands and derive the system "
     "of each pair, pfaffian(f, g)"
 )
+_ROWS = 256  # points at a time while denominators are cleared
 _MAX_WORK = 60_000  # values times bits on the way to an apparent singularity; about ten seconds
 _MAX_COEFFICIENTS = 8_000_000  # numbers in all numerators; some minutes
 
@@ -174,7 +180,7 @@ class _Learner:
         lifting = Lifting()
         for prime in self.primes:
             ratio = self._remaining(k, prime, powers, top_degree + degree + 3)
-            (residues,) = interpolate(ratio, monomials, prime, self.random)
+            (residues,) = interpolate(partial(values_at, ratio), monomials, prime, self.random)
             # only determined up to a factor, so make the first coefficient 1
             unit = pow(next(c for c in residues if c), -1, prime)
             lifting.add([[c * unit % prime for c in residues]], prime)
@@ -232,16 +238,20 @@ def _sample_sizes(start: int) -> Iterator[int]:
 
 def _numerators_modulo(box: BlackBox, prime: int, shape: _Shape, random: Random) -> list[list[int]]:
     """The coefficients of all numerators modulo a prime, one list a function."""
+    different = list(dict.fromkeys(shape.denominators))
+    places = np.array([different.index(powers) for powers in shape.denominators])
 
-    def cleared(point: Sequence[int]) -> list[int]:
+    def clearing(point: Sequence[int]) -> list[int]:
         at = [value_modulo(f, point, prime) for f in shape.factors]
-        products = {}
-        for powers in set(shape.denominators):
-            product = 1
-            for value, e in zip(at, powers, strict=True):
-                product = product * pow(value, e, prime) % prime
-            products[powers] = product
-        return [v * products[powers] % prime for v, powers in zip(box(point), shape.denominators, strict=True)]
+        return [prod(pow(v, e, prime) for v, e in zip(at, powers, strict=True)) % prime for powers in different]
+
+    def cleared(points: list[list[int]]) -> NDArray[np.uint64]:
+        values = values_at(box, points)
+        for start in range(0, len(points), _ROWS):
+            some = slice(start, start + _ROWS)
+            factors = np.array([clearing(point) for point in points[some]], dtype=np.uint64)
+            values[some] = residue_times(values[some], factors[:, places], prime)
+        return values
 
     return interpolate(cleared, shape.monomials, prime, random)
 
