@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holokern.activation import activation, unbounded_sides
 from holokern.activation.ring.construct import element_of
 from holokern.activation.ring.expansions import expand
 from holokern.activation.ring.one_sided import one_sided
@@ -158,6 +159,20 @@ def test_expansions_in_balls(text):
         # the next term has a power above the order, and perhaps logarithms
         assert abs(total - SIDES[text](s)) < 100 * s ** (order + mp.mpf(1) / 4) * abs(mp.log(s)) ** order
         assert all(e <= order for (e, _), _ in terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "exponents"),
+    [
+        ("Abs(u)^(1/2) + tanh(u)", ["1/2", "1/2"]),
+        ("Abs(u - sin(u))^(-1/4)*tanh(u)", ["1/4", "1/4"]),
+        ("tanh(Max(u - 1/3, 0)^(3/4))", ["3/4"]),
+        ("log(Abs(tanh(u)))", ["0", "0"]),
+        ("Abs(u)^(3/2) + tanh(u)", []),
+    ],
+)
+def test_unbounded_slopes_outside_the_ring(text, exponents):
+    assert [str(side.exponent) for side in unbounded_sides(activation(text))] == exponents
 
 
 @pytest.mark.parametrize("text", ["sin(1/u)", "exp(1/u)", "u^pi", "sqrt(tanh(u) - 1)", "log(u*log(1/u))"])

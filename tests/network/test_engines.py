@@ -259,3 +259,11 @@ def test_a_jump_whose_slopes_are_hard_has_a_kernel():
     x = varied(3, 1e-3, 1.0)
     kernel = Network("Heaviside(u - 2)*sin(3*u)", 2, b_std=0.1).nngp(x, engine="pairs")
     assert np.all(np.isfinite(kernel)) and np.all(np.linalg.eigvalsh(kernel) > -1e-12)
+
+
+def test_diagonals_of_expansions_are_complete():
+    """Norms behind two layers that break and oscillate have long series in log c."""
+    net = Network("Max(u - 1, 0)*sin(u) - u/4", 2)
+    x = np.diag([0.08, 0.7, 2.5, 10.0])
+    found = net.nngp(x, engine="network")
+    assert np.diag(found) == pytest.approx(net.diagonals(x).nngp, rel=1e-12)

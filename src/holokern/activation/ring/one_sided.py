@@ -102,12 +102,18 @@ def one_sided(tree: Node, point: Fraction | arb, side: int, order: int) -> BallS
     >>> {(str(e), k): float(c) for (e, k), c in found.items()}
     {('2/3', 0): 1.0, ('1', 0): 1.0}
     """
+    failure = Unsupported(f"too many terms cancel at u = {float(to_ball(point)):.6g}")
     for more in _MORE:
         with working_precision(BITS), series_length(order + more):
-            found = _Expansion(to_ball(point), side, order + more).of(tree)
+            try:
+                found = _Expansion(to_ball(point), side, order + more).of(tree)
+            except Unsupported as error:
+                # the first terms of a divisor may be missing
+                failure = error
+                continue
         if found.cut > order:
             return {key: c for key, c in found.terms.items() if key[0] <= order}
-    raise Unsupported(f"too many terms cancel at u = {float(to_ball(point)):.6g}")
+    raise failure
 
 
 class _Expansion(Arithmetic[Side]):
@@ -181,7 +187,7 @@ class _Expansion(Arithmetic[Side]):
 
     def _composed(self, x: Side, function: Callable[[arb_series], arb_series]) -> Side:
         """An analytic function of what has a limit."""
-        if not x.is_bounded:
+        if not x.is_bounded or x.cut <= 0:
             raise Unsupported("a function without an expansion at infinity is taken of something unbounded")
         at = x.terms.get((_ZERO, 0), arb(0))
         rest = _tidy({key: c for key, c in x.terms.items() if key != (_ZERO, 0)}, min(x.cut, Fraction(self.terms)))

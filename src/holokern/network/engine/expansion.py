@@ -257,11 +257,7 @@ class _Builder:
 
     def made(self, edges: Array, panels: dict[int, tuple[Tensor, ...]], fold: int) -> Expansion:
         free = scale_free(self.layers)
-        count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
-        samples = self.samples(np.exp(self.scope.nodes(count)))
-        roots = tuple(
-            Series(self.scope, chebyshev_matrix(count) @ np.log(samples.roots[k])) for k in range(samples.kernels)
-        )
+        samples, roots = self.roots()
         powers = (0.0, 0.0)
         if free:
             doubled = self.samples(2 * samples.c)
@@ -270,12 +266,22 @@ class _Builder:
         table = Table(self.scope, edges, tuple(panels.get(t) for t in range(len(edges) - 1)))
         return Expansion(table, roots, powers, fold)
 
+    def roots(self) -> tuple[NodeSamples, tuple[Series, ...]]:
+        """Series of the logarithms of the roots of the diagonals, and the samples that they go through."""
+        count = 1 if self.scope.is_point else 3 * (_FIRST + int(_EACH * (self.scope.high - self.scope.low)))
+        while True:
+            samples = self.samples(np.exp(self.scope.nodes(count)))
+            rows = [chebyshev_matrix(count) @ np.log(samples.roots[k]) for k in range(samples.kernels)]
+            if count == 1 or count > 3 * _MOST or all(np.max(np.abs(row[-2:])) <= _TAIL for row in rows):
+                return samples, tuple(Series(self.scope, row) for row in rows)
+            count = int(_GROWTH * count) + 1
+
     def error(self, made: Expansion) -> float:
         """The largest error at points on which the table was not built."""
         random = np.random.default_rng(20261)
         c = np.exp(self.scope.low + (self.scope.high - self.scope.low) * random.random(1 if self.scope.is_point else 4))
         samples = self.samples(c)
-        worst = 0.0
+        worst = float(np.max(np.abs(made.scales(c) / samples.roots[: samples.kernels] - 1)))
         first, second = (np.log(c)[index] for index in np.indices((len(c), len(c))).reshape(2, -1))
         for t, tensors in enumerate(made.table.panels):
             if tensors is not None:
