@@ -267,3 +267,13 @@ def test_diagonals_of_expansions_are_complete():
     x = np.diag([0.08, 0.7, 2.5, 10.0])
     found = net.nngp(x, engine="network")
     assert np.diag(found) == pytest.approx(net.diagonals(x).nngp, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["softshrink", "hardshrink"])
+def test_points_that_fade_away_below_the_smallest_float(name):
+    x = np.random.default_rng(0).standard_normal((6, 4)) * np.array([0.04, 0.1, 0.3, 1.0, 2.0, 4.0])[:, None]
+    net = Network(name, 3)
+    first = net.nngp(x, engine="pairs")
+    assert first[0, 0] == 0.0 < first[-1, -1]
+    for engine in ("layers", "network"):
+        assert np.allclose(net.nngp(x, engine=engine), first, rtol=1e-11, atol=1e-13)

@@ -22,6 +22,8 @@ from holokern.network import Network
 TOLERANCE = 1e-11
 PROMISED = 1e-12
 """The reference itself must report errors below this."""
+ROUNDINGS = 32
+"""Of a point and of deviations, that an engine may make: norms of tails are right to so many."""
 NEAR = 1e-5
 """Gaps below this are integrated; above it a difference leaves θ with an error below 1e-13."""
 BIAS = 0.3
@@ -56,7 +58,12 @@ def delicate(seed=7, norms=(10 / 128, 0.7, 2.5)):
 class Recursion:
     """Σ and Θ of all pairs i ≤ j, layer by layer."""
 
-    def __init__(self, net, x):
+    def __init__(self, net, x, rounded=None):
+        """With ``rounded`` one point and its deviations are a rounding away."""
+        self.rounded = rounded
+        if rounded is not None:
+            x = x.copy()
+            x[rounded] *= 1 + np.finfo(float).eps * (-1.0) ** np.arange(x.shape[1])
         (self.spec,) = set(net.hidden_layers)
         self.sigma = self.spec.activation
         self.pairs = np.triu_indices(len(x))
@@ -100,6 +107,8 @@ class Recursion:
         weight, square = self.spec.weight, self.spec.bias**2
         before, (n1, n2) = self.of_pairs(self.deviations), self.of_pairs(norms)
         self.deviations = np.sqrt(weight * norms**2 + square)
+        if self.rounded is not None:
+            self.deviations[self.rounded] *= 1 + np.finfo(float).eps
         size = np.prod(self.of_pairs(self.deviations), axis=0)
         # size - (w n1 n2 + β²), by the difference of the squares
         uneven = weight * square * (n1 - n2) ** 2 / np.where(size > 0, size + weight * n1 * n2 + square, 1.0)
@@ -123,8 +132,9 @@ class Recursion:
         width = abs(theta - end)
         result = n[0] * n[1] * distance(self.sigma, (c[0], side * c[1]), n, sign)
         if width > 0:
-            # Two jumps give exp(-δ²/(2 t²)), δ the distance of the breaks b/c1 and b/c2: panels towards t = 0.
-            edges = np.append(0.0, 2.0 ** np.arange(-5 if has_jumps(self.sigma) else 0, 1))
+            # Two jumps give exp(-δ²/(2 t²)), δ the distance of the breaks b/c1 and b/c2: panels towards t = 0, as δ
+            # may be much smaller than the angle.
+            edges = np.append(0.0, 2.0 ** np.arange(-40 if has_jumps(self.sigma) else 0, 1))
             nodes, weights = panels(edges)
             t = np.abs(end - width * nodes.ravel())
             kdot = dual(self.sigma, *c, theta=t, method="quadrature").kdot
@@ -159,26 +169,39 @@ def has_jumps(sigma):
     return bool(np.any(profile_of(sigma).jumps))
 
 
-def error(found, exact):
-    """The largest error relative to √(k_ii k_jj); where that is zero or underflows, the entry must too."""
-    scale = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
-    assert np.all(np.abs(found[scale == 0]) < np.finfo(float).tiny)
-    return float(np.max(np.abs(found - exact) / np.where(scale > 0, scale, 1.0)))
+def error(found, exact, allowed=0.0):
+    """The largest error beyond what is allowed, relative to √(k_ii k_jj); where that is zero the entry must be nothing.
+
+    Points whose deviations are below the smallest float have such entries. A rounding of k′ of a pair with such a point
+    is left of them: 3e-28 beside entries of a thousand was seen.
+    """
+    root = np.sqrt(np.diag(exact))
+    scale = np.outer(root, root)
+    assert np.all(np.abs(found[scale == 0]) <= 1e-30 * np.max(np.abs(exact)))
+    return float(np.max((np.abs(found - exact) - allowed) / np.where(scale > 0, scale, 1.0)))
 
 
 def check(sigma, x, bias, depths, engines=ENGINES):
-    """Every kernel of every depth by every engine against the reference, and the laws of kernel matrices."""
+    """Every kernel of every depth by every engine against the reference, and the laws of kernel matrices.
+
+    A jump takes the root of a small angle: after three layers a rounding of a point that is 1e-9 away from another one
+    counts a hundred thousand times. What some roundings of this point change is allowed.
+    """
     nets = {depth: Network(sigma, depth, bias=bias) for depth in depths}
     recursion = Recursion(nets[depths[0]], x)
+    near = len(x) - 4
+    moved = Recursion(nets[depths[0]], x, near) if has_jumps(sigma) else None
     for depth in range(1, depths[-1] + 1):
         exact = recursion.layer()
+        other = exact if moved is None else moved.layer()
         if depth not in nets:
             continue
+        allowed = [ROUNDINGS * np.abs(a - b) for a, b in zip(exact, other, strict=True)]
         for engine in engines:
-            check_one(nets[depth], x, exact, engine, depth == depths[0])
+            check_one(nets[depth], x, exact, allowed, engine, depth == depths[0])
 
 
-def check_one(net, x, exact, engine, alone):
+def check_one(net, x, exact, allowed, engine, alone):
     """One network by one engine; ``alone`` asks for one kernel at a time too."""
     if any(map(has_jumps, net.activations)):
         found = {"nngp": net.nngp(x, engine=engine)}
@@ -187,8 +210,8 @@ def check_one(net, x, exact, engine, alone):
         if alone:
             for kind, matrix in found.items():
                 assert error(getattr(net, kind)(x, engine=engine), matrix) < 1e-14
-    for (kind, matrix), true in zip(found.items(), exact, strict=False):
-        assert error(matrix, true) < TOLERANCE, (kind, net.depth, engine)
+    for (kind, matrix), true, change in zip(found.items(), exact, allowed, strict=False):
+        assert error(matrix, true, change) < TOLERANCE, (kind, net.depth, engine)
         assert np.array_equal(matrix, matrix.T), (kind, net.depth, engine)
         values = np.linalg.eigvalsh(matrix)
         assert values[0] > -1e-13 * len(x) * values[-1], (kind, net.depth, engine)

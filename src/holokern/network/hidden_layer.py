@@ -79,7 +79,8 @@ class LayerSide:
 def deviations_through(layers: tuple[HiddenLayer, ...], c: Array, zeros: bool) -> list[Array]:
     """Positive deviations when they enter each layer, and after the last one.
 
-    With ``zeros`` those of zero vectors are among them from the layer on where they are not zero any more.
+    With ``zeros`` those of zero vectors are among them from the layer on where they are not zero any more. Deviations
+    that become too small for floats are those of zero vectors; where none is left, the ones before stand for them.
     """
     found = [c]
     waiting = zeros and not layers[0].bias
@@ -88,7 +89,8 @@ def deviations_through(layers: tuple[HiddenLayer, ...], c: Array, zeros: bool) -
         if waiting and layer.dual.limits.norm:
             after = np.append(after, np.sqrt(layer.weight) * layer.dual.limits.norm)
             waiting = False
-        found.append(after)
+        waiting = waiting or not np.all(after)
+        found.append(after[after > 0] if np.any(after) else found[-1])
     return found
 
 
