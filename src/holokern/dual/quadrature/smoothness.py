@@ -140,37 +140,50 @@ def _ceiling(curve: Curve, limit: float) -> Callable[[Array], tuple[Array, Array
 
 
 def _is_smooth(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
+    smooth = np.ones(len(panels), dtype=bool)
+    functions = (curve.value, curve.slope, curve.noise), (curve.slope, curve.curvature, curve.slope_noise)
+    for which, (function, rate, own) in enumerate(functions):
+        # where σ is rough, nothing is asked of σ′
+        left = panels[smooth]
+        if len(left):
+            height, mass = (bounds[which] for bounds in ceiling(np.max(np.abs(left), axis=1)))
+            smooth[smooth] = _is_polynomial(function, rate, own, left, height, mass)
+    return smooth
+
+
+def _is_polynomial(
+    function: Function, rate: Function | None, own: Function | None, panels: Array, height: Array, mass: Array
+) -> NDArray[np.bool_]:
+    """Whether a function is a polynomial to rounding on each panel, beside its noise and its bounds up to there."""
     a, b = panels[:, :1], panels[:, 1:]
     at = a + (b - a) * _NODES
     # a step or spike at an end lies beyond the nodes, so the polynomial must meet the function there as well
     tips = np.concatenate([np.nextafter(a, b), np.nextafter(b, a)], axis=1)
-    heights, masses = ceiling(np.max(np.abs(panels), axis=1))
-    smooth = np.ones(len(panels), dtype=bool)
-    functions = (curve.value, curve.slope, curve.noise), (curve.slope, curve.curvature, curve.slope_noise)
-    for (function, rate, own), height, mass in zip(functions, heights, masses, strict=True):
-        with np.errstate(all="ignore"):
-            values, at_tips = function(at), function(tips)
-            coefficients = values @ _TO_CHEBYSHEV.T
-            off = np.max(np.nan_to_num(np.abs(at_tips - coefficients @ _AT_TIPS), posinf=0.0), axis=1)
-        coefficients = np.abs(coefficients)
-        tail = np.max(coefficients[:, -6:], axis=1)
-        earlier = np.max(coefficients[:, -14:-6], axis=1)
-        largest = np.max(np.abs(values), axis=1)
-        scale = np.maximum(height, largest)
-        counted = np.minimum(scale, mass / (b - a)[:, 0] + np.mean(np.abs(values), axis=1))
-        counted = np.maximum(counted, _UNDERFLOW)
-        # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
-        noise = (tail > 0.2 * earlier) & (tail < 1e-10 * (scale if own is None else largest))
-        settled = (tail <= 1e-13 * counted) | noise | ~np.isfinite(tail)
-        met = off <= _MET * np.maximum(scale, _UNDERFLOW)
-        rough = np.nonzero(~(settled & met))[0]
-        if len(rough):
-            level = _noise_at(at[rough][:, ::9], rate, own)
-            settled[rough] |= tail[rough] <= _NOISE * level
-            met[rough] |= off[rough] <= _NOISE * len(_NODES) * (level + _noise_at(tips[rough], rate, own))
-        settled &= met
-        smooth &= settled
-    return smooth
+    with np.errstate(all="ignore"):
+        values, at_tips = np.split(function(np.concatenate([at, tips], axis=1)), [len(_NODES)], axis=1)
+        coefficients = values @ _TO_CHEBYSHEV.T
+        off = np.max(np.nan_to_num(np.abs(at_tips - coefficients @ _AT_TIPS), posinf=0.0), axis=1)
+    coefficients = np.abs(coefficients)
+    tail = np.max(coefficients[:, -6:], axis=1)
+    earlier = np.max(coefficients[:, -14:-6], axis=1)
+    sizes = np.abs(values)
+    largest = np.max(sizes, axis=1)
+    scale = np.maximum(height, largest)
+    counted = np.minimum(scale, mass / (b - a)[:, 0] + np.mean(sizes, axis=1))
+    counted = np.maximum(counted, _UNDERFLOW)
+    # A flat tail far below the values is rounding noise of σ itself, which no splitting removes.
+    noise = (tail > 0.2 * earlier) & (tail < 1e-10 * (scale if own is None else largest))
+    settled = (tail <= 1e-13 * counted) | noise | ~np.isfinite(tail)
+    met = off <= _MET * np.maximum(scale, _UNDERFLOW)
+    rough = np.nonzero(~(settled & met))[0]
+    if len(rough):
+        level = _noise_at(at[rough][:, ::9], rate, own)
+        settled[rough] |= tail[rough] <= _NOISE * level
+        apart = settled[rough] & ~met[rough]
+        if apart.any():
+            rough, level = rough[apart], level[apart]
+            met[rough] = off[rough] <= _NOISE * len(_NODES) * (level + _noise_at(tips[rough], rate, own))
+    return settled & met
 
 
 def _merged(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
@@ -179,11 +192,11 @@ def _merged(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array,
     pairs = np.stack([panels[:-1, 0], panels[1:, 1]], axis=1)
     # Zero stays an end: the panels of a normal density end there as well.
     joins = _is_smooth(curve, pairs, ceiling) & ~np.isin(panels[1:, 0], curve.breaks) & (panels[1:, 0] != 0)
-    for panel, join in zip(panels[1:], joins, strict=True):
-        union = np.array([[kept[-1][0], panel[1]]])
-        smooth = join and bool(_is_smooth(curve, union, ceiling)[0])
-        if smooth and _agrees(curve, union[0], np.stack([kept[-1], panel]), ceiling):
-            kept[-1] = union[0]
+    for pair, panel, join in zip(pairs, panels[1:], joins, strict=True):
+        union = np.array([kept[-1][0], panel[1]])
+        smooth = join and (union[0] == pair[0] or bool(_is_smooth(curve, union[None], ceiling)[0]))
+        if smooth and _agrees(curve, union, np.stack([kept[-1], panel]), ceiling):
+            kept[-1] = union
         else:
             kept.append(panel)
     return np.array(kept)
@@ -193,12 +206,13 @@ def _agrees(curve: Curve, union: Array, parts: Array, ceiling: Callable[[Array],
     """Whether the polynomial of the union passes through values on its parts, which may hold a spike."""
     a, width = union[0], union[1] - union[0]
     tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
+    points = np.concatenate([a + width * _NODES, tests])
+    basis = np.polynomial.chebyshev.chebvander(1 - 2 * (tests - a) / width, DEGREE)
     heights, masses = ceiling(np.max(np.abs(union), keepdims=True))
     for function, height, mass in zip((curve.value, curve.slope), heights[:, 0], masses[:, 0], strict=True):
         with np.errstate(all="ignore"):
-            coefficients = _TO_CHEBYSHEV @ function(a + width * _NODES)
-            there = function(tests)
-        guess = np.polynomial.chebyshev.chebval(1 - 2 * (tests - a) / width, coefficients)
+            values, there = np.split(function(points), [len(_NODES)])
+            guess = basis @ (_TO_CHEBYSHEV @ values)
         scale = max(float(height), float(np.max(np.abs(there))))
         scale = min(scale, float(mass) / width + float(np.mean(np.abs(there))))
         if not np.all(np.abs(guess - there) <= 1e-11 * scale):
