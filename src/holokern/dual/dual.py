@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,9 +176,14 @@ def _names(sigma: Activation, method: str, options: Mapping[str, object]) -> tup
         raise BadInput(
             f"method 'auto' takes no options, got {', '.join(options)}; name a method: {', '.join(methods())}"
         )
+    return _order(sigma)
+
+
+@lru_cache(maxsize=256)
+def _order(sigma: Activation) -> tuple[str, ...]:
+    """The methods of ``auto``: quadrature is slow where σ′ is infinite, so it comes last there."""
     with np.errstate(all="ignore"):
         slopes = np.array([sigma.derivative(float(b)) for b in sigma.breaks], dtype=float)
-    # quadrature is slow where σ′ is infinite
     return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
 
 

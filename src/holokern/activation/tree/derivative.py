@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import (
@@ -29,6 +30,7 @@ _TWO = number(2)  # the exponent of a square
 _TWO_OVER_SQRT_PI = divide(_TWO, sqrt(nodes.Constant("pi")))  # the slope of erf at 0
 
 
+@lru_cache(maxsize=512)
 def differentiate(node: Node) -> Node:
     """The derivative of every piece; at a break the symmetric value, for example 1/2 for relu at 0.
 
