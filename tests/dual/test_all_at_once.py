@@ -22,9 +22,10 @@ def points(count, seed):
 
 
 @pytest.mark.parametrize("name", ["relu", "step", "gelu", "resin", "erf", "sin", "identity"])
-def test_values_and_honest_errors(name):
+@pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.slow)])
+def test_values_and_honest_errors(name, count):
     a = activation(name)
-    where = points(20, 1)
+    where = points(count, 1)
     want_k, want_kdot, noise, noise_dot = quadrature(a, *where, 1e-12)
     for order in ("short", "sorted", "given"):
         k, kdot, k_error, kdot_error = all_at_once(a, *where, 1e-12, order=order)

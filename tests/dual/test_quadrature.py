@@ -109,7 +109,16 @@ def test_random_covariances(name, log1, log2, theta):
     check(name, [(float(np.exp(log1)), float(np.exp(log2)), theta)])
 
 
-@pytest.mark.parametrize("name", ["tanh", "silu", "mish", "hardswish", "softshrink", "relu6", "u*Heaviside(u - 1)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tanh",
+        "mish",
+        "softshrink",
+        "u*Heaviside(u - 1)",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("silu", "hardswish", "relu6")),
+    ],
+)
 def test_finer_panels_change_nothing(name):
     a = activation(name)
     c1 = np.array([1.0, 100.0, 100.0, 1.0, 20.0, 0.01])

@@ -24,7 +24,7 @@ ESTIMATORS = [
     NTKClassifier(),
     NNGPClassifier(),
     NTKTransformer(),
-    NTKTransformer(kernel="nngp"),
+    pytest.param(NTKTransformer(kernel="nngp"), marks=pytest.mark.slow),
     GradientDescentEnsemble(),
     GradientDescentEnsemble(bias=0.1, time=1e6, trained="last"),
     NetworkFeatures(n_components=50),
@@ -36,7 +36,7 @@ ESTIMATORS = [
     NTKRegressor(solver="nystrom", n_landmarks=30, random_state=0),
     pytest.param(NTKRegressor(solver="cg", random_state=0), marks=pytest.mark.slow),
     NTKRegressor(alpha=(0.01, 0.1)),
-    NNGPClassifier(solver="nystrom", n_landmarks=30, random_state=0),
+    pytest.param(NNGPClassifier(solver="nystrom", n_landmarks=30, random_state=0), marks=pytest.mark.slow),
     pytest.param(NTKClassifier(solver="cg", random_state=0), marks=pytest.mark.slow),
 ]
 

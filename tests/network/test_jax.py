@@ -38,8 +38,9 @@ def test_single_precision_without_the_flag(delicate_points):
 
 
 @pytest.mark.usefixtures("x64")
-def test_jit_and_gradients_of_a_smooth_activation(delicate_points, differences):
-    net = Network("gelu", 2)
+@pytest.mark.parametrize("depth", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_jit_and_gradients_of_a_smooth_activation(depth, delicate_points, differences):
+    net = Network("gelu", depth)
     x = jnp.asarray(delicate_points)
     weights = np.random.default_rng(1).standard_normal((len(x), len(x)))
     kernel = net.compile(0.89, 1.11)
