@@ -24,6 +24,8 @@ def multiply_series(one: Array, other: Array, order: int) -> Array:
     """
     if one.shape[-1] > other.shape[-1]:
         one, other = other, one
+    if one.shape[-1] == 1 and other.shape[-1] == order + 1:
+        return np.asarray(one * other)
     shape = np.broadcast_shapes(one.shape[:-1], other.shape[:-1])
     total = np.zeros((*shape, order + 1), dtype=np.result_type(one, other))
     for j in range(min(one.shape[-1], order + 1)):
