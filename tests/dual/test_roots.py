@@ -27,7 +27,7 @@ def slope(e: str, c1: int, c2: int, r: float) -> mp.mpf:
         return (a + 1) ** 2 * mp.mpf(c1 * c2) ** a * 2 ** (a + 1) * mp.gamma(1 + a / 2) ** 2 / mp.pi * r * series
 
 
-@pytest.mark.parametrize("e", ["1/10", "3/10", "3/5"])
+@pytest.mark.parametrize("e", ["1/10", pytest.param("3/10", marks=pytest.mark.slow), "3/5"])
 def test_slopes_next_to_equal_points(e: str) -> None:
     numerator, denominator = map(int, e.split("/"))
     r = np.array([0.3, 0.9999, 1 - 1e-9])

@@ -29,7 +29,7 @@ def test_every_named_activation_and_its_closed_form_can_be_drawn() -> None:
         assert "<code>" not in page.block(form.kdot_latex), name
 
 
-@pytest.mark.parametrize("name", ["relu", "gelu", "resin"])
+@pytest.mark.parametrize("name", ["relu", pytest.param("gelu", marks=pytest.mark.slow), "resin"])
 def test_systems_can_be_drawn(name: str) -> None:
     page, system = Typesetter(), pfaffian(name)
     assert fits_matrices(system) is (name == "relu")

@@ -103,7 +103,7 @@ def _read(x: Any) -> np.ndarray[Any, np.dtype[Any]]:
 
 def _block(stable: Node, x: Array) -> Array:
     """One block of points, with the rare cases that floats cannot settle done one by one."""
-    result = np.array(np.broadcast_to(FLOATS.value(stable, x), x.shape))
+    result = np.array(FLOATS.value(stable, x))
     result[np.isnan(x)] = np.nan
     for near in near_points(stable):
         distance = near.distance(x)

@@ -19,6 +19,7 @@ from holokern.activation.values.cancellation import is_gate
 from holokern.activation.values.double_floats import Array, ExtendedArithmetic, two_product
 
 Mask = NDArray[np.bool_]
+_HALF = Fraction(1, 2)  # the exponent of a square root
 
 
 class FloatArithmetic(Arithmetic[Array]):
@@ -60,7 +61,7 @@ class FloatArithmetic(Arithmetic[Array]):
         value = self.value(base, x)
         if not isinstance(exponent, Number):
             return np.asarray(value ** self.value(exponent, x))
-        if exponent.value == Fraction(1, 2):
+        if exponent.value == _HALF:
             return np.asarray(np.sqrt(value))
         return np.asarray(value ** float(exponent.value))
 
