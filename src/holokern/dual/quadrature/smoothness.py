@@ -183,7 +183,7 @@ def _is_polynomial(
         if apart.any():
             rough, level = rough[apart], level[apart]
             met[rough] = off[rough] <= _NOISE * len(_NODES) * (level + _noise_at(tips[rough], rate, own))
-    return settled & met
+    return np.asarray(settled & met)
 
 
 def _merged(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
