@@ -32,7 +32,9 @@ HERMITE = {
 }
 
 
-@pytest.mark.parametrize("c", [Fraction(1, 10**6), Fraction(2, 3), Fraction(7)], ids=str)
+@pytest.mark.parametrize(
+    "c", [Fraction(1, 10**6), pytest.param(Fraction(2, 3), marks=pytest.mark.slow), Fraction(7)], ids=str
+)
 @pytest.mark.parametrize("text", ON_THE_LINE)
 def test_balls_contain_the_integrals_of_mpmath(text, c):
     with working_precision(90):

@@ -270,7 +270,7 @@ def test_diagonals_of_expansions_are_complete(norms):
     assert np.diag(found) == pytest.approx(net.diagonals(x).nngp, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["softshrink", "hardshrink"])
+@pytest.mark.parametrize("name", ["softshrink", pytest.param("hardshrink", marks=pytest.mark.slow)])
 def test_points_that_fade_away_below_the_smallest_float(name):
     x = np.random.default_rng(0).standard_normal((6, 4)) * np.array([0.04, 0.1, 0.3, 1.0, 2.0, 4.0])[:, None]
     net = Network(name, 3)

@@ -283,7 +283,7 @@ def test_similar_norms(name, bias):
     check(named(name), similar(), bias, (1,) if name in ONE_LAYER else (1, 2))
 
 
-@pytest.mark.parametrize("name", ["elu", "tanh"])
+@pytest.mark.parametrize("name", [pytest.param("elu", marks=pytest.mark.slow), "tanh"])
 def test_points_on_a_sphere(name):
     x = similar()[[0, 1, 2, 3, 5, 6, 7]]
     check(activation(name), x / np.linalg.norm(x, axis=1)[:, None], 0.0, (1, 2, 3))
