@@ -120,7 +120,7 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
     if rows is columns:
         # A point and itself need no care.
         last = min(some.start + len(first), others.start + len(second))
-        known = np.count_nonzero(rows.length[max(some.start, others.start) : last])
+        known = int(np.count_nonzero(rows.length[max(some.start, others.start) : last]))
     if machine.angles_between(angles, first, second) > known:
         _sharpen(angles, machine.TINY, rows, columns, some, others)
     return cosines, angles

@@ -267,7 +267,7 @@ class LayeredRows:
 
         ``rounding`` are those of c and d, as in `LayerSide`.
         """
-        steps = []
+        steps: list[LayerStep] = []
         # Pairs by themselves need no tables, and no ranges.
         spans = (NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
         sides = (c, c if d is c else d)
