@@ -254,11 +254,16 @@ class DualActivation:
         """
         return losses(self.activation, self._rows.at, (self.norms(c1), self.norms(c2)), c1, c2, theta)
 
-    def hinge_sides(self, first: Array, second: Array) -> tuple[HingeSide, HingeSide]:
-        """What the machine code of piecewise polynomials needs to know of two sets of deviations."""
+    def hinge_sides(
+        self, first: Array, second: Array, rounding: tuple[Array, Array] | None = None
+    ) -> tuple[HingeSide, HingeSide]:
+        """What the machine code of piecewise polynomials needs to know of two sets of deviations.
+
+        ``rounding`` is by how much true deviations exceed these, relative to them.
+        """
         if self.hinges is None:
             raise Unsupported(f"{self.activation} is not piecewise polynomial with a break other than zero")
-        sides = hinge_sides(self.activation, self.hinges, (first, second))
+        sides = hinge_sides(self.activation, self.hinges, (first, second), rounding)
         return sides[0], sides[1]
 
     def hinge_tile(self, theta: Array, first: HingeSide, second: HingeSide) -> tuple[Array, Array]:

@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual import DualActivation
-from holokern.numeric import Array, Range
+from holokern.errors import PrecisionLost
+from holokern.numeric import Array, Range, Series, chebyshev_matrix
 
 _GRID = np.log(2) / 8
 """Scopes end at multiples of an eighth of an octave, so that similar data share a table."""
+
+_NODES, _CLOSE, _ROOM = 33, 1e-4, 0.5
+"""Terms of a series of norms in log c, the last coefficients that will do where ranges of layers are looked for (they
+are widened by 0.02), and how much farther it goes: the ranges of layers differ little."""
 
 Function = Callable[[Array], Array]
 
@@ -49,15 +54,28 @@ class LayerSide:
         Where the deviation is zero, and the deviations with another one there.
     means
         √w E[σ(cz)].
+    rounding
+        By how much true deviations exceed these, relative to them, or zeros. Where σ jumps away from zero, points
+        that nearly coincide are √|c₁ - c₂| apart after the layer, so that a rounding of c counts in the first layer.
+        After it |c₁ - c₂| is small beside their angle.
     """
 
     numbers: Array
     zero: NDArray[np.bool_]
     safe: Array
     means: Array
+    rounding: Array
 
     @classmethod
-    def of(cls, layer: HiddenLayer, c: Array, norms: Function, slopes: Function, means: Function) -> LayerSide:
+    def of(
+        cls,
+        layer: HiddenLayer,
+        c: Array,
+        norms: Function,
+        slopes: Function,
+        means: Function,
+        rounding: Array | None = None,
+    ) -> LayerSide:
         """Deviations with their norms, slopes and means by functions of positive deviations; zeros by the limit."""
         zero = c == 0
         positive = c[~zero]
@@ -68,7 +86,7 @@ class LayerSide:
             limits = layer.dual.limits
             norm, mean, slope = np.where(zero, [[limits.norm], [limits.mean], [0.0]], [norm, mean, slope])
         numbers = np.ascontiguousarray(np.stack([np.log(safe), root * norm, root * slope, c]))
-        return cls(numbers, zero, safe, root * mean)
+        return cls(numbers, zero, safe, root * mean, np.zeros(len(c)) if rounding is None else rounding)
 
     def after(self, layer: HiddenLayer) -> Array:
         """Variances that the layer hands on."""
@@ -81,17 +99,37 @@ def deviations_through(layers: tuple[HiddenLayer, ...], c: Array, zeros: bool) -
 
     With ``zeros`` those of zero vectors are among them from the layer on where they are not zero any more. Deviations
     that become too small for floats are those of zero vectors; where none is left, the ones before stand for them.
+    All are right to four digits, and single ones to rounding.
     """
-    found = [c]
+    found, known = [c], dict[DualActivation, Series]()
     waiting = zeros and not layers[0].bias
     for layer in layers:
-        after = np.sqrt(layer.variances(found[-1], layer.dual.moments_in_range(found[-1])[0]))
+        after = np.sqrt(layer.variances(found[-1], _norms(layer.dual, found[-1], known)))
         if waiting and layer.dual.limits.norm:
             after = np.append(after, np.sqrt(layer.weight) * layer.dual.limits.norm)
             waiting = False
         waiting = waiting or not np.all(after)
         found.append(after[after > 0] if np.any(after) else found[-1])
     return found
+
+
+def _norms(dual: DualActivation, c: Array, known: dict[DualActivation, Series]) -> Array:
+    """Norms of deviations by a series that layers share; ``known`` has the last one of each activation."""
+    logs = np.log(c)
+    low, high = float(np.min(logs)), float(np.max(logs))
+    series = known.get(dual)
+    if low < high and not (series and series.range.low <= low and high <= series.range.high):
+        span = Range(low - _ROOM, high + _ROOM)
+        try:
+            norms = dual.moments_in_range(np.exp(span.nodes(_NODES)))[0]
+        except PrecisionLost:
+            norms = np.zeros(_NODES)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            coefficients = chebyshev_matrix(_NODES) @ np.log(norms)
+        series = Series(span, coefficients) if np.all(np.abs(coefficients[-3:]) <= _CLOSE) else None
+        if series:
+            known[dual] = series
+    return np.exp(series(logs)) if series and low < high else dual.moments_in_range(c)[0]
 
 
 def scale_free(layers: tuple[HiddenLayer, ...]) -> bool:

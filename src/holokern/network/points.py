@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
-from holokern.numeric import Array, unit_vectors
+from holokern.numeric import Array, rounding_of_lengths, small_angles, unit_vectors
 
 MULTIPLE = 8
 """Products of matrices with such numbers of rows have entries whose bits do not depend on their places."""
+
+_TOGETHER = 1024
+"""Small angles at a time."""
 
 _LONGEST = 1e150
 """Norms whose squares, times the squares of a few layers' weights, are floats."""
@@ -30,6 +34,9 @@ class Points:
         ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
     is_sorted
         False if the points kept their order, because only their directions matter.
+    given, scale, bias
+        The points as they were given, in their own order, and what made them the points here: floats are exact numbers,
+        and directions and lengths are rounded.
     """
 
     padded: Array
@@ -37,11 +44,25 @@ class Points:
     order: NDArray[np.intp]
     rank: NDArray[np.intp]
     is_sorted: bool
+    given: Array
+    scale: float
+    bias: float
 
     @property
     def unit(self) -> Array:
         """The directions."""
         return self.padded[: len(self.length)]
+
+    def rows(self, places: NDArray[np.intp]) -> Array:
+        """Some points as they were given, up to their scale and with the bias."""
+        found = self.given[self.order[places]]
+        return np.column_stack([found, np.full(len(found), self.bias / self.scale)]) if self.bias else found
+
+    @cached_property
+    def rounding(self) -> Array:
+        """By how much the true lengths exceed the floats, relative to them."""
+        found = rounding_of_lengths(self.given, self.scale, self.bias / self.scale, self.length[self.rank])
+        return found[self.order]
 
     def to_single(self) -> Points:
         """The same with directions in single precision."""
@@ -56,7 +77,8 @@ class Points:
         PrecisionLost
             If the square of a norm exceeds the range of floats.
         """
-        points = np.asarray(x, dtype=float)
+        given = np.asarray(x, dtype=float)
+        points = given
         if scale != 1.0:
             points = points * scale
         if bias:
@@ -69,11 +91,11 @@ class Points:
             )
         if not sort:
             order = np.arange(len(length))
-            return cls(_padded(unit), length, order, order, False)
+            return cls(_padded(unit), length, order, order, False, given, scale, bias)
         order = np.argsort(length, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return cls(_padded(unit[order]), length[order], order, rank, True)
+        return cls(_padded(unit[order]), length[order], order, rank, True, given, scale, bias)
 
 
 def _padded(unit: Array) -> Array:
@@ -94,8 +116,26 @@ def angles_of_tile(rows: Points, columns: Points, some: slice, others: slice) ->
     )
     cosines = first @ second.T
     angles = cosines.copy()
-    machine.angles_between(angles, first, second)
+    known = 0
+    if rows is columns:
+        # A point and itself need no care.
+        last = min(some.start + len(first), others.start + len(second))
+        known = int(np.count_nonzero(rows.length[max(some.start, others.start) : last]))
+    if machine.angles_between(angles, first, second) > known:
+        _sharpen(angles, machine.TINY, rows, columns, some, others)
     return cosines, angles
+
+
+def _sharpen(angles: Array, tiny: float, rows: Points, columns: Points, some: slice, others: slice) -> None:
+    """Angles that are too small for rounded unit vectors from the points as they were given, in place."""
+    places, partners = np.nonzero(np.minimum(angles, np.pi - angles) < tiny)
+    first, second = some.start + places, others.start + partners
+    wanted = (first < len(rows.length)) & (second < len(columns.length)) & ((first != second) | (rows is not columns))
+    for start in range(0, np.count_nonzero(wanted), _TOGETHER):
+        part = np.nonzero(wanted)[0][start : start + _TOGETHER]
+        here = places[part], partners[part]
+        found = small_angles(rows.rows(first[part]), columns.rows(second[part]))
+        angles[here] = np.where(angles[here] < 1.0, found, np.pi - found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from holokern.numeric.narrowed import narrowed
 from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
-from holokern.numeric.unit_vectors import unit_vectors
+from holokern.numeric.unit_vectors import rounding_of_lengths, small_angles, unit_vectors
 from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_work, patience, units_left
 
 __all__ = [
@@ -51,7 +51,9 @@ __all__ = [
     "nullspace",
     "one_thread",
     "patience",
+    "rounding_of_lengths",
     "series_length",
+    "small_angles",
     "subtract",
     "to_ball",
     "to_fmpq",

@@ -1,10 +1,16 @@
-"""Points as unit vectors and lengths."""
+"""Points as unit vectors and lengths, and the digits that these two lose: floats are exact numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import EPS, Array
+
+_SPLIT = 2.0**27 + 1
+"""Splits a float into two halves of 26 bits, whose products are exact [Dekker1971]."""
+
+_PARALLEL = 4 * EPS
+"""What is left of a residual when its part along a vector is taken away, relative to it, and is rounding alone."""
 
 
 def unit_vectors(points: Array) -> tuple[Array, Array]:
@@ -23,3 +29,79 @@ def unit_vectors(points: Array) -> tuple[Array, Array]:
     scaled = points / np.where(largest > 0, largest, 1.0)[:, None]
     length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     return scaled / np.where(length > 0, length, 1.0)[:, None], largest * length
+
+
+def small_angles(x: Array, y: Array) -> Array:
+    """The angles between the rows of x and of y, or between x and -y, to rounding however small they are.
+
+    The residual x - sy has exact products, so that it keeps its digits where unit vectors have lost them.
+
+    Examples
+    --------
+    >>> small_angles(np.array([[1.0, 1.0], [2.0, 6.0]]), np.array([[1.0, 1 + 2.0**-52], [3.0, 9.0]])).tolist()
+    [1.1102230246251564e-16, 0.0]
+    """
+    x, y = (np.ldexp(one, -np.frexp(np.max(np.abs(one), axis=1, initial=0.0))[1][:, None]) for one in (x, y))
+    # The mean of both orders does not depend on the order.
+    return (_angle_of_residual(x, y) + _angle_of_residual(y, x)) / 2
+
+
+def _angle_of_residual(x: Array, y: Array) -> Array:
+    square = _dot(y, y)
+    factor = (_dot(x, y) / square)[:, None]
+    product, rest = _product(factor, y)
+    residual = x - product - rest
+    size = _dot(residual, residual)
+    # Twice: the first time leaves a rounding of the part along y.
+    for _ in range(2):
+        residual = residual - (_dot(residual, y) / square)[:, None] * y
+    across = _dot(residual, residual)
+    across[across <= _PARALLEL**2 * size] = 0.0
+    return np.asarray(np.arcsin(np.minimum(np.sqrt(across / _dot(x, x)), 1.0)))
+
+
+def rounding_of_lengths(points: Array, scale: float, last: float, length: Array) -> Array:
+    """By how much true lengths exceed given ones, relative to them, to many digits.
+
+    The points have one more coordinate ``last`` and are scaled.
+
+    Examples
+    --------
+    >>> rounding_of_lengths(np.array([[1.0]]), 1.0, 1.0, np.sqrt([2.0])).round(20).tolist()
+    [-6.836e-17]
+    """
+    given, length = length, length / scale
+    product, rest = _product(length, np.full_like(length, scale))
+    missing = (given - product) - rest
+    largest = np.maximum(np.max(np.abs(points), axis=1, initial=0.0), abs(last))
+    # Powers of two, so that squares neither overflow nor underflow and no digit changes.
+    down = -np.frexp(largest)[1]
+    total, low = np.zeros(len(points)), np.zeros(len(points))
+    for column in [*points.T, np.full(len(points), last)]:
+        scaled = np.ldexp(column, down)
+        high, rest = _product(scaled, scaled)
+        before = total
+        total = before + high
+        part = total - before
+        low += (before - (total - part)) + (high - part) + rest
+    scaled = np.ldexp(length, down)
+    square, rest = _product(scaled, scaled)
+    excess = ((total - square) + (low - rest)) / np.where(length > 0, 2 * square, 1.0)
+    return np.where(length > 0, excess - missing / np.where(length > 0, given, 1.0), 0.0)
+
+
+def _dot(x: Array, y: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", x, y))
+
+
+def _product(x: Array, y: Array) -> tuple[Array, Array]:
+    """The product of floats, and its rounding error [Dekker1971]."""
+    product = x * y
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return product, ((a * c - product) + a * d + b * c) + b * d
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    large = _SPLIT * x
+    high = large - (large - x)
+    return high, x - high

@@ -69,8 +69,8 @@ class HingeSide:
     base, slope_base
         Hermite coefficients of the polynomial and of the hinges, of σ and of σ′.
     numbers
-        log c, n, d, c, and two numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
-        continuous, |δ|W when it jumps.
+        log c, n, d, c, and three numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
+        continuous, |δ|W when it jumps; and by how much the true deviation exceeds c, relative to it.
     jumps
         For each hinge the jump of σ′, or of σ if σ jumps somewhere.
     means
@@ -102,12 +102,15 @@ class HingeSide:
         return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})
 
 
-def hinge_sides(sigma: Activation, pieces: Pieces, deviations: Sequence[Array]) -> list[HingeSide]:
-    """Everything about several sets of deviations c > 0 that does not depend on the others."""
+def hinge_sides(
+    sigma: Activation, pieces: Pieces, deviations: Sequence[Array], rounding: Sequence[Array] | None = None
+) -> list[HingeSide]:
+    """Everything about several sets of deviations c > 0, with their rounding, that does not depend on the others."""
     sides: list[HingeSide] = []
     for index, c in enumerate(deviations):
         twin = next((i for i in range(index) if deviations[i] is c), None)
-        sides.append(_hinge_side(sigma, pieces, c) if twin is None else sides[twin])
+        excess = np.zeros_like(c) if rounding is None else rounding[index]
+        sides.append(_hinge_side(sigma, pieces, c, excess) if twin is None else sides[twin])
     longest = max(side.series.shape[1] for side in sides)
     longest += longest % 2
     return [
@@ -116,7 +119,7 @@ def hinge_sides(sigma: Activation, pieces: Pieces, deviations: Sequence[Array]) 
     ]
 
 
-def _hinge_side(sigma: Activation, pieces: Pieces, c: Array) -> HingeSide:
+def _hinge_side(sigma: Activation, pieces: Pieces, c: Array, excess: Array) -> HingeSide:
     """Everything about deviations c > 0 that does not depend on the other side."""
     jumping = sigma.jump_order == 0
     slope, line = pieces.derivative(), Line(c)
@@ -147,7 +150,7 @@ def _hinge_side(sigma: Activation, pieces: Pieces, c: Array) -> HingeSide:
                 row[j] = a * c**j
     breaks = np.array([float(b) for b in sigma.breaks])
     norms = [np.sqrt(mean_squares(function, breaks, c)) for function in (sigma, sigma.derivative)]
-    numbers = np.stack([np.log(c), *norms, c, *_near(pieces, line, jumping)])
+    numbers = np.stack([np.log(c), *norms, c, *_near(pieces, line, jumping), excess])
     return HingeSide(
         np.array([hinge.sign for hinge in hinges], dtype=np.int64),
         marks,

@@ -167,7 +167,9 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
     [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k′(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
     leading order in θ; the part of θ = 0 by the numbers W and C of `HingeSide`.
     """
-    apart: float = abs(rows[0, i] - columns[0, j])
+    # The quotient of the deviations less 1; their difference is exact.
+    more: float = (rows[3, i] - columns[3, j]) / columns[3, j] + (rows[6, i] - columns[6, j])
+    apart: float = abs(math.log1p(more))
     mean_w: float = 0.5 * (rows[4, i] + columns[4, j])
     mean_c: float = 0.5 * (rows[5, i] + columns[5, j])
     length = 2.0 * math.tan(0.5 * angle)
@@ -176,7 +178,7 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
         for a in range(signs.shape[0]):
             for b in range(signs.shape[0]):
                 h, k = signs[a] * row_marks[a, 0, i], signs[b] * column_marks[b, 0, j]
-                d = abs(h - k)
+                d = abs(h * more) if a == b else abs(h - k)
                 ratio = d / length
                 if ratio < 9.0:
                     bell = length * math.exp(-0.5 * ratio * ratio)
@@ -336,7 +338,9 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
                 value[j] = 1.0 - value[j] / (scale if scale > 0.0 else 1.0)
                 smallest = min(smallest, value[j])
                 lost[i, start + j] = max(value[j], 0.0)
-                slope[i, start + j] = rate[j]
+                # Rounding of terms that cancel may exceed the bound of Cauchy and Schwarz where σ′ is nearly 0.
+                most = rows[2, i] * columns[2, start + j]
+                slope[i, start + j] = min(max(rate[j], -most), most)
             if smallest < _CAREFUL:
                 for j in range(size):
                     if value[j] < _CAREFUL and abs(rows[0, i] - columns[0, start + j]) < _ALIKE:

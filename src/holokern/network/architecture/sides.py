@@ -270,7 +270,8 @@ def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
 
 def _layer_side(side: NumpySide) -> LayerSide:
     numbers = side.numbers.reshape(4, -1)
-    return LayerSide(numbers, np.zeros(numbers.shape[1], dtype=bool), numbers[3], side.means.reshape(-1))
+    nothing = np.zeros(numbers.shape[1])
+    return LayerSide(numbers, nothing.astype(bool), numbers[3], side.means.reshape(-1), nothing)
 
 
 def _zero_outputs(first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:

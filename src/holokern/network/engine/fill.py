@@ -173,7 +173,13 @@ class Part:
                 deviations = self.rows.length, self.columns.length
                 by_pairs = way.engine == "pairs"
                 scope = scope_of(way.layers, data.low, data.high)
-                self._layered = LayeredRows.of(way.layers, *deviations, scope, by_pairs, data.pairs, data.zeros)
+                first = way.layers[0].dual
+                rounding = None
+                if first.jumps and first.hinges is not None:
+                    rounding = self.rows.rounding, self.columns.rounding
+                self._layered = LayeredRows.of(
+                    way.layers, *deviations, scope, by_pairs, data.pairs, data.zeros, rounding
+                )
             return self._layered
 
 

@@ -204,7 +204,8 @@ class LayerStep:
 
     @cached_property
     def _hinges(self) -> tuple[HingeSide, HingeSide]:
-        return self.layer.dual.hinge_sides(*(side.safe for side in self.sides))
+        (first, second), dual = self.sides, self.layer.dual
+        return dual.hinge_sides(first.safe, second.safe, (first.rounding, second.rounding))
 
     def apply(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> None:
         """The layer of a tile, in place: the rows ``some`` and the columns ``others``."""
@@ -260,16 +261,21 @@ class LayeredRows:
         by_pairs: bool,
         pairs: int,
         zeros: bool = False,
+        rounding: tuple[Array, Array] | None = None,
     ) -> LayeredRows:
-        """The layers for points with deviations c and d, parts of data in a scope with so many entries."""
-        steps = []
+        """The layers for points with deviations c and d, parts of data in a scope with so many entries.
+
+        ``rounding`` are those of c and d, as in `LayerSide`.
+        """
+        steps: list[LayerStep] = []
         # Pairs by themselves need no tables, and no ranges.
         spans = (NOWHERE,) * len(layers) if by_pairs else spans_of(layers, scope, zeros)
         sides = (c, c if d is c else d)
         for layer, span in zip(layers, spans, strict=True):
             functions = functions_of(layer, span, by_pairs)
-            first = LayerSide.of(layer, sides[0], *functions)
-            second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions)
+            known = (None, None) if rounding is None or steps else rounding
+            first = LayerSide.of(layer, sides[0], *functions, known[0])
+            second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions, known[1])
             angles = paying_angles(layer, scope, pairs)
             steps.append(LayerStep(layer, (first, second), span, by_pairs, pairs <= _FEW, angles))
             after = np.sqrt(first.after(layer))

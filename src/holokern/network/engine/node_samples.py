@@ -1,7 +1,7 @@
 """A network at few deviations and many angles: what its table is made from.
 
-For one deviation after the other, the tables of the layers are reduced to sums in the angle alone. So all angles and
-all other deviations make one tile, which goes through the layers by the same machine code as data.
+For every two deviations the tables of the layers are reduced to sums in the angle alone. Some deviations with all
+angles, and all other deviations, make one tile, which goes through the layers by the same machine code as data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.numeric import Array, Index, Range, machine
 
 _TOGETHER = 8
-"""Deviations that go together where closed forms serve all layers: their calls cost more than their entries."""
+"""Deviations that go together: calls cost more than their entries."""
 
 _FEW = 1000
 """Pairs of a layer that may be integrated by themselves where no table serves: some seconds."""
@@ -38,10 +38,7 @@ class _NodeLayer:
     _integrated: list[int] = field(default_factory=list)
 
     def losses(self, nodes: Index, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
-        """1 - |k|/(n₁n₂) and k′ of the first deviations, one row each, with that of each column at its angles.
-
-        Without a closed form all columns belong to the same deviation.
-        """
+        """1 - |k|/(n₁n₂) and k′ of the first deviations, one row each, with that of each column at its angles."""
         dual = self.layer.dual
         if dual.hinges is not None:
             rows, columns = self._hinges
@@ -78,20 +75,19 @@ class _NodeLayer:
     def _by_table(
         self, smallest: float, nodes: Index, theta: Array, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
-        layer, node = self.layer, nodes[0]
+        layer = self.layer
         if smallest not in self._cores:
             table, _ = layer_table(layer, self.span, smallest)
             if table.table.is_rough:
                 raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
             logs = self.side.numbers[0] * (table.homogeneity is None)
             self._cores[smallest] = machine.cores_at_points(table.table, logs), table
-        whole, table = self._cores[smallest]
+        cores, table = self._cores[smallest]
         count, angles = theta.shape
-        cores = whole._replace(cores=whole.cores[node], lengths=whole.lengths[node], flats=whole.flats[node])
         ones = np.ones((max(count, angles), 1))
         sides = (
             machine.CellSide(np.arange(count), ones[:count], ones[:count].T),
-            machine.CellSide(np.zeros(angles, dtype=np.int64), ones[:angles], ones[:angles].T),
+            machine.CellSide(nodes, ones[:angles], ones[:angles].T),
         )
         numbers = self.side.numbers[:, :count], self.side.numbers[:, nodes]
         *found, left = table_losses(table, cores, sides, numbers, theta, with_tangent)
@@ -156,10 +152,9 @@ class NodeSamples:
 
         count, kernels = len(self.c), self.kernels
         found = np.empty((kernels, count, count, len(theta)))
-        together = _TOGETHER if all(one.layer.dual.smooth_form is not None for one in self.steps) else 1
-        for first in range(0, count, together):
+        for first in range(0, count, _TOGETHER):
             # The deviations up to the last of these; the others follow by symmetry.
-            some = np.arange(first, min(first + together, count))
+            some = np.arange(first, min(first + _TOGETHER, count))
             rows, nodes = slice(0, some[-1] + 1), np.repeat(some, len(theta))
             angles = np.repeat(np.tile(theta, len(some))[None, :], rows.stop, axis=0)
             sigma = self.c[rows, None] * (self.c[nodes] * np.cos(angles))

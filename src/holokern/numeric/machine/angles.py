@@ -20,6 +20,9 @@ _SMALLEST = 1e-300
 _NEAR = 0.06
 """Below this angle, and beyond its supplement, a cosine has lost digits: the vectors are subtracted."""
 
+TINY = 1e-6
+"""Below this angle unit vectors have lost the digits of their difference: 1e-10 of it is rounding here."""
+
 _NOISE = 2.0**-51
 """Rounding errors of a squared distance, relative to it: two units in the last place."""
 
@@ -122,11 +125,13 @@ def _single_angle(cosine: Any) -> Any:
 
 
 @entry
-def angles_between(cosines: Any, rows: Any, columns: Any) -> None:
+def angles_between(cosines: Any, rows: Any, columns: Any) -> Any:
     """Turn cosines of unit vectors into angles, in place; all arrays may be of single precision.
 
-    Nearly parallel vectors are subtracted from each other, or added if they are opposite.
+    Nearly parallel vectors are subtracted from each other, or added if they are opposite. Returns how many angles are
+    so close to 0 or π (`TINY`) that rounded unit vectors do not tell them.
     """
+    tiny = 0
     for i in range(cosines.shape[0]):
         if cosines.itemsize == 4:
             for j in range(cosines.shape[1]):
@@ -148,3 +153,5 @@ def angles_between(cosines: Any, rows: Any, columns: Any) -> None:
                         square += part * part
                     small = 2.0 * math.asin(0.5 * math.sqrt(square))
                     line[j] = small if sign > 0.0 else math.pi - small
+                    tiny += 1 if small < TINY else 0
+    return tiny

@@ -320,31 +320,36 @@ def _packed(edges: Array, index: Counts, bent: list[list[_Cut]], flat: list[_Cut
 
 
 def cores_at_points(table: Table, logs: Array) -> Cores:
-    """Every point a cell of its own: one more axis before all of ``cores``, ``lengths`` and ``flats`` for the columns.
-
-    Taken at one column, the arrays are the `Cores` of all points as rows and of that point as the only cell of columns.
-    """
+    """Every point a cell of its own."""
     count = len(logs)
     place = table.range.place(logs)
-    numbers = np.full((count, 1, len(table.panels)), -1, dtype=np.int64)
     made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
+    pairs = np.arange(count**2).reshape(count, count)
+    numbers = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
     bent: list[list[Array]] = []
     flat: list[Array] = []
     for index, t in enumerate(made):
         lines = [_lines(tensor, place) for tensor in table.panels[t] or ()]
-        numbers[:, 0, t] = index * count + np.arange(count)
+        # The numbers run through the rows of a column, as in `Cells`.
+        numbers[..., t] = index * count**2 + pairs.T
         bent.append(lines[table.flat :])
         flat = [line[..., 0] for line in lines[: table.flat]]
     degree = -(-max(line.shape[2] for lines in bent for line in lines) // _UNROLLED) * _UNROLLED
-    cores = np.zeros((count, len(bent[0]), count * len(made), 1, 1, degree))
-    lengths = np.zeros((count, len(bent[0]), count * len(made), 1), dtype=np.int64)
+    cores = np.zeros((len(bent[0]), len(made), count, count, degree))
+    lengths = np.zeros((len(bent[0]), len(made), count**2), dtype=np.int64)
     for index, lines in enumerate(bent):
         for f, line in enumerate(lines):
-            here = slice(index * count, (index + 1) * count)
-            cores[:, f, here, 0, 0, : line.shape[2]] = line
-            lengths[:, f, here] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
-    flats = np.stack(flat, axis=1)[..., None, None, None] if flat else np.zeros((count, 0, count, 1, 1, 1))
-    return Cores(np.ascontiguousarray(table.edges), numbers, cores, lengths, np.ascontiguousarray(flats))
+            cores[f, index, :, :, : line.shape[2]] = line
+            lengths[f, index] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
+    flats = np.stack([line.T for line in flat]) if flat else np.zeros((0, count, count))
+    joined = (len(bent[0]), len(made) * count**2, 1)
+    return Cores(
+        np.ascontiguousarray(table.edges),
+        numbers,
+        cores.reshape(*joined, 1, degree),
+        lengths.reshape(joined),
+        np.ascontiguousarray(flats[..., None, None]),
+    )
 
 
 def _lines(tensor: Tensor, place: Array) -> Array:
