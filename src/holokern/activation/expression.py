@@ -20,9 +20,9 @@ from holokern.activation.tree.nodes import Node, check_size, is_constant
 from holokern.activation.tree.sympy_bridge import to_latex
 from holokern.activation.values.balls import ball
 from holokern.activation.values.constants import ExactReal
-from holokern.activation.values.double_floats import Array
 from holokern.activation.values.evaluate import evaluate, evaluation_noise
 from holokern.errors import BadInput, HolokernError
+from holokern.numeric import Array
 from holokern.weyl import Operator
 
 _MAX_NODES = 50_000  # derivatives of long expressions may be longer than what is read from text

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.network import Network
+from holokern.numeric import Array
 
-Array = NDArray[np.float64]
 Kind = Literal["ntk", "nngp"]
 
 _LARGEST = 1e150  # Squares of sums of a few such lengths stay below the largest float.

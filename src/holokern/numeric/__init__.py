@@ -6,6 +6,7 @@ The folder ``machine`` is imported when it is asked for, ``from holokern.numeric
 from holokern.numeric.arcs import ARCSINE
 from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
+from holokern.numeric.error_free import two_product, two_sum
 from holokern.numeric.exact import Dependence, natural_roots, nullspace, subtract, to_ball, to_fmpq, to_fraction
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
@@ -58,6 +59,8 @@ __all__ = [
     "to_ball",
     "to_fmpq",
     "to_fraction",
+    "two_product",
+    "two_sum",
     "unit_vectors",
     "units_left",
     "working_precision",

@@ -6,11 +6,9 @@ from functools import lru_cache
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
+from holokern.numeric.panels import Array
 from holokern.numeric.precision import working_precision
-
-Array = NDArray[np.float64]
 
 _BITS = 96
 """More than a float holds, so that 1 - x keeps all of its digits next to x = 1."""

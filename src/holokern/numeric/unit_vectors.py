@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from holokern.numeric.error_free import two_product, two_sum
 from holokern.numeric.panels import EPS, Array
-
-_SPLIT = 2.0**27 + 1
-"""Splits a float into two halves of 26 bits, whose products are exact [Dekker1971]."""
 
 _PARALLEL = 4 * EPS
 """What is left of a residual when its part along a vector is taken away, relative to it, and is rounding alone."""
@@ -49,7 +47,7 @@ def small_angles(x: Array, y: Array) -> Array:
 def _angle_of_residual(x: Array, y: Array) -> Array:
     square = _dot(y, y)
     factor = (_dot(x, y) / square)[:, None]
-    product, rest = _product(factor, y)
+    product, rest = two_product(factor, y)
     residual = x - product - rest
     size = _dot(residual, residual)
     # Twice: the first time leaves a rounding of the part along y.
@@ -71,7 +69,7 @@ def rounding_of_lengths(points: Array, scale: float, last: float, length: Array)
     [-6.836e-17]
     """
     given, length = length, length / scale
-    product, rest = _product(length, np.full_like(length, scale))
+    product, rest = two_product(length, np.full_like(length, scale))
     missing = (given - product) - rest
     largest = np.maximum(np.max(np.abs(points), axis=1, initial=0.0), abs(last))
     # Powers of two, so that squares neither overflow nor underflow and no digit changes.
@@ -79,29 +77,14 @@ def rounding_of_lengths(points: Array, scale: float, last: float, length: Array)
     total, low = np.zeros(len(points)), np.zeros(len(points))
     for column in [*points.T, np.full(len(points), last)]:
         scaled = np.ldexp(column, down)
-        high, rest = _product(scaled, scaled)
-        before = total
-        total = before + high
-        part = total - before
-        low += (before - (total - part)) + (high - part) + rest
+        high, rest = two_product(scaled, scaled)
+        total, error = two_sum(total, high)
+        low += error + rest
     scaled = np.ldexp(length, down)
-    square, rest = _product(scaled, scaled)
+    square, rest = two_product(scaled, scaled)
     excess = ((total - square) + (low - rest)) / np.where(length > 0, 2 * square, 1.0)
     return np.where(length > 0, excess - missing / np.where(length > 0, given, 1.0), 0.0)
 
 
 def _dot(x: Array, y: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->i", x, y))
-
-
-def _product(x: Array, y: Array) -> tuple[Array, Array]:
-    """The product of floats, and its rounding error [Dekker1971]."""
-    product = x * y
-    (a, b), (c, d) = _halves(x), _halves(y)
-    return product, ((a * c - product) + a * d + b * c) + b * d
-
-
-def _halves(x: Array) -> tuple[Array, Array]:
-    large = _SPLIT * x
-    high = large - (large - x)
-    return high, x - high

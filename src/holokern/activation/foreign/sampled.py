@@ -18,13 +18,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation.foreign.find_breaks import MOST_BREAKS, TooManyBreaks, resolved_line
 from holokern.activation.foreign.line import Line, NumericalSlope, Rough, quotient, quotient_noise
 from holokern.activation.named import read_rational
 from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, Unsupported
+from holokern.numeric import Array
 
 if TYPE_CHECKING:
     from holokern.activation.expression import Expression
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Function: TypeAlias = "Expression | OdeActivation | SampledFunction"
 
-Array = NDArray[np.float64]
 Values = Callable[[Array], Array]
 # of points and two functions of any kind
 PairRule = Callable[[Array, Any, Any], Array]

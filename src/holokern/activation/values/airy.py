@@ -9,11 +9,8 @@ from __future__ import annotations
 from math import pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holokern.activation.values.double_floats import two_product
-
-Array = NDArray[np.float64]
+from holokern.numeric import Array, two_product
 
 FAR = 12.0
 """From here on ζ ≥ 27, where 18 terms leave 1e-17."""

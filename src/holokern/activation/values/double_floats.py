@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, is_constant
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.balls import constant_ball
+from holokern.numeric import Array, two_product, two_sum
 
-Array: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[Array, Array]
-_SPLITTER = 134217729.0  # 2^27 + 1
 MOST_PRODUCTS = 16  # products of one power; larger powers are computed in plain floats
 
 
@@ -90,33 +88,13 @@ def _constant(node: Node) -> Pair:
     return np.float64(hi), np.float64(lo)  # type: ignore[return-value]
 
 
-def _two_sum(a: Array, b: Array) -> Pair:
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-def _split(a: Any) -> tuple[Any, Any]:
-    scaled = _SPLITTER * a
-    high = scaled - (scaled - a)
-    return high, a - high
-
-
-def two_product(a: Array, b: Array) -> Pair:
-    """The rounded product and its exact error, unless it overflows."""
-    product = a * b
-    a_high, a_low = _split(a)
-    b_high, b_low = _split(b)
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
 def _normal(hi: Array, lo: Array) -> Pair:
     total = hi + lo
     return total, lo - (total - hi)
 
 
 def _add(a: Pair, b: Pair) -> Pair:
-    hi, error = _two_sum(a[0], b[0])
+    hi, error = two_sum(a[0], b[0])
     return _normal(hi, error + (a[1] + b[1]))
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from holokern.activation.tree.nodes import Node
 from holokern.activation.values.balls import ball
 from holokern.activation.values.cancellation import stabilise
-from holokern.activation.values.double_floats import Array
 from holokern.activation.values.floats import FLOATS
 from holokern.activation.values.near_points import near_points
 from holokern.activation.values.noise import noisy
 from holokern.errors import BadInput
+from holokern.numeric import Array
 
 UNITS = 16 * float(np.finfo(float).eps)
 """What a callable or an ODE may be off, relative to its value: sixteen units in the last place."""

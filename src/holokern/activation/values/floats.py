@@ -16,7 +16,8 @@ from holokern.activation.tree.nodes import COMPARE, Always, And, Call, Cases, Co
 from holokern.activation.values.airy import airy
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.cancellation import is_gate
-from holokern.activation.values.double_floats import Array, ExtendedArithmetic, two_product
+from holokern.activation.values.double_floats import ExtendedArithmetic
+from holokern.numeric import Array, two_product
 
 Mask = NDArray[np.bool_]
 _HALF = Fraction(1, 2)  # the exponent of a square root

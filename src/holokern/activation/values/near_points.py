@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from holokern.activation.tree.nodes import Node, Number, Product, Sum, Variable, walk
 from holokern.activation.values.balls import ball
-from holokern.activation.values.double_floats import Array
 from holokern.activation.values.noise import noisy
-from holokern.numeric import working_precision
+from holokern.numeric import Array, working_precision
 
 _NODES = 28  # nodes of the interpolation: an error of 2^-120 where the next singular point is eight reaches away
 # bits of the balls: the distances that are tested are 2^-40, and leading powers up to 12 then leave 500 bits

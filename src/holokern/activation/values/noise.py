@@ -16,8 +16,9 @@ import numpy as np
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
 from holokern.activation.values.airy import FAR
 from holokern.activation.values.arithmetic import Arithmetic
-from holokern.activation.values.double_floats import MOST_PRODUCTS, Array
+from holokern.activation.values.double_floats import MOST_PRODUCTS
 from holokern.activation.values.floats import FLOATS
+from holokern.numeric import Array
 
 Noisy: TypeAlias = tuple[Array, Array]
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from holokern.errors import BadInput
 from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
-from holokern.model.kernel import Array, Kind
+from holokern.model.kernel import Kind
+from holokern.numeric import Array
 
 
 class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]

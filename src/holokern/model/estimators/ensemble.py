@@ -21,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
 from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, ManyTargets, build_kernel, takes_positions
-from holokern.model.kernel import Array, NetworkKernel
+from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
+from holokern.numeric import Array
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.model.kernel import Kind, NetworkKernel
 from holokern.model.solvers.ridge import EighRidge, RidgePath
 from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, FeatureRidge, Problem, solve
 from holokern.network import Network, layers
+from holokern.numeric import Array
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
     "activation": "no_validation",

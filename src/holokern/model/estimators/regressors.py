@@ -16,8 +16,9 @@ from holokern.errors import BadInput
 from holokern.model.estimators.kernel_ridge import ManyTargets, NetworkRidge
 from holokern.model.features.feature_map import draw
 from holokern.model.gaussian_process.kernels import NNGPKernel
-from holokern.model.kernel import Array, Kind
+from holokern.model.kernel import Kind
 from holokern.network import Network
+from holokern.numeric import Array
 
 
 class _NetworkRegressor(ManyTargets, NetworkRidge):

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel, alike
+from holokern.model.kernel import NetworkKernel, alike
 from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
+from holokern.numeric import Array
 
 
 class FeatureMap(Protocol):

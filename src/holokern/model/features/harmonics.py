@@ -28,7 +28,8 @@ import numpy as np
 
 from holokern.model.features.feature_map import FeatureError, measure
 from holokern.model.features.radial import Radial
-from holokern.model.kernel import Array, NetworkKernel, alike
+from holokern.model.kernel import NetworkKernel, alike
+from holokern.numeric import Array
 
 _LAST_DEGREES = (3, 5, 8, 12, 20)  # Degrees at which the random part may end; the best one on pairs of points is taken.
 _ROWS = 128  # Pairs between so many rows and columns tell which of them is best.

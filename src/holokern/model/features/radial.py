@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from holokern.model.kernel import Array, NetworkKernel, alike
+from holokern.model.kernel import NetworkKernel, alike
+from holokern.numeric import Array
 
 _NEGLIGIBLE = 1e-11  # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.

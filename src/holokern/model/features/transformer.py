@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
 from holokern.model.features.feature_map import FeatureError, FeatureMap, Landmarks, draw, draw_by_leverage, measure
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.kernel import Array, NetworkKernel, row_blocks
+from holokern.model.kernel import NetworkKernel, row_blocks
+from holokern.numeric import Array
 from holokern.progress import report
 
 _HELD_OUT = 200  # Points on each side of the pairs that the error is measured on.

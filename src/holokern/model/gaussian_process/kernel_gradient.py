@@ -17,9 +17,9 @@ import numpy as np
 
 from holokern.dual import DualTable
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.model.kernel import Array, Kind
+from holokern.model.kernel import Kind
 from holokern.network import Network
-from holokern.numeric import Series, unit_vectors
+from holokern.numeric import Array, Series, unit_vectors
 
 # So near to antipodes the angle of an odd activation stands still, and 1 + cos θ has no digits left.
 _FARTHEST = np.pi - 1e-6

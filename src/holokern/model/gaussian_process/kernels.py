@@ -18,8 +18,9 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from holokern.activation import activation as make_activation
 from holokern.errors import BadInput
 from holokern.model.gaussian_process.kernel_gradient import Rates, kernel_gradient
-from holokern.model.kernel import Array, Kind, NetworkKernel
+from holokern.model.kernel import Kind, NetworkKernel
 from holokern.network import Network, layers
+from holokern.numeric import Array
 
 _WEIGHTS = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 _REACH = 0.08

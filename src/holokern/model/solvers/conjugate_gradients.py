@@ -24,9 +24,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from holokern.files import write_atomically
-from holokern.model.kernel import Array, NetworkKernel, row_blocks
+from holokern.model.kernel import NetworkKernel, row_blocks
 from holokern.network import KernelProduct, by_length
-from holokern.numeric import one_thread
+from holokern.numeric import Array, one_thread
 from holokern.progress import report
 
 _LEAST_RIDGE = 1e-13  # Below this share of the trace P⁻¹ would lose its digits against the largest eigenvalue of Φ Φᵀ.

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from holokern.model.kernel import Array
+from holokern.numeric import Array
 
 
 @dataclass(frozen=True)

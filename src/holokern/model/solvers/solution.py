@@ -17,7 +17,7 @@ import numpy as np
 from holokern.errors import BadInput, Unsupported
 from holokern.model.features.feature_map import FeatureMap, Landmarks, draw
 from holokern.model.features.harmonics import HarmonicFeatures
-from holokern.model.kernel import Array, NetworkKernel, row_blocks
+from holokern.model.kernel import NetworkKernel, row_blocks
 from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
 from holokern.model.solvers.ridge import (
     CholeskyRidge,
@@ -28,6 +28,7 @@ from holokern.model.solvers.ridge import (
     factorise,
     left_out_predictions,
 )
+from holokern.numeric import Array
 from holokern.progress import report
 
 # Points beyond which steps take products in single precision: their machine code takes seconds to compile.
