@@ -159,6 +159,19 @@ def test_losses_follow_the_formula_of_price(name):
     assert slope[0] == pytest.approx(owner.slope_norms(c)[0] ** 2, rel=2e-5)
 
 
+@pytest.mark.parametrize("theta", [1e-2, 1e-4, 3e-6])
+@pytest.mark.parametrize("name", ["erf(u) + Abs(u - 1/2)/3", "u*exp(-u^2) + Heaviside(u - 1)", "tanh", "hardtanh"])
+def test_losses_are_integrals_of_slopes(name, theta):
+    """The same formula of Price in full, where points are near and breaks lie away from zero."""
+    owner, c = dual_activation(name), 0.8
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    t = theta * (nodes + 1) / 2
+    slopes = dual(name, c, c, theta=t, method="quadrature").kdot
+    want = c**2 * theta / 2 * np.sum(weights * np.sin(t) * slopes) / owner.norms(np.array([c]))[0] ** 2
+    lost, _ = owner.losses(np.array([c]), np.array([c]), np.array([theta]))
+    assert lost[0] == pytest.approx(want, rel=1e-9)
+
+
 def test_losses_of_equal_points_are_zero():
     for name in ("gelu", "hardtanh", "step", "tanh"):
         lost, _ = dual_activation(name).losses(np.full(2, 1.1), np.full(2, 1.1), np.zeros(2))

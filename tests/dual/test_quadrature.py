@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import holokern as hk
 from holokern.activation import activation
 from holokern.dual.quadrature.method import joint_density, norms, quadrature
-from holokern.dual.quadrature.pairing import Resolution, Side, pair
+from holokern.dual.quadrature.pairing import pair
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.quadrature.sides import Resolution, Side
 from holokern.errors import PrecisionLost
 
 EXTREME = [

@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation import Activation, unbounded_sides
+from holokern.dual.quadrature.line import diagonal
 from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
-from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, diagonal, pair
+from holokern.dual.quadrature.pairing import conditional, pair
 from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
+from holokern.dual.quadrature.sides import Moments, Resolution, Side
 from holokern.numeric import Array, Index
 
 

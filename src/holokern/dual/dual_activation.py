@@ -23,9 +23,10 @@ from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
 from holokern.dual.methods.initial import hermite_moments
+from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms
-from holokern.dual.quadrature.pairing import Side, mean
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table

@@ -16,8 +16,8 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.dual import dual
-from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.numeric import Array, legendre_rule
 
 Spectra = Callable[[float], Array]

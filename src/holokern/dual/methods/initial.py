@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.hgm import Numbers
 from holokern.numeric import EPS, Array, between, legendre_rule
 

@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.pairing import Moments, Resolution, Side, conditional, energy, pair
+from holokern.dual.quadrature.line import energy
+from holokern.dual.quadrature.pairing import conditional, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
+from holokern.dual.quadrature.sides import MOST_HALVINGS, ORDERS, Moments, Resolution, Side
 from holokern.numeric import Array, Index, how_many_fit
-
-ORDERS = (26, 30)
-"""Nodes a panel of the two resolutions; the finer one is returned."""
 
 FINE = Resolution(ORDERS[1])
 
-# named activations need none; these are for σ whose panels miss a narrow feature, and each doubles the time
-_MOST_HALVINGS = 2
 # powers |u|^(p-1) with a smaller p count as one with this p: nothing is left of their integrals
 _LEAST_POWER = 1e-3
 # of the norms: the normal law beyond nine deviations in one of two variables
@@ -122,7 +119,7 @@ def refine(
     slow = _slowness(f, g, inside)
     todo = np.arange(len(f.c))
     before = np.full((2, len(todo)), np.inf)
-    for halvings in range(_MOST_HALVINGS + 1):
+    for halvings in range(MOST_HALVINGS + 1):
         coarse, fine = (resolve(todo, Resolution(nodes, halvings)) for nodes in ORDERS)
         slopes = condition[0][1, todo] * condition[1][1, todo]
         from_angle = _angle_errors(f.some(todo), g.some(todo), theta[todo], fine, slopes)

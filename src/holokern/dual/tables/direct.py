@@ -9,10 +9,12 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.closed.method import has_quick_formulas
 from holokern.dual.dual import dual
+from holokern.dual.quadrature.line import distance
 from holokern.dual.quadrature.method import norms as line_norms
 from holokern.dual.quadrature.method import quadrature
-from holokern.dual.quadrature.pairing import Side, distance
+from holokern.dual.quadrature.pairing import mean_square
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.point_row import PointRow
 from holokern.dual.tables.samples import hermite_rows_at
@@ -30,11 +32,11 @@ _ENOUGH = 1e-12
 _NEAR = 1e-4
 """Below this, 1 - k/(n1 n2) has lost too many digits and is computed by another formula."""
 
-_NODES, _HALVINGS = 10, 8
-"""Gauss–Legendre nodes on a panel of the integral of k′; breaks away from zero make it rough, so panels are halved."""
+_TINY = 1e-6
+"""Below this angle k′ of a continuous σ is constant to about as many digits, and differences of values lose as many."""
 
-_JUMP_HALVINGS = 24
-"""Where σ jumps, k′ sets in at the difference of the breaks in units of the deviations, which may be 1e-7 of θ."""
+_NODES = 3
+"""Gauss–Legendre nodes of the integral of k′ over such an angle."""
 
 
 def grid_values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
@@ -132,20 +134,30 @@ def _close_loss(rows: Rows, c1: Array, c2: Array, theta: float, norms: tuple[flo
 
 
 def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales: tuple[Array, Array]) -> Array:
-    """1 - k/(n₁n₂) for nearly equal points: the loss at θ = 0, and c1 c2 ∫ k′ sin over (0, θ) by [Price1958]."""
+    """1 - k/(n₁n₂) for nearly equal points: half a mean square, or at tiny angles an integral of k′."""
     profile = profile_of(sigma)
-    at_zero = distance(Side.of(profile, c1), Side.of(profile, c2), scales)
+    f, g = Side.of(profile, c1), Side.of(profile, c2)
+    tiny = (theta == 0) | (theta < (0.0 if has_infinite_slope(sigma) else _TINY))
+    result = np.empty(len(theta))
+    for some in (np.nonzero(tiny)[0], np.nonzero(~tiny)[0]):
+        if not len(some):
+            continue
+        sides, norms = (f.some(some), g.some(some)), (scales[0][some], scales[1][some])
+        if tiny[some[0]]:
+            result[some] = distance(*sides, norms)
+            result[some] += _along_angle(sigma, c1[some], c2[some], theta[some]) / (norms[0] * norms[1])
+        else:
+            result[some] = mean_square(*sides, theta[some], norms)
+    return result
+
+
+def _along_angle(sigma: Activation, c1: Array, c2: Array, theta: Array) -> Array:
+    """By how much k falls from the angle 0 to θ: c1 c2 ∫ k′ sin over (0, θ) [Price1958]."""
     nodes, weights = legendre_rule(_NODES)
-    halvings = 0
-    if is_rough_at_ends(sigma):
-        halvings = _JUMP_HALVINGS if has_infinite_slope(sigma) else _HALVINGS
-    ends = np.concatenate([[0.0], 0.5 ** np.arange(halvings, -1.0, -1.0)])
-    at = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
-    t = np.multiply.outer(theta, at).clip(min=1e-12)
-    first, second = (np.repeat(c, len(at)) for c in (c1, c2))
+    t = np.multiply.outer(theta, nodes).clip(min=1e-12)
+    first, second = (np.repeat(c, len(nodes)) for c in (c1, c2))
     if has_quick_formulas(sigma):
         kdot = np.reshape(dual(sigma, first, second, theta=t.ravel()).kdot, t.shape)
     else:
         kdot = quadrature(sigma, first, second, t.ravel(), _TOLERANCE)[1].reshape(t.shape)
-    integral = (np.sin(t) * kdot) @ np.outer(np.diff(ends), weights).ravel()
-    return np.where(theta > 0, at_zero + c1 * c2 * theta * integral / (scales[0] * scales[1]), at_zero)
+    return np.where(theta > 0, c1 * c2 * theta * ((np.sin(t) * kdot) @ weights), 0.0)

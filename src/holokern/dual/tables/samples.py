@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.pairing import Side
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.sampling.mehler import coefficients_on_mesh, hermite_sums_of_rows, terms_needed
 from holokern.dual.sampling.mesh import Mesh, Scaled
