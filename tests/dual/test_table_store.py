@@ -11,7 +11,7 @@ import holokern as hk
 from holokern.dual import dual_activation
 from holokern.dual.tables import store
 from holokern.dual.tables.dual_table import build_table
-from holokern.errors import ArchiveError
+from holokern.errors import ArchiveError, PrecisionLost
 from holokern.numeric.table import Range
 
 SPAN = Range(-0.1, 0.1)
@@ -239,6 +239,30 @@ def test_no_cache_when_switched_off(folder, ask, monkeypatch):
     assert ask()[1]
     assert ask()[1]
     assert not list(folder.iterdir())
+
+
+def test_refusals_are_stored_until_the_limits_change(folder, monkeypatch):
+    sigma, asked = hk.activation("gelu"), []
+
+    def refuse():
+        asked.append(True)
+        raise PrecisionLost("gelu: off by 1e-3 – too rough")
+
+    for _ in range(2):
+        answer = store.stored_table(sigma, SPAN, 0.4, refuse)
+        assert isinstance(answer, PrecisionLost) and str(answer) == "gelu: off by 1e-3 – too rough"
+    assert len(asked) == 1
+    monkeypatch.setenv("HOLOKERN_PATIENCE", "10")
+    store.stored_table(sigma, SPAN, 0.4, refuse)
+    assert len(asked) == 2
+
+
+def test_a_long_table_is_made_when_it_is_asked_for(folder, made):
+    sigma, table = hk.activation("gelu"), made("gelu", SPAN, 0.4)
+    assert store.stored_table(sigma, SPAN, 0.4, lambda: None, short=True) is None
+    assert store.stored_table(sigma, SPAN, 0.4, lambda: table, short=True) is None
+    assert store.stored_table(sigma, SPAN, 0.4, lambda: table) is table
+    assert store.stored_table(sigma, SPAN, 0.4, lambda: None, short=True).error == table.error
 
 
 def test_activations_by_their_ode_are_not_stored(folder, made):

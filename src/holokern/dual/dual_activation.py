@@ -317,6 +317,23 @@ class DualActivation:
         >>> k.round(6).tolist(), kdot.round(12).tolist(), table.error < 1e-13
         ([0.608998], [0.333333333333], True)
         """
+        found = self._table(low, high, smallest, False)
+        assert found is not None
+        return found
+
+    def short_table(self, low: float, high: float, smallest: float = 0.0) -> DualTable | None:
+        """The same table, or None if it has so many terms that sums over them are long.
+
+        This is known long before the table is finished.
+
+        Examples
+        --------
+        >>> dual_activation("tanh").short_table(1.0, 2.0).activation
+        tanh
+        """
+        return self._table(low, high, smallest, True)
+
+    def _table(self, low: float, high: float, smallest: float, short: bool) -> DualTable | None:
         if not 0 < low <= high < np.inf:
             raise BadInput(f"[{low}, {high}] is not a range of standard deviations; pass 0 < low <= high")
         if not smallest and self.is_rough:
@@ -327,8 +344,8 @@ class DualActivation:
         if smallest not in self.smallest_angles:
             raise BadInput(f"smallest = {smallest}; choose one of {self.smallest_angles}")
         span = self._rounded(low, high)
-        build = partial(build_table, self.activation, span, self.homogeneity, smallest)
-        return _tables.get(self.activation, span, smallest, build)
+        build = partial(build_table, self.activation, span, self.homogeneity, smallest, short)
+        return _tables.get(self.activation, span, smallest, build, short)
 
     def _rounded(self, low: float, high: float) -> Range:
         if self.homogeneity is not None:

@@ -13,13 +13,23 @@ from holokern.numeric.lifting import Lifted, Lifting
 from holokern.numeric.narrowed import narrowed
 from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
-from holokern.numeric.table import Range, Series, Table, Tensor, compressed_together, fit_angles, graded_edges
+from holokern.numeric.table import (
+    MANY_TERMS,
+    Range,
+    Series,
+    Table,
+    Tensor,
+    compressed_together,
+    fit_angles,
+    graded_edges,
+)
 from holokern.numeric.unit_vectors import rounding_of_lengths, small_angles, unit_vectors
-from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_work, patience, units_left
+from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_work, limits, patience, units_left
 
 __all__ = [
     "ARCSINE",
     "EPS",
+    "MANY_TERMS",
     "AnyArray",
     "Array",
     "Dependence",
@@ -46,6 +56,7 @@ __all__ = [
     "left_singular",
     "legendre_rule",
     "limited_work",
+    "limits",
     "machine",
     "narrowed",
     "natural_roots",

@@ -30,7 +30,7 @@ _FEW = 64
 _SAME = 1e-12
 """Angles so near to the end of a panel are on it; the polynomials do not change that fast."""
 
-_ROUGH = 400
+MANY_TERMS = 400
 """Terms in ℓ beyond which a table is not cut into cells."""
 
 _NEGLIGIBLE = 2e-16
@@ -240,7 +240,7 @@ class Table:
     @cached_property
     def is_rough(self) -> bool:
         """Whether there are so many terms in ℓ that cells would have to be too many: σ oscillates on a wide range."""
-        return any(len(tensor.functions) > _ROUGH for tensors in self.panels for tensor in tensors or ())
+        return any(len(tensor.functions) > MANY_TERMS for tensors in self.panels for tensor in tensors or ())
 
     def on_tile(self, first: Array, second: Array, theta: Array) -> Array:
         """All functions for all pairs of ℓ1 and ℓ2 at a matrix of angles, by matrix products; NaN without a panel."""

@@ -54,6 +54,17 @@ def patience() -> float:
     return _setting("HOLOKERN_PATIENCE", 1.0, "10 allows ten times the usual work")
 
 
+def limits() -> str:
+    """The limits of work and memory as text, for what is kept: more may succeed with larger ones.
+
+    Examples
+    --------
+    >>> limits()
+    'patience 1, memory 4'
+    """
+    return f"patience {patience():g}, memory {_memory():g}"
+
+
 def how_many_fit(
     size: float,
     most: int,
@@ -81,13 +92,17 @@ def how_many_fit(
     holokern.errors.PrecisionLost: a mesh of 1e9 nodes takes 1e+03 gigabytes, more than the limit of 4; set \
 HOLOKERN_MEMORY to a larger number, or use smaller deviations
     """
-    limit = _setting("HOLOKERN_MEMORY", _GIGABYTES, "8 allows eight gigabytes")
+    limit = _memory()
     if size > limit * 1e9:
         raise error(
             f"{what} takes {size / 1e9:.2g} gigabytes, more than the limit of {limit:g}; set HOLOKERN_MEMORY to a "
             f"larger number, or {hint}"
         )
     return int(min(most, limit * 1e9 / max(size, 1.0)))
+
+
+def _memory() -> float:
+    return _setting("HOLOKERN_MEMORY", _GIGABYTES, "8 allows eight gigabytes")
 
 
 def _setting(name: str, usual: float, hint: str) -> float:

@@ -23,6 +23,7 @@ from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, ter
 from holokern.dual.tables.rows import Rows, blurred_rows, by_quadrature, checking_rows, hermite_rows, mesh_rows
 from holokern.errors import BadInput, PrecisionLost
 from holokern.numeric import (
+    MANY_TERMS,
     Array,
     Range,
     Series,
@@ -165,8 +166,10 @@ class DualTable:
         return k, np.where(far, -self.fold * kdot, kdot)
 
 
-def build_table(sigma: Activation, span: Range, homogeneity: float | None, smallest: float) -> DualTable:
-    """Make a table for angles between ``smallest`` and its supplement.
+def build_table(
+    sigma: Activation, span: Range, homogeneity: float | None, smallest: float, short: bool = False
+) -> DualTable | None:
+    """Make a table for angles between ``smallest`` and its supplement; None if it must be short and cannot be.
 
     Raises
     ------
@@ -178,6 +181,8 @@ def build_table(sigma: Activation, span: Range, homogeneity: float | None, small
         rows = mesh_rows(sigma, span)
     else:
         rows = (hermite_rows if smallest == SMALLEST_AWAY[0] else blurred_rows)(sigma, span, smallest)
+    if short and len(rows.functions) > MANY_TERMS:
+        return None
     return _Builder(sigma, rows, homogeneity, smallest).build()
 
 

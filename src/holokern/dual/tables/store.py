@@ -23,7 +23,7 @@ from holokern.activation import Activation
 from holokern.dual.tables.dual_table import DualTable
 from holokern.errors import ArchiveError, HolokernError, PrecisionLost
 from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
-from holokern.numeric import Array, Range, Series, Table
+from holokern.numeric import Array, Range, Series, Table, limits
 from holokern.pfaffian import open_cache
 
 _KEPT = 64
@@ -33,20 +33,38 @@ _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
 
 
-def stored_table(sigma: Activation, span: Range, smallest: float, build: Callable[[], DualTable]) -> DualTable:
-    """The table of an activation from disk, or build and store it. Activations without an expression are not stored."""
+Build = Callable[[], DualTable | None]
+"""Makes a table, or finds that there is no short one."""
+
+Answer = DualTable | PrecisionLost | None
+"""The table, why there is none, or None if there is no short one."""
+
+
+def stored_table(sigma: Activation, span: Range, smallest: float, build: Build, short: bool = False) -> Answer:
+    """The table of an activation from disk, or build and store it. Activations without an expression are not stored.
+
+    Of a table that is too long only this is stored, until somebody asks for it. A refusal is stored too: it takes as
+    long to find out, and holds for the present limits of work and memory.
+    """
     text = identity(sigma)
     if text is None:
-        return build()
-    request = ["dual", text, span.low.hex(), span.high.hex(), float(smallest).hex()]
-    made: list[DualTable] = []
+        return _attempt(build)
+    request = ["dual", text, span.low.hex(), span.high.hex(), float(smallest).hex(), limits()]
+    made: list[Answer] = []
 
     def pack() -> dict[str, Array]:
-        made.append(build())
+        made.append(_attempt(build))
         return _arrays(made[0])
 
-    found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays)))
-    return made[0] if found else build()
+    found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays, short)))
+    return made[0] if found else _attempt(build)
+
+
+def _attempt(build: Build) -> Answer:
+    try:
+        return build()
+    except PrecisionLost as refusal:
+        return refusal
 
 
 class KeptTables:
@@ -56,26 +74,24 @@ class KeptTables:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Activation, Range, float], DualTable | PrecisionLost] = OrderedDict()
+        self._known: OrderedDict[tuple[Activation, Range, float], Answer] = OrderedDict()
         self._lock = threading.RLock()
 
-    def get(self, sigma: Activation, span: Range, smallest: float, build: Callable[[], DualTable]) -> DualTable:
-        """The table from memory or from disk, or build it."""
+    def get(
+        self, sigma: Activation, span: Range, smallest: float, build: Build, short: bool = False
+    ) -> DualTable | None:
+        """The table from memory or from disk, or build it; None if it must be short and is not."""
         key = sigma, span, smallest
         with self._lock:
-            found = self._known.get(key)
-            if found is None:
-                try:
-                    found = stored_table(sigma, span, smallest, build)
-                except PrecisionLost as error:
-                    found = error
-                self._known[key] = found
+            if key not in self._known or (self._known[key] is None and not short):
+                self._known[key] = stored_table(sigma, span, smallest, build, short)
+            found = self._known[key]
             self._known.move_to_end(key)
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         if isinstance(found, PrecisionLost):
             raise found
-        return found
+        return None if short and found is not None and found.table.is_rough else found
 
 
 def stored_number(question: str, sigma: Activation, compute: Callable[[], float]) -> float:
@@ -101,7 +117,11 @@ def identity(sigma: Activation) -> str | None:
         return None
 
 
-def _arrays(made: DualTable) -> dict[str, Array]:
+def _arrays(made: Answer) -> dict[str, Array]:
+    if made is None:
+        return {"none": np.ones(1)}
+    if isinstance(made, PrecisionLost):
+        return {"refusal": np.array(list(str(made).encode()), dtype=float)}
     homogeneity = np.nan if made.homogeneity is None else made.homogeneity
     return {
         **made.table.arrays(),
@@ -112,7 +132,11 @@ def _arrays(made: DualTable) -> dict[str, Array]:
     }
 
 
-def _table(sigma: Activation, found: dict[str, Array]) -> DualTable:
+def _table(sigma: Activation, found: dict[str, Array], short: bool) -> Answer:
+    if "none" in found and short:
+        return None
+    if "refusal" in found:
+        return PrecisionLost(bytes(found["refusal"].astype(np.uint8)).decode())
     table = Table.from_arrays(found)
     homogeneity, fold, power, error = (float(v) for v in found["numbers"])
     series = [Series(table.range, found[name]) for name in ("log_norm", "log_slope", "mean")]

@@ -325,21 +325,23 @@ class LayeredRows:
                 panels[kernel, rows[here], columns[here]] = tile[1 + kernel][inside]
 
 
-def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float) -> tuple[DualTable, Range]:
+def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float, short: bool = False) -> tuple[DualTable, Range]:
     """The table of a layer from an angle on, and the range that it was asked for.
 
     Raises
     ------
     PrecisionLost
-        If the activation is too rough.
+        If the activation is too rough, or oscillates too fast for a short table where one is asked for.
     """
     part = span.shared if smallest == layer.dual.smallest_angles[0] else span.near
-    table = layer.dual.table(*part.ends, smallest)
-    if table.table.is_rough and part != span.narrow:
-        # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
-        part = span.narrow
-        table = layer.dual.table(*part.ends, smallest)
-    return table, part
+    # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
+    for one in (part, span.narrow):
+        table = layer.dual.short_table(*one.ends, smallest)
+        if table is not None:
+            return table, one
+    if short:
+        raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
+    return layer.dual.table(*span.narrow.ends, smallest), span.narrow
 
 
 def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[Function, Function, Function]:

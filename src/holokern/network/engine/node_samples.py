@@ -77,9 +77,7 @@ class _NodeLayer:
     ) -> int:
         layer = self.layer
         if smallest not in self._cores:
-            table, _ = layer_table(layer, self.span, smallest)
-            if table.table.is_rough:
-                raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
+            table, _ = layer_table(layer, self.span, smallest, short=True)
             logs = self.side.numbers[0] * (table.homogeneity is None)
             self._cores[smallest] = machine.cores_at_points(table.table, logs), table
         cores, table = self._cores[smallest]
