@@ -16,12 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from _peers import run_script
 
 # name -> (what to give to hk.pfaffian, the operators in u and D that the peers get, the paper's seconds)
 CASES: dict[str, tuple[str, list[str], float | None]] = {
@@ -109,25 +109,10 @@ exit 0
 
 
 def peer(command: list[str], script: str, suffix: str, timeout: float, unit: float) -> Result:
-    if shutil.which(command[0]) is None:
-        return Result(note="missing")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"case{suffix}"
-        path.write_text(script, encoding="utf-8")
-        try:
-            done = subprocess.run(
-                [*command, str(path)],
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Result(note=f"> {timeout:g} s")
-    found = re.search(r"SECONDS\s+([\d.e-]+)\s+RANK\s+(\d+)", done.stdout)
+    printed, note = run_script(command, script, suffix, timeout)
+    found = re.search(r"SECONDS\s+([\d.e-]+)\s+RANK\s+(\d+)", printed)
     if found is None:
-        return Result(note="failed: " + (done.stdout + done.stderr).strip()[-60:].replace("\n", " "))
+        return Result(note=note or "failed: no answer")
     return Result(float(found.group(1)) * unit, int(found.group(2)))
 
 

@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from _peers import run_script
 
 from holokern.weyl import appell, gkz, lauricella
 
@@ -164,25 +164,10 @@ def macaulay2_script(case: Case) -> str:
 
 
 def peer(command: list[str], script: str, suffix: str, timeout: float, unit: float) -> Result:
-    if shutil.which(command[0]) is None:
-        return Result(note="missing")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"case{suffix}"
-        path.write_text(script, encoding="utf-8")
-        try:
-            done = subprocess.run(
-                [*command, str(path)],
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Result(note=f"> {timeout:g} s")
-    found = re.search(r"SECONDS\s+([\d.e-]+)\s+ANSWER\s+(.*)", done.stdout, re.DOTALL)
+    printed, note = run_script(command, script, suffix, timeout)
+    found = re.search(r"SECONDS\s+([\d.e-]+)\s+ANSWER\s+(.*)", printed, re.DOTALL)
     if found is None:
-        return Result(note="failed: " + (done.stdout + done.stderr).strip()[-80:].replace("\n", " "))
+        return Result(note=note or "failed: no answer")
     return Result(float(found.group(1)) * unit, found.group(2).strip())
 
 

@@ -261,11 +261,12 @@ def first_use(folder: Path) -> str:
     for row in load("first_use", folder):
         if "error" in row:
             if "numpy" in row:
-                rows.append([row["activation"], row["data"], row["error"], *[None] * 4])
+                rows.append([row["activation"], row["data"], row["error"], *[None] * 5])
             else:
                 few.append([row["activation"], row["data"], row["error"], None])
         elif "times numpy" in row:
-            keys = ("first", "again", "second process", "times numpy", "again / numpy")
+            keys = ("first", "again", "second process", "second process / its next calls", "times numpy")
+            keys += ("again / numpy",)
             rows.append([row["activation"], row["data"], *(row.get(key) for key in keys)])
         else:
             few.append([row["activation"], row["data"], row["first"], row["again"]])
@@ -275,6 +276,7 @@ def first_use(folder: Path) -> str:
         "first call, s",
         "next calls, s",
         "first call of a new process, s",
+        "divided by its next calls",
         "first call / numpy",
         "next calls / numpy",
     )

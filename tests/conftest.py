@@ -1,4 +1,4 @@
-"""One thread a worker, and a headless Chromium for the tests of pages, driven over the DevTools protocol."""
+"""One thread a worker, a headless Chromium for the tests of pages, driven over the DevTools protocol, and Singular."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import queue
 import shutil
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,20 @@ LEGIBILITY = """(() => {
 def legibility_problems():
     """A function from a tab to what cannot be read in it: small text, low contrast, a page wider than the screen."""
     return lambda tab: tab.run(LEGIBILITY)
+
+
+@pytest.fixture
+def run_singular() -> Callable[[str], str]:
+    """Run a script in Singular; the test is skipped where Singular is missing."""
+    program = shutil.which("Singular")
+    if program is None:
+        pytest.skip("Singular is not installed, so there is nothing to compare with")
+
+    def run(script: str) -> str:
+        done = subprocess.run(
+            [program, "-q"], input=script + "\nquit;\n", capture_output=True, text=True, timeout=120, check=False
+        )
+        assert "? error" not in done.stdout, done.stdout
+        return done.stdout
+
+    return run

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
+from holokern.numeric import fit_angles, graded_edges
 from holokern.numeric.machine.cells import Cells
 from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
-from holokern.numeric.table import Range, Series, Table, Tensor, fit_angles, graded_edges
+from holokern.numeric.table import Range, Series, Table, Tensor
 
 SPAN = Range(-0.4, 0.9)
 EDGES = np.array([0.0, 0.5, 1.5, 2.5, np.pi])
@@ -306,3 +307,16 @@ def test_a_single_deviation_has_one_cell():
     found, left = looked_up(cells, logs[:1], logs, theta[None], 1)
     assert left == 0
     assert np.allclose(found[:, 0], table(logs, logs, theta), rtol=0, atol=1e-14)
+
+
+def test_parts_of_a_table_share_out_its_panels():
+    one = (Tensor(np.eye(1), np.ones((1, 1, 1))),)
+    edges = graded_edges(0.1, False)
+    table = Table(Range(0.0, 1.0), edges, (one,) * (len(edges) - 1))
+    parts = [table.between(low, high) for low, high in ((0.2, 0.4), (0.0, 0.2), (0.4, np.inf))]
+    made = [[panel is not None for panel in part.panels] for part in parts]
+    assert np.sum(made, axis=0).tolist() == [1] * (len(edges) - 1)
+    # From both ends: [0.2, 0.4] and [π - 0.4, π - 0.2].
+    assert np.flatnonzero(made[0]).tolist() == [2, len(edges) - 4]
+    assert table.between(0.2, 0.4) is parts[0] and table.between(0.0, np.inf) is table
+    assert table.between(2.0, 3.0) is None

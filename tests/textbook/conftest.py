@@ -1,4 +1,4 @@
-"""Peers for the textbook cases: Singular and Macaulay2 where they are installed."""
+"""A peer for the textbook cases: Macaulay2 where it is installed."""
 
 from __future__ import annotations
 
@@ -8,23 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-
-@pytest.fixture
-def run_singular() -> Callable[[str], str]:
-    """Run a script in Singular; the test is skipped where Singular is missing."""
-    program = shutil.which("Singular")
-    if program is None:
-        pytest.skip("Singular is not installed, so there is nothing to compare with")
-
-    def run(script: str) -> str:
-        done = subprocess.run(
-            [program, "-q"], input=script + "\nquit;\n", capture_output=True, text=True, timeout=120, check=False
-        )
-        assert "? error" not in done.stdout, done.stdout
-        return done.stdout
-
-    return run
 
 
 @pytest.fixture

@@ -328,8 +328,8 @@ class DualActivation:
 
         Examples
         --------
-        >>> dual_activation("tanh").short_table(1.0, 2.0).activation
-        tanh
+        >>> dual_activation("tanh").short_table(1.0, 2.0) is dual_activation("tanh").table(1.0, 2.0)
+        True
         """
         return self._table(low, high, smallest, True)
 

@@ -8,9 +8,9 @@ from holokern.numeric.blas import one_thread
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 from holokern.numeric.error_free import two_product, two_sum
 from holokern.numeric.exact import Dependence, natural_roots, nullspace, subtract, to_ball, to_fmpq, to_fraction
+from holokern.numeric.fit import fit_angles, graded_edges, narrowed
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
-from holokern.numeric.narrowed import narrowed
 from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import (
@@ -20,8 +20,6 @@ from holokern.numeric.table import (
     Table,
     Tensor,
     compressed_together,
-    fit_angles,
-    graded_edges,
 )
 from holokern.numeric.unit_vectors import rounding_of_lengths, small_angles, unit_vectors
 from holokern.numeric.work import bounded, charge, cost, how_many_fit, limited_work, limits, patience, units_left

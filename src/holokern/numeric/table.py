@@ -10,7 +10,6 @@ with few functions b of one deviation, themselves Chebyshev series. The same tab
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
+from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_nodes, left_singular
 from holokern.numeric.panels import Array
 
 _AT_ONCE = 4096
@@ -196,6 +195,31 @@ class Table:
     panels: tuple[tuple[Tensor, ...] | None, ...]
     flat: int = 0
 
+    def between(self, low: float, high: float) -> Table | None:
+        """The same without panels that do not lie in [low, high], as seen from the nearer end; None if none does.
+
+        Examples
+        --------
+        >>> from holokern.numeric import graded_edges
+        >>> flat = (Tensor(np.eye(1), np.ones((1, 1, 1))),)
+        >>> table = Table(Range(0.0, 1.0), graded_edges(0.2, True), (flat,) * 4)
+        >>> [panel is not None for panel in table.between(0.2, 0.4).panels]
+        [False, True, False, False]
+        """
+        if (low, high) not in self._parts:
+            end = np.pi if self.edges[-1] > 2 else np.inf
+            near = np.minimum(self.edges[:-1], end - self.edges[1:])
+            inside = (near >= low - _SAME) & (near < high - _SAME)
+            panels = tuple(one if kept else None for one, kept in zip(self.panels, inside, strict=True))
+            part = self if panels == self.panels else Table(self.range, self.edges, panels, self.flat)
+            self._parts[low, high] = part if any(panels) else None
+        return self._parts[low, high]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[float, float], Table | None]:
+        """What `between` has found: the cells of a part are kept with it."""
+        return {}
+
     def arrays(self) -> dict[str, Array]:
         """Everything as named arrays, for a file."""
         found = {"range": np.array([self.range.low, self.range.high]), "edges": self.edges}
@@ -355,40 +379,3 @@ def _derived(coefficients: Array, axis: int) -> Array:
     if coefficients.shape[axis] == 1:
         return np.zeros_like(coefficients)
     return np.asarray(chebyshev.chebder(coefficients, axis=axis))
-
-
-def graded_edges(first: float, folded: bool) -> Array:
-    """Ends of panels on [0, π], or on [0, π/2] if folded, that double in width from ``first`` at the ends.
-
-    Examples
-    --------
-    >>> graded_edges(0.1, True).round(3).tolist()
-    [0.0, 0.1, 0.2, 0.4, 0.942, 1.571]
-    """
-    ends = [0.0]
-    while first < 0.45:
-        ends.append(first)
-        first *= 2
-    if not ends[1:]:
-        ends.append(0.4)
-    # Two or three panels of about equal worth in the middle: the functions are smoothest there.
-    half = [*ends, ends[-1] + 0.463 * (np.pi / 2 - ends[-1])]
-    if folded:
-        return np.array([*half, np.pi / 2])
-    return np.concatenate([half, np.pi - np.array(half)[::-1]])
-
-
-def fit_angles(
-    sample: Callable[[Array], Array], low: float, high: float, counts: tuple[int, ...], negligible: Array | float
-) -> tuple[Array, bool]:
-    """Chebyshev coefficients in θ on [low, high], along the last axis, and whether the last ones are negligible.
-
-    ``sample`` gives values with the angles in the last axis. The first of the ``counts`` that suffices is taken.
-    ``negligible`` is what the last coefficients may be, broadcast over the values.
-    """
-    for count in counts:
-        theta = (low + high + (high - low) * chebyshev_nodes(count)) / 2
-        coefficients = sample(theta) @ chebyshev_matrix(count).T
-        if np.all(np.abs(coefficients[..., -2:]) <= negligible):
-            return coefficients, True
-    return coefficients, False

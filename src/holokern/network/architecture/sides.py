@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from holokern.dual import DualActivation, DualTable, PairForm
 from holokern.errors import PrecisionLost
 from holokern.network.architecture.chords import Chords, chords_of
-from holokern.network.engine.layered import LayerStep, functions_of
+from holokern.network.engine.layer_tables import functions_of
+from holokern.network.engine.layered import LayerStep
 from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout

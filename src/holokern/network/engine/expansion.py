@@ -15,7 +15,7 @@ import numpy as np
 
 from holokern.dual import table_file
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import layer_table
+from holokern.network.engine.layer_tables import layer_table
 from holokern.network.engine.node_samples import NodeSamples
 from holokern.network.engine.spans import LayerSpan, request_of, spans_of
 from holokern.network.hidden_layer import HiddenLayer, scale_free

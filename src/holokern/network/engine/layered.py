@@ -7,17 +7,18 @@ a table, in closed form for piecewise polynomials, or pair by pair.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable, HingeSide
+from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
+from holokern.network.engine.layer_tables import functions_of, layer_table
 from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
 from holokern.network.engine.table_losses import table_losses
-from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
+from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
 from holokern.numeric import Array, Range, machine
@@ -59,6 +60,13 @@ def _entering(c: Array, d: Array, cosines: Array, theta: Array) -> Tile:
     return theta, sigma, sigma.copy()
 
 
+Group = tuple[float, float, float]
+"""The smallest angle of a table, and the angles of some of its panels, as seen from 0 or π."""
+
+_SELDOM = 0.05
+"""Few pairs of most data have smaller angles, and a table that resolves a large deviation has many panels for them."""
+
+
 @dataclass(frozen=True, eq=False)
 class _TableCells:
     """A table, cut into cells unless it is too rough for them."""
@@ -94,7 +102,7 @@ class LayerStep:
     by_pairs: bool
     few: bool
     angles: tuple[float, ...]
-    _tables: dict[float, _TableCells | None] = field(default_factory=dict)
+    _tables: dict[Group, _TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def losses(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> tuple[Array, Array]:
@@ -110,15 +118,18 @@ class LayerStep:
             c, d = self.sides[0].safe[some], self.sides[1].safe[others]
             return form.losses(theta, c, d, dual.fold != 0, with_tangent)
         nearest = np.minimum(theta, np.pi - theta)
-        for smallest in () if self.by_pairs else self.angles:
+        for group in () if self.by_pairs else self.groups:
+            smallest, low, high = group
             # A table that serves none of the missing angles is not made.
-            if smallest != self.angles[0] and not np.any(nearest[np.isnan(lost)] >= smallest):
-                continue
-            made = self._table(smallest)
+            if group != self.groups[0]:
+                missing = nearest[np.isnan(lost)]
+                if not np.any((missing >= low) & (missing < high)):
+                    continue
+            made = self._table(group)
             if made is None:
                 continue
             # Only what is missing is written, so that a value does not depend on the other pairs of its tile.
-            first = smallest == self.angles[0] and dual.hinges is None
+            first = group == self.groups[0] and dual.hinges is None
             found = (lost, slope) if first else (np.empty_like(theta), slope.copy())
             left = self._by_table(made, theta, some, others, *found, with_tangent)
             if found[0] is not lost:
@@ -154,15 +165,30 @@ class LayerStep:
             if symmetric:
                 target.T[wanted] = values
 
-    def _table(self, smallest: float) -> _TableCells | None:
-        """The table from an angle on, cut into cells, made when first needed; None if the activation is too rough."""
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Tables in the order in which they are tried; of one for all angles first the panels that most data meet."""
+        found: list[Group] = []
+        for smallest in self.angles:
+            inner = [] if smallest or not found else [(0.0, _SELDOM, found[0][0]), (0.0, 0.0, _SELDOM)]
+            found += [*inner, (smallest, found[0][0] if inner else smallest, np.inf)]
+        return found
+
+    def _table(self, group: Group) -> _TableCells | None:
+        """The panels of a table, cut into cells, made when first needed; None if the activation is too rough."""
         with self._lock:
-            if smallest not in self._tables:
+            if group not in self._tables:
+                smallest, low, high = group
                 try:
-                    table, span = layer_table(self.layer, self.span, smallest)
+                    whole, span = layer_table(self.layer, self.span, smallest)
                 except PrecisionLost:
-                    self._tables[smallest] = None
+                    self._tables[group] = None
+                    return None
+                some = whole.table.between(low, high)
+                if some is None:
+                    self._tables[group] = None
                 else:
+                    table = replace(whole, table=some)
                     part = table.table.range if table.homogeneity is not None else span
                     width = _WIDE_CELL if self.few else _CELL
                     cells = (
@@ -171,8 +197,8 @@ class LayerStep:
                         else machine.cells_of(table.table, part, width)
                     )
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
-                    self._tables[smallest] = _TableCells(table, cells, (sides[0], sides[-1]))
-            return self._tables[smallest]
+                    self._tables[group] = _TableCells(table, cells, (sides[0], sides[-1]))
+            return self._tables[group]
 
     def _by_table(
         self, made: _TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
@@ -323,64 +349,3 @@ class LayeredRows:
             inside = np.searchsorted(own, rows[here]), np.searchsorted(part, columns[here])
             for kernel in matrix.kernels:
                 panels[kernel, rows[here], columns[here]] = tile[1 + kernel][inside]
-
-
-def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float, short: bool = False) -> tuple[DualTable, Range]:
-    """The table of a layer from an angle on, and the range that it was asked for.
-
-    Raises
-    ------
-    PrecisionLost
-        If the activation is too rough, or oscillates too fast for a short table where one is asked for.
-    """
-    part = span.shared if smallest == layer.dual.smallest_angles[0] else span.near
-    # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
-    for one in (part, span.narrow):
-        table = layer.dual.short_table(*one.ends, smallest)
-        if table is not None:
-            return table, one
-    if short:
-        raise PrecisionLost(f"{layer.activation} oscillates too fast for a table of the network")
-    return layer.dual.table(*span.narrow.ends, smallest), span.narrow
-
-
-def functions_of(layer: HiddenLayer, span: LayerSpan, by_pairs: bool) -> tuple[Function, Function, Function]:
-    """Norms, slopes and means of a layer: from its table, or by integrals."""
-    dual = layer.dual
-    form = dual.smooth_form
-    if form is not None and not by_pairs:
-        return form.norms, form.slope_norms, form.means
-    if not by_pairs and dual.hinges is None:
-        try:
-            table, _ = layer_table(layer, span, dual.smallest_angles[0])
-        except PrecisionLost:
-            pass
-        else:
-            return table.norms, table.slope_norms, table.means
-    if dual.hinges is not None:
-        return _of_hinges(dual)
-    if not by_pairs:
-        return _in_range(dual)
-    return dual.norms, dual.slope_norms, dual.means
-
-
-def _in_range(dual: DualActivation) -> tuple[Function, Function, Function]:
-    """Moments of many deviations at once, where there is no table."""
-
-    # All three are asked for the same deviations.
-    @lru_cache(maxsize=2)
-    def moments(deviations: bytes) -> tuple[Array, Array, Array]:
-        return dual.moments_in_range(np.frombuffer(deviations))
-
-    def moment(c: Array, which: int) -> Array:
-        return moments(c.tobytes())[which]
-
-    return partial(moment, which=0), partial(moment, which=1), partial(moment, which=2)
-
-
-def _of_hinges(dual: DualActivation) -> tuple[Function, Function, Function]:
-    def numbers(c: Array, row: int) -> Array:
-        side = dual.hinge_sides(c, c)[0]
-        return side.means if row == 2 else side.numbers[1 + row]
-
-    return partial(numbers, row=0), partial(numbers, row=1), partial(numbers, row=2)

@@ -13,7 +13,7 @@ import numpy as np
 
 from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
-from holokern.network.engine.layered import functions_of, layer_table
+from holokern.network.engine.layer_tables import functions_of, layer_table
 from holokern.network.engine.spans import LayerSpan, spans_of
 from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
