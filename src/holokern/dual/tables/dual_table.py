@@ -177,13 +177,25 @@ def build_table(
         If the activation is too rough on this range.
     """
     span = Range(0.0, 0.0) if homogeneity is not None else span
-    if smallest == 0:
-        rows = mesh_rows(sigma, span)
-    else:
-        rows = (hermite_rows if smallest == SMALLEST_AWAY[0] else blurred_rows)(sigma, span, smallest)
+    key = sigma, span, smallest
+    rows = _too_many.pop(key, None)
+    _too_many.clear()
+    if rows is None:
+        rows = _sampled(*key)
     if short and len(rows.functions) > MANY_TERMS:
+        _too_many[key] = rows
         return None
     return _Builder(sigma, rows, homogeneity, smallest).build()
+
+
+_too_many: dict[tuple[Activation, Range, float], Rows] = {}
+"""The rows of the last table that was too long: it is often asked for next. Tables are made one at a time."""
+
+
+def _sampled(sigma: Activation, span: Range, smallest: float) -> Rows:
+    if smallest == 0:
+        return mesh_rows(sigma, span)
+    return (hermite_rows if smallest == SMALLEST_AWAY[0] else blurred_rows)(sigma, span, smallest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float, short: boo
     """
     part = span.shared if smallest == layer.dual.smallest_angles[0] else span.near
     # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.
-    for one in (part, span.narrow):
+    for one in (part, span.narrow) if short else (part,) if part != span.narrow else ():
         table = layer.dual.short_table(*one.ends, smallest)
         if table is not None:
             return table, one

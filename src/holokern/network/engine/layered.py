@@ -175,12 +175,21 @@ class LayerStep:
         return found
 
     def _table(self, group: Group) -> _TableCells | None:
-        """The panels of a table, cut into cells, made when first needed; None if the activation is too rough."""
+        """The panels of a table, cut into cells, made when first needed; None if the activation is too rough.
+
+        Small angles of few entries are not worth a table with long sums, which takes a minute to make.
+        """
+        smallest, low, high = group
+        short = self.few and group != self.groups[0]
+        if short and smallest:
+            # Where breaks lie away from zero, sums become longer as angles become smaller.
+            first = self._table(self.groups[0])
+            if first is None or first.table.table.is_rough:
+                return None
         with self._lock:
             if group not in self._tables:
-                smallest, low, high = group
                 try:
-                    whole, span = layer_table(self.layer, self.span, smallest)
+                    whole, span = layer_table(self.layer, self.span, smallest, short)
                 except PrecisionLost:
                     self._tables[group] = None
                     return None
