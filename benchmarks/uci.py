@@ -261,7 +261,7 @@ def _paired(ours: list[float], theirs: list[float]) -> Row:
         "wins": int(np.sum(gaps > 0)),
         "losses": int(np.sum(gaps < 0)),
         "draws": int(np.sum(gaps == 0)),
-        "p": round(float(tested.pvalue), 5) if tested else 1.0,
+        "p": float(f"{tested.pvalue:.3g}") if tested else 1.0,
     }
 
 

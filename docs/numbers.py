@@ -257,30 +257,30 @@ def comparison(folder: Path) -> str:
 
 def first_use(folder: Path) -> str:
     """First calls on data whose norms vary, beside a closed form in numpy."""
+    found = load("first_use", folder)
+    columns = {
+        "first": "first call, s",
+        "again": "next calls, s",
+        "second process": "first call of a new process, s",
+        "second process / its next calls": "divided by its next calls",
+        "times numpy": "first call / numpy",
+        "again / numpy": "next calls / numpy",
+    }
+    columns = {key: head for key, head in columns.items() if any(key in row for row in found)}
     rows, few = [], []
-    for row in load("first_use", folder):
+    for row in found:
+        start = [row["activation"], row["data"]]
         if "error" in row:
             if "numpy" in row:
-                rows.append([row["activation"], row["data"], row["error"], *[None] * 5])
+                rows.append([*start, row["error"], *[None] * (len(columns) - 1)])
             else:
-                few.append([row["activation"], row["data"], row["error"], None])
+                few.append([*start, row["error"], None])
         elif "times numpy" in row:
-            keys = ("first", "again", "second process", "second process / its next calls", "times numpy")
-            keys += ("again / numpy",)
-            rows.append([row["activation"], row["data"], *(row.get(key) for key in keys)])
+            rows.append([*start, *(row.get(key) for key in columns)])
         else:
-            few.append([row["activation"], row["data"], row["first"], row["again"]])
-    heads = (
-        "activation",
-        "data",
-        "first call, s",
-        "next calls, s",
-        "first call of a new process, s",
-        "divided by its next calls",
-        "first call / numpy",
-        "next calls / numpy",
-    )
-    return f"{table(heads, rows)}\n\n{table(('activation', 'data', 'first call, s', 'next calls, s'), few)}"
+            few.append([*start, row["first"], row["again"]])
+    text = table(("activation", "data", *columns.values()), rows)
+    return f"{text}\n\n{table(('activation', 'data', 'first call, s', 'next calls, s'), few)}"
 
 
 def large(folder: Path) -> str:
