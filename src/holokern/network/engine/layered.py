@@ -177,12 +177,12 @@ class LayerStep:
     def _table(self, group: Group) -> _TableCells | None:
         """The panels of a table, cut into cells, made when first needed; None if the activation is too rough.
 
-        Small angles of few entries are not worth a table with long sums, which takes a minute to make.
+        Where breaks lie away from zero, sums become longer as angles become smaller. If they are long from the first
+        table on, small angles of few entries are not worth another one, which takes minutes to make.
         """
         smallest, low, high = group
-        short = self.few and group != self.groups[0]
-        if short and smallest:
-            # Where breaks lie away from zero, sums become longer as angles become smaller.
+        short = self.few and smallest > 0 and group != self.groups[0]
+        if short:
             first = self._table(self.groups[0])
             if first is None or first.table.table.is_rough:
                 return None
