@@ -293,3 +293,15 @@ def test_few_points_make_no_long_tables_for_small_angles(monkeypatch):
     some = [0, 30, 31, 60, 79]
     for found, alone in zip(net.both(x, engine="layers"), net.both(x[some], engine="pairs"), strict=True):
         assert disagreement(found[np.ix_(some, some)], alone) < 1e-11
+
+
+def test_similar_directions_of_short_points_come_from_tables(monkeypatch):
+    """At small deviations one panel serves angles on both sides of the one below which few pairs lie."""
+    from holokern.network.engine.layered import LayerStep
+
+    def refuse(*_):
+        raise AssertionError("a pair by itself")
+
+    monkeypatch.setattr(LayerStep, "_by_pairs", refuse)
+    x = 0.02 * (1 + np.random.default_rng(0).standard_normal((60, 5)) / 10)
+    assert np.all(np.isfinite(Network("resin", 2).ntk(x, engine="layers")))

@@ -119,12 +119,10 @@ class LayerStep:
             return form.losses(theta, c, d, dual.fold != 0, with_tangent)
         nearest = np.minimum(theta, np.pi - theta)
         for group in () if self.by_pairs else self.groups:
-            smallest, low, high = group
+            smallest, low, _ = group
             # A table that serves none of the missing angles is not made.
-            if group != self.groups[0]:
-                missing = nearest[np.isnan(lost)]
-                if not np.any((missing >= low) & (missing < high)):
-                    continue
+            if group != self.groups[0] and not np.any(nearest[np.isnan(lost)] >= low):
+                continue
             made = self._table(group)
             if made is None:
                 continue
