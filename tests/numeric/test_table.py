@@ -215,9 +215,9 @@ def looked_up(cells, rows, columns, theta, functions=2):
         TileSide(side.cells, polynomials, np.ones((2, len(side.cells))))
         for side, polynomials in ((own, own.by_point), (other, other.vectors))
     ]
-    flat, found = np.empty((1, *theta.shape)), np.empty((functions, *theta.shape))
+    flat, found = np.empty((1, *theta.shape)), np.full((functions, *theta.shape), np.nan)
     starts = np.zeros(len(theta), dtype=np.int64)
-    task = Task(np.arange(functions), np.zeros(2), False)
+    task = Task(0, functions, 0.0)
     cores = cells.cores
     left = look_up_tile(cores, room_for(cores, sides[1].cells), task, *sides, starts, TileAngles(theta, 0), flat, found)
     return np.concatenate([flat, found]), left
@@ -238,6 +238,19 @@ def test_cells_and_machine_code_agree_with_the_table(table, count):
     assert np.allclose(found[0][~missing], exact[0][~missing], rtol=0, atol=2e-13)
 
 
+def test_cells_whose_angles_lie_in_other_panels(table):
+    """What one cell of columns meets leaves nothing behind for the next one."""
+    cells = Cells.of(table, SPAN, 6)
+    random = np.random.default_rng(5)
+    columns = np.sort(random.uniform(SPAN.low, SPAN.high, 300))
+    panel = random.permuted(np.tile(np.arange(len(EDGES) - 1), (4, 2)), axis=1)[:, cells.side(columns).cells]
+    theta = EDGES[panel] + np.diff(EDGES)[panel] * random.random((4, 300))
+    found, left = looked_up(cells, columns[:4], columns, theta)
+    exact = np.stack([table(np.full(300, columns[i]), columns, theta[i]) for i in range(4)], axis=1)
+    assert left == np.isnan(exact[1]).sum() > 0
+    assert np.allclose(found[1:], exact[1:], rtol=0, atol=2e-13, equal_nan=True)
+
+
 def test_one_cell_for_functions_that_oscillate(table):
     random = np.random.default_rng(8)
     functions = random.standard_normal((30, 4)) * 0.5 ** np.arange(30)[:, None]
@@ -254,8 +267,9 @@ def test_one_cell_for_functions_that_oscillate(table):
     assert Cells.undivided(table) is None
 
 
-def test_signs_scales_and_columns_that_are_left_out(table):
-    """An even function folds at π/2; a row begins where it is told to, with angles from an earlier column on."""
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_signs_scales_and_columns_that_are_left_out(table, sign):
+    """Even and odd functions fold at π/2; a row begins where it is told to, with angles from an earlier column on."""
     cells = Cells.of(table, Range(-0.3, 0.8), 2)
     random = np.random.default_rng(6)
     logs, theta = np.sort(random.uniform(-0.3, 0.8, 200)), np.pi * random.random((2, 200))
@@ -264,12 +278,13 @@ def test_signs_scales_and_columns_that_are_left_out(table):
     scales = random.random((2, 200))
     rows = TileSide(side.cells[:2], side.by_point[:2], np.ascontiguousarray(scales[:, :2]))
     columns = TileSide(side.cells, side.vectors, scales)
-    starts, signs, out = np.array([40, 57]), np.array([1.0, -1.0]), np.full((2, 2, 200), 7.0)
+    starts, out = np.array([40, 57]), np.full((2, 2, 200), 7.0)
     room, flat = room_for(cells.cores, side.cells), np.empty((0, 0, 0))
-    task, after = Task(np.arange(2), signs, False), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
+    out[:, 0, 40:], out[:, 1, 57:] = np.nan, np.nan
+    task, after = Task(0, 2, sign), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
     look_up_tile(cells.cores, room, task, rows, columns, starts, after, flat, out)
     factor = scales[:, :2, None] * scales[:, None]
-    factor[1] *= np.where(theta > np.pi / 2, -1.0, 1.0)
+    factor *= np.where(theta > np.pi / 2, sign, 1.0)
     for i, start in enumerate(starts):
         assert np.all(out[:, i, :start] == 7.0)
         expected = plain[1:, i, start:] * factor[:, i, start:]

@@ -44,10 +44,10 @@ class ExpandedRows:
             bounds = np.searchsorted(number, np.arange(cells.count + 1)).astype(np.int64)
         return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]), bounds)
 
-    def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array, only_missing: bool = False) -> int:
-        """The kernels of a strip, those of row i in its columns from the one with the number ``starts[i]`` on.
+    def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array) -> int:
+        """The kernels of a strip that are NaN, of row i in its columns from the one with the number ``starts[i]`` on.
 
-        With ``only_missing`` those that are NaN. Returns how many entries have no expansion; they are NaN.
+        Returns how many entries have no expansion; they stay NaN.
         """
         from holokern.numeric import machine
 
@@ -57,7 +57,7 @@ class ExpandedRows:
         columns = machine.TileSide(
             other.cells[others], *(np.ascontiguousarray(one[:, others]) for one in (other.vectors, scales))
         )
-        task = machine.Task(np.array(self.kernels), np.full(2, self.expansion.fold, dtype), only_missing)
+        task = machine.Task(self.kernels[0], self.kernels[-1] + 1, float(self.expansion.fold))
         angles, flat = machine.TileAngles(strip.theta, strip.first - others.start), np.empty((0, 0, 0), dtype)
         room = machine.room_for(cores, columns.cells)
         return int(machine.look_up_tile(cores, room, task, rows, columns, starts, angles, flat, panels))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from holokern.network.engine.expanded import ExpandedRows
 from holokern.network.engine.expansion import Expansion, expansion_of
 from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
+from holokern.network.engine.write_rows import mirror, write_rows
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.plan import Engine, plan_for
 from holokern.network.points import MULTIPLE, DataRange, Points, Strip
@@ -185,8 +186,6 @@ class Part:
 
 def _fill_part(part: Part, outs: Outs, threads: int | None) -> None:
     """Write rows in strips; threads take strips."""
-    from holokern.network.engine.write_rows import write_rows
-
     rank = part.columns.rank if part.columns.is_sorted else part.columns.rank[:0]
 
     def write(some: slice, others: slice, starts: NDArray[np.int64], panels: Array) -> None:
@@ -241,6 +240,7 @@ def each_strip(
                 part.layered.fill(matrix, some, others, at + int(own.min()), panels)
             else:
                 after = own
+                panels[..., int(own.min()) :] = np.nan
                 if part.rule == AFTER and at <= lowest:
                     far.fill_diagonal(some, own, panels)
                     after = own + 1
@@ -270,7 +270,7 @@ def _complete(
     wanted = columns >= starts[rows]
     rows, columns = rows[wanted], columns[wanted]
     near = part.expanded(matrix.kernels, True)
-    if near is None or near.fill(strip, starts, panels, only_missing=True):
+    if near is None or near.fill(strip, starts, panels):
         left = np.isnan(first[rows, columns])
         part.layered.complete(matrix, strip, rows[left], columns[left], panels)
     if kept is not None and len(rows) * _RARE <= first.size:
@@ -279,16 +279,14 @@ def _complete(
 
 def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
     """The other half; strips of the lower triangle write different pairs, so threads do not meet."""
-    from holokern.network.engine.write_rows import mirror
-
     for out in outs:
         if out is not None:
-            task = partial(_mirrored_rows, mirror, out, points)
+            task = partial(_mirrored_rows, out, points)
             for _ in spread(task, range(0, len(out), _MIRRORED), threads):
                 pass
 
 
-def _mirrored_rows(mirror: Callable[..., None], out: Array, points: Points, start: int) -> None:
+def _mirrored_rows(out: Array, points: Points, start: int) -> None:
     mirror(out, points.rank, start, min(start + _MIRRORED, len(out)))
 
 

@@ -23,14 +23,14 @@ def table_losses(
     from holokern.numeric import machine
 
     (rows, columns), (own, other) = sides, numbers
-    flat, found = np.empty((1, *theta.shape)), np.zeros((2, *theta.shape))
+    flat, found = np.empty((1, *theta.shape)), np.full((2, *theta.shape), np.nan)
+    functions = 2 if with_tangent and table.has_slope else 1
+    found[functions:] = 0.0
     scales = [np.stack([np.ones(one.shape[1]), one[2]]) for one in numbers]
     left = machine.look_up_tile(
         cores,
         machine.room_for(cores, columns.cells),
-        machine.Task(
-            np.arange(2 if with_tangent and table.has_slope else 1), np.full(2, float(table.fold != 0)), False
-        ),
+        machine.Task(0, functions, float(table.fold != 0)),
         machine.TileSide(rows.cells, rows.by_point, scales[0]),
         machine.TileSide(columns.cells, columns.vectors, scales[1]),
         np.zeros(len(theta), dtype=np.int64),

@@ -1,58 +1,43 @@
-"""The machine code that writes finished rows to their places."""
+"""Finished rows of the sorted matrix at their places, and the other half of a symmetric one."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from holokern.numeric import machine
+from holokern.numeric import Array, Index
 
-_BLOCK = 32
+_BLOCK = 128
+"""Rows and columns that are mirrored at a time: a few blocks stay in the second cache."""
 
 
-@machine.entry
-def write_rows(panel: Any, starts: Any, only: Any, order: Any, rank: Any, out: Any) -> None:
+def write_rows(panel: Array, starts: NDArray[np.int64], only: bool, order: Index, rank: Index, out: Array) -> None:
     """Write rows of the sorted matrix to their places in ``out``.
 
     With ``only``, row i from the column ``starts[i]`` on; else also what stands before, without a test of every entry.
     An empty ``rank`` means that the points kept their order.
     """
-    for i in range(panel.shape[0]):
-        source, line, first = panel[i], out[order[i]], starts[i]
-        if rank.shape[0] == 0:
-            for column in range(first, line.shape[0]):
-                line[column] = source[column]
-        elif only:
-            for column in range(line.shape[0]):
-                if rank[column] >= first:
-                    line[column] = source[rank[column]]
+    found = panel.take(rank, axis=1) if len(rank) else panel
+    if len(rank) and not only:
+        out[order] = found
+        return
+    for row, first, place in zip(found, starts, order, strict=True):
+        if len(rank):
+            np.copyto(out[place], row, where=rank >= first)
         else:
-            for column in range(line.shape[0]):
-                line[column] = source[rank[column]]
+            out[place, first:] = row[first:]
 
 
-@machine.entry
-def mirror(out: Any, rank: Any, start: Any, stop: Any) -> None:
+def mirror(out: Array, rank: Index, start: int, stop: int) -> None:
     """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image.
 
-    Block by block through a small copy, so that memory is read and written along rows.
+    For the rows from ``start`` to ``stop`` and the columns up to the diagonal, block by block.
     """
-    size = out.shape[0]
-    copy = np.empty((_BLOCK, _BLOCK), dtype=out.dtype)
     for low in range(start, stop, _BLOCK):
-        high = min(low + _BLOCK, stop)
-        for left in range(0, high, _BLOCK):
-            right = min(left + _BLOCK, size)
-            for j in range(left, right):
-                for i in range(low, high):
-                    copy[i - low, j - left] = out[j, i]
-            for i in range(low, high):
-                for j in range(left, min(right, i)):
-                    if rank[i] < rank[j]:
-                        copy[i - low, j - left] = out[i, j]
-                    else:
-                        out[i, j] = copy[i - low, j - left]
-            for j in range(left, right):
-                for i in range(max(low, j + 1), high):
-                    out[j, i] = copy[i - low, j - left]
+        rows = slice(low, min(low + _BLOCK, stop))
+        for left in range(0, rows.stop, _BLOCK):
+            columns = slice(left, left + _BLOCK)
+            lower, upper = out[rows, columns], out[columns, rows]
+            found = np.where(rank[rows, None] < rank[columns], lower, upper.T)
+            lower[...] = found
+            upper[...] = found.T

@@ -10,7 +10,7 @@ from holokern.numeric.machine.angles import (
 )
 from holokern.numeric.machine.cells import Cells, CellSide, Cores, cells_of, cores_at_points
 from holokern.numeric.machine.compiled import called, entry, inlined, on_stack
-from holokern.numeric.machine.look_up import CHUNK, Room, Task, TileAngles, TileSide, look_up, look_up_tile, room_for
+from holokern.numeric.machine.look_up import CHUNK, Room, Task, TileAngles, TileSide, look_up_tile, room_for
 
 __all__ = [
     "CHUNK",
@@ -30,7 +30,6 @@ __all__ = [
     "cores_at_points",
     "entry",
     "inlined",
-    "look_up",
     "look_up_tile",
     "loss_of",
     "on_stack",

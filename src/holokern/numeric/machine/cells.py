@@ -49,7 +49,7 @@ class Cores(NamedTuple):
     numbers
         The number of the core for two cells and a panel, -1 where the table has none.
     cores, lengths
-        For every function that depends on the angle: cores[f, n, p, q, m], and how many m each q of a core needs.
+        For every function that depends on the angle: cores[f, n, p, (q, m)], and how many m each q of a core needs.
     flats
         For every function that does not: flats[f, cell, cell, p, q], often for more p and q.
     """
@@ -315,7 +315,7 @@ def _packed(edges: Array, index: Counts, bent: list[list[_Cut]], flat: list[_Cut
     flats = np.ascontiguousarray(np.swapaxes(flats, 1, 2))
     joined = (shape[0], shape[1] * shape[2], rank)
     return Cores(
-        np.ascontiguousarray(edges), index, cores.reshape(*joined, rank, degree), lengths.reshape(joined), flats
+        np.ascontiguousarray(edges), index, cores.reshape(*joined, rank * degree), lengths.reshape(joined), flats
     )
 
 
@@ -346,7 +346,7 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
     return Cores(
         np.ascontiguousarray(table.edges),
         numbers,
-        cores.reshape(*joined, 1, degree),
+        cores.reshape(*joined, degree),
         lengths.reshape(joined),
         np.ascontiguousarray(flats[..., None, None]),
     )
