@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic, overload
 
 from holokern.numeric.arcs import ARCSINE, ARCTANGENT, SHORT_ARCSINE, TANGENT
-from holokern.numeric.machine.compiled import entry
+from holokern.numeric.machine.compiled import FAST, entry
 
-_ARCSINE, _ARCTANGENT, _TANGENT = ARCSINE, ARCTANGENT, TANGENT
-_SHORT = tuple(np.float32(a) for a in SHORT_ARCSINE)
+_TANGENT = TANGENT
 _HALF, _ONE, _TWO, _PI = (np.float32(a) for a in (0.5, 1.0, 2.0, math.pi))
 _SMALLEST = 1e-300
 """Added to divisors that may be zero."""
@@ -30,32 +32,30 @@ _BLOCK = 256
 """Angles that are looked through one by one if one of them is so small: every row of a matrix has its diagonal."""
 
 
-@numba.njit(inline="always")
-def _polynomial(y: Any) -> Any:
-    """The polynomial ARCSINE of degree 20; written out, as a loop inside would keep the loops around it scalar."""
-    z = y * y
-    even = _ARCSINE[0]
-    odd = _ARCSINE[1]
-    even = even * z + _ARCSINE[2]
-    odd = odd * z + _ARCSINE[3]
-    even = even * z + _ARCSINE[4]
-    odd = odd * z + _ARCSINE[5]
-    even = even * z + _ARCSINE[6]
-    odd = odd * z + _ARCSINE[7]
-    even = even * z + _ARCSINE[8]
-    odd = odd * z + _ARCSINE[9]
-    even = even * z + _ARCSINE[10]
-    odd = odd * z + _ARCSINE[11]
-    even = even * z + _ARCSINE[12]
-    odd = odd * z + _ARCSINE[13]
-    even = even * z + _ARCSINE[14]
-    odd = odd * z + _ARCSINE[15]
-    even = even * z + _ARCSINE[16]
-    odd = odd * z + _ARCSINE[17]
-    even = even * z + _ARCSINE[18]
-    odd = odd * z + _ARCSINE[19]
-    even = even * z + _ARCSINE[20]
-    return even + y * odd
+def _polynomial(coefficients: tuple[float, ...]) -> Any:
+    """A polynomial, highest coefficient first, as two in y² by Horner's rule; y and the result have one type.
+
+    Its instructions are written here: numba takes a tenth of a second for as many terms. A loop would keep the loops
+    around it scalar.
+    """
+
+    @intrinsic
+    def value(_: Any, y: Any) -> Any:
+        def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            def step(total: Any, a: Any) -> Any:
+                return builder.fadd(builder.fmul(total, square, FAST), a, FAST)
+
+            square = builder.fmul(arguments[0], arguments[0], FAST)
+            terms = [context.get_constant(y, a) for a in coefficients[::-1]]
+            even, odd = (reduce(step, terms[first::2][::-1]) for first in (0, 1))
+            return builder.fadd(even, builder.fmul(arguments[0], odd, FAST), FAST)
+
+        return y(y), code
+
+    return value
+
+
+_arcsine, _short_arcsine, _arctangent = _polynomial(ARCSINE), _polynomial(SHORT_ARCSINE), _polynomial(ARCTANGENT)
 
 
 @numba.njit(inline="always")
@@ -72,11 +72,10 @@ def loss_of(gap: Any, apart: Any, inverse: Any) -> Any:
 @numba.njit(inline="always")
 def angle_from_gap(gap: Any) -> Any:
     """The angle θ from 1 - cos θ by half-angle chords, to full relative accuracy as θ → 0; a polynomial arcsine."""
-    gap = min(max(gap, 0.0), 2.0)
-    square = 0.5 * min(gap, 2.0 - gap)
-    y = 4.0 * square - 1.0
-    total = _polynomial(y)
-    small = 2.0 * math.sqrt(square) * total
+    # Written out: numba compiles min and max as functions of their own.
+    near = gap if gap <= 1.0 else 2.0 - gap
+    square = 0.5 * near if near > 0.0 else 0.0
+    small = 2.0 * math.sqrt(square) * _arcsine(4.0 * square - 1.0)
     return small if gap <= 1.0 else math.pi - small
 
 
@@ -94,34 +93,30 @@ def angle_of_quotient(slope: Any, up: Any, along: Any) -> Any:
     """The angle between 0 and π/2 whose tangent is up/along, from the quotient; a polynomial arctangent."""
     low, high = min(up, along), max(up, along) + _SMALLEST
     y = (2.0 / (_TANGENT * _TANGENT)) * slope * slope - 1.0
-    z = y * y
-    even = _ARCTANGENT[1]
-    odd = _ARCTANGENT[0]
-    even = even * z + _ARCTANGENT[3]
-    odd = odd * z + _ARCTANGENT[2]
-    even = even * z + _ARCTANGENT[5]
-    odd = odd * z + _ARCTANGENT[4]
-    even = even * z + _ARCTANGENT[7]
-    odd = odd * z + _ARCTANGENT[6]
-    even = even * z + _ARCTANGENT[9]
-    odd = odd * z + _ARCTANGENT[8]
-    even = even * z + _ARCTANGENT[11]
-    odd = odd * z + _ARCTANGENT[10]
-    small = slope * (even + y * odd)
+    small = slope * _arctangent(y)
     small = 0.25 * math.pi + small if low > _TANGENT * high else small
     return small if up <= along else 0.5 * math.pi - small
 
 
-@numba.njit(inline="always")
 def _single_angle(cosine: Any) -> Any:
     """The angle from its cosine in single precision, with an error of 1e-7/θ."""
     square = _HALF * max(_ONE - abs(cosine), _ONE - _ONE)
-    y = _TWO * (square + square) - _ONE
-    z = y * y
-    even = (((_SHORT[0] * z + _SHORT[2]) * z + _SHORT[4]) * z + _SHORT[6]) * z + _SHORT[8]
-    odd = ((_SHORT[1] * z + _SHORT[3]) * z + _SHORT[5]) * z + _SHORT[7]
-    small = _TWO * np.sqrt(square) * (even + y * odd)
+    small = _TWO * np.sqrt(square) * _short_arcsine(_TWO * (square + square) - _ONE)
     return small if cosine >= _ONE - _ONE else _PI - small
+
+
+def _double_angle(cosine: Any) -> Any:
+    return angle_from_gap(1.0 - cosine)
+
+
+def _angle(cosine: Any) -> Any:
+    """The angle from its cosine: the code of one precision is not compiled for the other."""
+    raise NotImplementedError(f"only machine code calls this, not Python with {cosine}")
+
+
+@overload(_angle, inline="always")
+def _angle_code(cosine: Any) -> Any:
+    return _single_angle if cosine == types.float32 else _double_angle
 
 
 @entry
@@ -133,20 +128,16 @@ def angles_between(cosines: Any, rows: Any, columns: Any) -> Any:
     """
     tiny = 0
     for i in range(cosines.shape[0]):
-        if cosines.itemsize == 4:
-            for j in range(cosines.shape[1]):
-                cosines[i, j] = _single_angle(np.float32(cosines[i, j]))
-        else:
-            for j in range(cosines.shape[1]):
-                cosines[i, j] = angle_from_gap(1.0 - cosines[i, j])
+        for j in range(cosines.shape[1]):
+            cosines[i, j] = _angle(cosines[i, j])
         # Counted in a loop of its own: it would keep the one above from becoming vector instructions.
         for first in range(0, cosines.shape[1], _BLOCK):
             line, near = cosines[i, first : first + _BLOCK], 0
             for j in range(line.shape[0]):
-                near += 1 if min(line[j], math.pi - line[j]) < _NEAR else 0
+                near += 1 if abs(line[j] - 0.5 * math.pi) > 0.5 * math.pi - _NEAR else 0
             for j in range(line.shape[0] if near else 0):
                 angle = line[j]
-                if min(angle, math.pi - angle) < _NEAR:
+                if abs(angle - 0.5 * math.pi) > 0.5 * math.pi - _NEAR:
                     sign, square = 1.0 if angle < 1.0 else -1.0, 0.0
                     for k in range(rows.shape[1]):
                         part = rows[i, k] - sign * columns[first + j, k]

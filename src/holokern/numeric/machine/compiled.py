@@ -12,10 +12,12 @@ from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+FAST = ("contract", "nsz")
+"""Fused multiply-add, and no care for the sign of zero: vector instructions without a change of the order of sums."""
+
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
-    # Fused multiply-add, and no care for the sign of zero: vector instructions without a change of the order of sums.
-    "fastmath": {"contract", "nsz"},
+    "fastmath": set(FAST),
     "error_model": "numpy",
     # Only Python and other machine code call it; a wrapper for C takes about as long to compile as the function.
     "no_cfunc_wrapper": True,

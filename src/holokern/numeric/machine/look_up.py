@@ -128,7 +128,7 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
     angles, near, values, others = room.chunk[0], room.chunk[1], room.chunk[2:], columns.polynomials
     theta, before, wanted = tile.theta, tile.before, range(task.first, task.stop)
     left_out, last, rank, degree = 0, counts.shape[0] - 1, lengths.shape[2], work.shape[0] - _GATHERED - lengths.shape[2]
-    x, part, gathered = work[1], work[degree], work[degree + _GATHERED :]
+    x, part, value, gathered = work[1], work[degree], work[degree + _VALUE], work[degree + _GATHERED :]
     number_type = theta.dtype.type
     half_turn, quarter, one, nothing = number_type(math.pi), number_type(0.5 * math.pi), number_type(1), number_type(0)
     folded, sign = task.sign != 0.0, number_type(task.sign if task.sign != 0.0 else 1.0)
@@ -210,7 +210,6 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                                 gathered[q, j] = others[q, start + places[at + j]]
                     for f in wanted:
                         # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store sums less often
-                        value = work[degree + _VALUE] if step > 0 else values[f, at : at + some]
                         for j in range(some):
                             value[j] = 0.0
                         for q in range(rank):
@@ -230,6 +229,10 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                         if step > 0:
                             for j in range(some):
                                 values[f, places[at + j]] = value[j]
+                        else:
+                            line = values[f, at : at + some]
+                            for j in range(some):
+                                line[j] = value[j]
             for f in wanted:
                 mine, scales, line = rows.scales[f, i], columns.scales[f, start:stop], out[f, i, start:stop]
                 for j in range(size):
