@@ -218,7 +218,7 @@ def looked_up(cells, rows, columns, theta, functions=2):
     flat, found = np.empty((1, *theta.shape)), np.full((functions, *theta.shape), np.nan)
     starts = np.zeros(len(theta), dtype=np.int64)
     task = Task(0, functions, 0.0)
-    cores = cells.cores
+    cores = cells.cores_for(own.cells, other.cells)
     left = look_up_tile(cores, room_for(cores, sides[1].cells), task, *sides, starts, TileAngles(theta, 0), flat, found)
     return np.concatenate([flat, found]), left
 
@@ -282,7 +282,7 @@ def test_signs_scales_and_columns_that_are_left_out(table, sign):
     room, flat = room_for(cells.cores, side.cells), np.empty((0, 0, 0))
     out[:, 0, 40:], out[:, 1, 57:] = np.nan, np.nan
     task, after = Task(0, 2, sign), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
-    look_up_tile(cells.cores, room, task, rows, columns, starts, after, flat, out)
+    look_up_tile(cells.cores_for(side.cells[:2], side.cells), room, task, rows, columns, starts, after, flat, out)
     factor = scales[:, :2, None] * scales[:, None]
     factor *= np.where(theta > np.pi / 2, sign, 1.0)
     for i, start in enumerate(starts):

@@ -23,7 +23,6 @@ class ExpandedRows:
     cells: machine.Cells
     sides: tuple[machine.CellSide, machine.CellSide]
     scales: tuple[Array, Array]
-    bounds: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -36,13 +35,9 @@ class ExpandedRows:
             with np.errstate(divide="ignore"):
                 logs = np.log(points.length)
             sides.append(cells.side(np.where(points.length > 0, logs, cells.part.low)))
-            scales.append(np.asarray(expansion.scales(points.length), dtype=cells.cores.cores.dtype))
-        bounds = np.array([0, len(columns.length)], dtype=np.int64)
-        if cells.count > 1:
-            # Zero vectors come first, and are in no cell.
-            number = np.where(columns.length > 0, sides[-1].cells, -1)
-            bounds = np.searchsorted(number, np.arange(cells.count + 1)).astype(np.int64)
-        return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]), bounds)
+            scales.append(np.asarray(expansion.scales(points.length), dtype=cells.arrays.cores.dtype))
+        cells.cores_for(sides[0].cells, sides[-1].cells)
+        return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]))
 
     def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array) -> int:
         """The kernels of a strip that are NaN, of row i in its columns from the one with the number ``starts[i]`` on.
@@ -51,7 +46,7 @@ class ExpandedRows:
         """
         from holokern.numeric import machine
 
-        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.cores
+        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.arrays
         some, others, dtype = strip.some, strip.others, cores.cores.dtype
         rows = machine.TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
         columns = machine.TileSide(

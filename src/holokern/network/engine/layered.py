@@ -215,8 +215,9 @@ class LayerStep:
         rows, columns = made.sides
         assert rows is not None and columns is not None
         sides = rows.part(some), columns.part(others)
+        cores = made.cells.cores_for(sides[0].cells, sides[1].cells)
         numbers = self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]
-        lost[:], slope[:], left = table_losses(made.table, made.cells.cores, sides, numbers, theta, with_tangent)
+        lost[:], slope[:], left = table_losses(made.table, cores, sides, numbers, theta, with_tangent)
         slope /= self.layer.weight
         return left
 

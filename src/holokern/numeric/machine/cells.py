@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Index
 from holokern.numeric.table import Range, Table, Tensor
 
 _DROPPED = 2e-15
@@ -49,7 +49,7 @@ class Cores(NamedTuple):
     numbers
         The number of the core for two cells and a panel, -1 where the table has none.
     cores, lengths
-        For every function that depends on the angle: cores[f, n, p, (q, m)], and how many m each q of a core needs.
+        For every function that depends on the angle: cores[f, n, p, q, m], and how many m each q of a core needs.
     flats
         For every function that does not: flats[f, cell, cell, p, q], often for more p and q.
     """
@@ -59,11 +59,6 @@ class Cores(NamedTuple):
     cores: Array
     lengths: Counts
     flats: Array
-
-    def to_single(self) -> Cores:
-        """The same with numbers of single precision."""
-        numbers: dict[str, Any] = {name: getattr(self, name).astype(np.float32) for name in ("edges", "cores", "flats")}
-        return self._replace(**numbers)
 
     @property
     def polynomials(self) -> int:
@@ -102,16 +97,24 @@ class Cells:
         The part of the range.
     count
         The number of cells.
-    cores
-        The arrays of the machine code.
+    arrays
+        The arrays of the machine code, with zeros for pairs of cells that were not asked for by `cores_for`.
+    cuts, flat
+        What fills them: for each panel the functions that depend on the angle, and the functions that do not.
+    dropped
+        Coefficients that are left out of the sums.
     functions
         None if points are known by polynomials of their places in a cell; else the functions of ℓ that stand for them.
     """
 
     part: Range
     count: int
-    cores: Cores
+    arrays: Cores
+    cuts: list[list[_Cut]]
+    flat: list[_Cut]
+    dropped: float
     functions: Array | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, table: Table, part: Range, count: int, ordered: bool = False, single: bool = False) -> Cells:
@@ -121,22 +124,15 @@ class Cells:
         of float32.
         """
         count = 1 if part.is_point else count
-        # For each cell of columns the cells of rows, which have consecutive numbers.
-        lasts = np.arange(1, count + 1) if ordered else np.full(count, count)
-        index = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
-        made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
-        pairs = int(np.sum(lasts))
-        for other, (last, before) in enumerate(zip(lasts, np.cumsum(lasts) - lasts, strict=True)):
-            index[:last, other, made] = np.arange(before, before + last)[:, None] + pairs * np.arange(len(made))
         places = _Places(table.range, part, count, [1] if part.is_point else list(_NODES))
         dropped = _SINGLE if single else _DROPPED
-        cut = [
-            [_Cut.of(one, places, lasts, dropped) for one in tensors] for tensors in table.panels if tensors is not None
-        ]
-        everything = np.full(count, count)
-        flat = [replace(one, lasts=everything) for one in cut[-1][: table.flat]]
-        cores = _packed(table.edges, index, [cores[table.flat :] for cores in cut], flat, dropped)
-        return cls(part, count, cores.to_single() if single else cores)
+        cut = [[_Cut.of(one, places, dropped) for one in tensors] for tensors in table.panels if tensors is not None]
+        cuts, flat = [cores[table.flat :] for cores in cut], cut[-1][: table.flat]
+        allowed = np.ones((count, count), dtype=bool)
+        cores = _empty(
+            table, np.triu(allowed) if ordered else allowed, cuts, flat, np.float32 if single else np.float64
+        )
+        return cls(part, count, cores, cuts, flat, dropped)
 
     @classmethod
     def undivided(cls, table: Table) -> Cells | None:
@@ -149,21 +145,61 @@ class Cells:
         shared = all(one.functions is functions for tensors in made for one in tensors[table.flat :])
         if not shared or any(np.any(one.core) for one in made[0][: table.flat]):
             return None
-        numbers = np.full((1, 1, len(table.panels)), -1, dtype=np.int64)
-        numbers[0, 0, [t for t, tensors in enumerate(table.panels) if tensors is not None]] = np.arange(len(made))
         # These functions may be larger than polynomials, which are at most one.
         places = np.cos(np.linspace(0, np.pi, 2 * len(functions)))
         largest = np.max(np.abs(chebyshev_basis(places, len(functions)) @ functions))
         dropped = _DROPPED / max(1.0, float(largest)) ** 2
         bent = [[_Cut.undivided(one.core, dropped) for one in tensors[table.flat :]] for tensors in made]
         flat = [_Cut.undivided(np.zeros((1, 1, 1)), dropped)] * table.flat
-        cores = _packed(table.edges, numbers, bent, flat, dropped)
-        return cls(table.range, 1, cores, functions[:, : cores.cores.shape[2]])
+        cores = _empty(table, np.ones((1, 1), dtype=bool), bent, flat, np.float64)
+        return cls(table.range, 1, cores, bent, flat, dropped, functions[:, : cores.cores.shape[2]])
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        """The pairs of cells whose cores are made; those that there are not count as made."""
+        return np.asarray(np.all(self.arrays.numbers < 0, axis=2))
+
+    def cores_for(self, rows: Counts, columns: Counts) -> Cores:
+        """The arrays, made for all pairs of these cells: data seldom meet all of them, and they take long to make.
+
+        The numbers of a pair do not depend on what else is asked for.
+        """
+        first, second = (np.flatnonzero(np.bincount(cells, minlength=self.count)) for cells in (rows, columns))
+        if not np.all(self._known[np.ix_(first, second)]):
+            with self._lock:
+                for row in first.tolist():
+                    others = second[~self._known[row, second]]
+                    if len(others):
+                        self._make(row, others)
+                        self._known[row, others] = True
+        return self.arrays
+
+    @property
+    def cores(self) -> Cores:
+        """The arrays for all pairs of cells."""
+        everything = np.arange(self.count)
+        return self.cores_for(everything, everything)
+
+    def _make(self, row: int, columns: Index) -> None:
+        """The cores of one cell of rows and some cells of columns, and the lengths of their sums, in fours."""
+        _, numbers, cores, lengths, flats = self.arrays
+        found = numbers[row, columns]
+        for number, cuts in zip(found[:, found[0] >= 0].T, self.cuts, strict=True):
+            for f, one in enumerate(cuts):
+                block, some = one.cores(row, columns), slice(0, one.rank)
+                cores[f, number, some, some, : one.degree] = block
+                sizes = np.maximum(np.max(block, axis=1), -np.min(block, axis=1))
+                used = sizes >= self.dropped * np.maximum(1.0, np.max(sizes, axis=(1, 2), keepdims=True))
+                # The last term that counts, found from the end.
+                needed = np.where(np.any(used, axis=2), one.degree - np.argmax(used[..., ::-1], axis=2), 0)
+                lengths[f, number, some] = -(-needed // _UNROLLED) * _UNROLLED
+        for one, target in zip(self.flat, flats, strict=True):
+            target[row, columns, : one.rank, : one.rank] = one.cores(row, columns)[..., 0]
 
     @property
     def bytes(self) -> int:
         """The memory that the arrays take."""
-        return sum(array.nbytes for array in self.cores)
+        return sum(array.nbytes for array in self.arrays)
 
     def side(self, logs: Array) -> CellSide:
         """Place points by the logarithms of their deviations."""
@@ -173,7 +209,7 @@ class Cells:
             return CellSide(np.zeros(len(logs), dtype=np.int64), by_point, np.ascontiguousarray(by_point.T))
         cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
         local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
-        by_point = np.ascontiguousarray(chebyshev_basis(local, self.cores.polynomials), dtype=self.cores.cores.dtype)
+        by_point = np.ascontiguousarray(chebyshev_basis(local, self.arrays.polynomials), dtype=self.arrays.cores.dtype)
         return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
 
 
@@ -208,16 +244,13 @@ class _Cut:
         cell and the functions themselves stand for points.
     columns
         The tensor in the cells of columns, of shape (cells, functions, q, m).
-    lasts
-        With how many of the first cells of rows each cell of columns makes a pair.
     """
 
     rows: Array | None
     columns: Array
-    lasts: Counts
 
     @classmethod
-    def of(cls, tensor: Tensor, places: _Places, lasts: Counts, dropped: float) -> _Cut:
+    def of(cls, tensor: Tensor, places: _Places, dropped: float) -> _Cut:
         """Cut a tensor."""
         while True:
             moved = places.moved(tensor.functions)
@@ -227,13 +260,13 @@ class _Cut:
             if rank <= places.counts[0] - 2 or len(places.counts) == 1:
                 break
             places.counts.pop(0)
-        return cls(np.ascontiguousarray(moved[:, :rank]), half[:, :, :rank, :degree], lasts)
+        return cls(np.ascontiguousarray(moved[:, :rank]), np.ascontiguousarray(half[:, :, :rank, :degree]))
 
     @classmethod
     def undivided(cls, core: Array, dropped: float) -> _Cut:
         """A core for one cell, whose functions stand for points."""
         rank, degree = _that_count(core[None], dropped)
-        return cls(None, core[None, :rank, :rank, :degree], np.ones(1, dtype=np.int64))
+        return cls(None, core[None, :rank, :rank, :degree])
 
     @property
     def rank(self) -> int:
@@ -245,27 +278,17 @@ class _Cut:
         """How many terms in the angle there are."""
         return int(self.columns.shape[3])
 
-    def write(self, out: Array) -> None:
-        """Coefficients of shape (pairs, p, q, m), with zeros where there are none."""
-        rank, degree = out.shape[2:]
-        columns = np.zeros((*self.columns.shape[:2], rank, degree))
-        columns[:, :, : self.rank, : self.degree] = self.columns
+    def cores(self, row: int, columns: Index) -> Array:
+        """Coefficients of shape (columns, p, q, m) for a cell of rows; products of one shape, whatever their number."""
         if self.rows is None:
-            out[:] = 0.0
-            out[:, : columns.shape[1]] = columns
-            return
-        rows = np.zeros((len(self.rows), rank, self.rows.shape[2]))
-        rows[:, : self.rank] = self.rows
-        stop = 0
-        for column, last in zip(columns, self.lasts, strict=True):
-            start, stop = stop, stop + last
-            some = out[start:stop].reshape(last * rank, -1)
-            np.matmul(rows[:last].reshape(last * rank, -1), column.reshape(len(column), -1), out=some)
+            return self.columns
+        found = np.matmul(self.rows[row], self.columns[columns].reshape(len(columns), self.rows.shape[2], -1))
+        return np.asarray(found.reshape(len(columns), self.rank, self.rank, self.degree))
 
 
 def _that_count(columns: Array, dropped: float) -> tuple[int, int]:
     """How many q and how many m there are up to the last with a coefficient that counts, of shape (…, …, q, m)."""
-    sizes = np.max(np.abs(columns), axis=(0, 1))
+    sizes = np.maximum(np.max(columns, axis=(0, 1)), -np.min(columns, axis=(0, 1)))
     used = sizes >= dropped * max(1.0, float(np.max(sizes)))
     rank, degree = (1 + int(np.max(np.flatnonzero(np.any(used, axis=axis)), initial=0)) for axis in (1, 0))
     return rank, degree
@@ -292,30 +315,24 @@ def _to_cells(span: Range, part: Range, cells: int, count: int, terms: int) -> A
     return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(span.place(at), terms))
 
 
-def _packed(edges: Array, index: Counts, bent: list[list[_Cut]], flat: list[_Cut], dropped: float) -> Cores:
-    """All cores in one array, and the lengths of their rows in fours without coefficients below ``dropped``."""
-    rank = max(one.rank for cuts in bent for one in cuts)
-    degree = -(-max(one.degree for cuts in bent for one in cuts) // _UNROLLED) * _UNROLLED
-    shape = (len(bent[0]), len(bent), int(np.sum(bent[0][0].lasts)), rank)
-    cores, lengths = np.empty((*shape, rank, degree)), np.empty(shape, dtype=np.int64)
-    for number, cuts in enumerate(bent):
-        for f, one in enumerate(cuts):
-            core = cores[f, number]
-            one.write(core)
-            sizes = np.maximum(np.max(core, axis=1), -np.min(core, axis=1))
-            used = sizes >= dropped * max(1.0, float(np.max(sizes)))
-            # The last term that counts, found from the end.
-            needed = np.where(np.any(used, axis=2), degree - np.argmax(used[..., ::-1], axis=2), 0)
-            lengths[f, number] = -(-needed // _UNROLLED) * _UNROLLED
-    count, places = index.shape[0], max((one.rank for one in flat), default=1)
-    flats = np.empty((len(flat), count, count, places, places))
-    for one, core in zip(flat, flats, strict=True):
-        one.write(core.reshape(count**2, places, places, 1))
-    # The numbers of pairs run through the rows of a cell of columns.
-    flats = np.ascontiguousarray(np.swapaxes(flats, 1, 2))
-    joined = (shape[0], shape[1] * shape[2], rank)
+def _empty(
+    table: Table, allowed: NDArray[np.bool_], cuts: list[list[_Cut]], flat: list[_Cut], dtype: type[np.floating[Any]]
+) -> Cores:
+    """Arrays of zeros for these pairs of cells; memory that is not written to costs nothing."""
+    rank = max(one.rank for panel in cuts for one in panel)
+    degree = -(-max(one.degree for panel in cuts for one in panel) // _UNROLLED) * _UNROLLED
+    pairs, places = int(np.sum(allowed)), max((one.rank for one in flat), default=1)
+    numbers = np.full((*allowed.shape, len(table.panels)), -1, dtype=np.int64)
+    made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
+    for index, t in enumerate(made):
+        numbers[allowed, t] = np.arange(index * pairs, (index + 1) * pairs)
+    shape = (len(cuts[0]), len(made) * pairs, rank)
     return Cores(
-        np.ascontiguousarray(edges), index, cores.reshape(*joined, rank * degree), lengths.reshape(joined), flats
+        np.ascontiguousarray(table.edges, dtype=dtype),
+        numbers,
+        np.zeros((*shape, rank, degree), dtype),
+        np.zeros(shape, dtype=np.int64),
+        np.zeros((len(flat), *allowed.shape, places, places), dtype),
     )
 
 
@@ -346,7 +363,7 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
     return Cores(
         np.ascontiguousarray(table.edges),
         numbers,
-        cores.reshape(*joined, degree),
+        cores.reshape(*joined, 1, degree),
         lengths.reshape(joined),
         np.ascontiguousarray(flats[..., None, None]),
     )

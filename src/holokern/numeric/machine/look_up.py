@@ -72,7 +72,7 @@ class Room(NamedTuple):
     Attributes
     ----------
     lines
-        Coefficients [q, m] of one row and one cell of columns, for each function and panel.
+        Coefficients of one row and one cell of columns, for each function and panel.
     known
         For each panel how long its lines are, 0 if they are not made; and how many angles it has.
     work
@@ -99,15 +99,15 @@ _VALUE, _GATHERED = 1, 2
 
 def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
     """Room for evaluating these cores at columns in these cells."""
-    functions, _, rank, terms = cores.cores.shape
+    functions, _, _, rank, degree = cores.cores.shape
     panels, count, dtype = len(cores.edges) - 1, len(columns), cores.cores.dtype
     begins = np.flatnonzero(columns[1:] != columns[:-1]) + 1
     stops = np.unique(np.concatenate([begins, np.arange(CHUNK, count, CHUNK), [count]]))
     return Room(
-        np.empty((functions, panels, terms), dtype),
+        np.empty((functions, panels, rank, degree), dtype),
         np.zeros((2, panels), dtype=np.int64),
         # the first row stays: it is T_0
-        np.ones((terms // rank + _GATHERED + rank, _SHORT), dtype),
+        np.ones((degree + _GATHERED + rank, _SHORT), dtype),
         np.empty(CHUNK, dtype=np.int64),
         np.empty((2 + functions, CHUNK), dtype),
         np.repeat(stops, np.diff(stops, prepend=0)),
@@ -127,7 +127,7 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
     lines, known, counts, work, places = room.lines, room.known[0], room.known[1], room.work, room.places
     angles, near, values, others = room.chunk[0], room.chunk[1], room.chunk[2:], columns.polynomials
     theta, before, wanted = tile.theta, tile.before, range(task.first, task.stop)
-    left_out, last, rank, degree = 0, counts.shape[0] - 1, lengths.shape[2], work.shape[0] - _GATHERED - lengths.shape[2]
+    left_out, last, rank, degree = 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
     x, part, value, gathered = work[1], work[degree], work[degree + _VALUE], work[degree + _GATHERED :]
     number_type = theta.dtype.type
     half_turn, quarter, one, nothing = number_type(math.pi), number_type(0.5 * math.pi), number_type(1), number_type(0)
@@ -176,15 +176,15 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                 if known[t] == 0:
                     # lines[q, m] = Σ core[p, q, m] row[p]
                     for f in wanted:
-                        sums = lines[f, t]
-                        for m in range(sums.shape[0]):
-                            sums[m] = 0.0
-                        for p in range(rank):
-                            core, mine = coefficients[f, number, p], row[p]
-                            for m in range(sums.shape[0]):
-                                sums[m] += mine * core[m]
                         for q in range(rank):
-                            known[t] = lengths[f, number, q] if lengths[f, number, q] > known[t] else known[t]
+                            sums, length = lines[f, t, q], lengths[f, number, q]
+                            known[t] = length if length > known[t] else known[t]
+                            for m in range(length):
+                                sums[m] = 0.0
+                            for p in range(rank):
+                                core, mine = coefficients[f, number, p, q], row[p]
+                                for m in range(length):
+                                    sums[m] += mine * core[m]
                 # T_m of the angles mapped from the panel to [-1, 1]
                 low, high = edges[t], edges[t + 1] if t < last else half_turn + one
                 scale = number_type(2.0 / (edges[t + 1] - low))
@@ -214,7 +214,7 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                             value[j] = 0.0
                         for q in range(rank):
                             if lengths[f, number, q] > 0:
-                                sums = lines[f, t, q * degree : (q + 1) * degree]
+                                sums = lines[f, t, q]
                                 a, b, c, d = sums[0], sums[1], sums[2], sums[3]
                                 for j in range(some):
                                     part[j] = a + b * x[j] + c * work[2, j] + d * work[3, j]
