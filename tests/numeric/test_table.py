@@ -251,6 +251,17 @@ def test_cells_whose_angles_lie_in_other_panels(table):
     assert np.allclose(found[1:], exact[1:], rtol=0, atol=2e-13, equal_nan=True)
 
 
+@pytest.mark.parametrize(("ordered", "single"), [(False, False), (True, False), (False, True)])
+def test_cores_do_not_depend_on_what_else_was_asked_for(table, ordered, single):
+    every, few = (Cells.of(table, SPAN, 4, ordered, single) for _ in range(2))
+    assert not np.any(few.cores_for(np.array([], dtype=int), np.arange(4)).cores)
+    for rows, columns in (([2], [3]), ([0, 1], [1]), ([3, 2, 1], [3, 1, 2]), ([1, 2, 3], [0])):
+        few.cores_for(np.array(rows), np.array(columns))
+    assert not np.array_equal(few.arrays.cores, every.cores.cores)
+    for alone, together in zip(few.cores, every.cores, strict=True):
+        assert np.array_equal(alone, together)
+
+
 def test_one_cell_for_functions_that_oscillate(table):
     random = np.random.default_rng(8)
     functions = random.standard_normal((30, 4)) * 0.5 ** np.arange(30)[:, None]
