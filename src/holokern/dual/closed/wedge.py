@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.closed.hinges import Line, Pieces, mean_squares, pieces_of, tail_moments
+from holokern.dual.roughness import fold_of
 from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes, legendre_rule
 
 FARTHEST = 9.0
@@ -292,7 +293,7 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
 
     pieces = pieces_of(activation)
     jumping = activation.jump_order == 0
-    fold = _fold(activation)
+    fold = fold_of(activation)
     lost, slope = np.empty((len(theta), 1)), np.empty((len(theta), 1))
     first, second = hinge_sides(activation, pieces, (c1, c2))
     for i in range(len(theta)):
@@ -304,17 +305,10 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
     scale = first.numbers[1] * second.numbers[1]
     k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])
-    k_error = _ROUNDING * (scale + _size(first, first.weights) * _size(second, second.weights))
+    terms = term_sizes(first.marks, first.weights) * term_sizes(second.marks, second.weights)
+    k_error = _ROUNDING * (scale + terms)
     if jumping:
         return k, np.full_like(k, np.nan), k_error, np.full_like(k, np.nan)
     kdot = np.where(far & (fold > 0), -1, 1) * slope[:, 0]
-    terms = _size(first, first.slope_weights) * _size(second, second.slope_weights)
+    terms = term_sizes(first.marks, first.slope_weights) * term_sizes(second.marks, second.slope_weights)
     return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)
-
-
-def _fold(activation: Activation) -> int:
-    return {"even": 1, "odd": -1}.get(activation.parity or "", 0)
-
-
-def _size(side: HingeSide, weights: Array) -> Array:
-    return term_sizes(side.marks, weights)
