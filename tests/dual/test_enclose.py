@@ -83,7 +83,11 @@ REFERENCE = {
 }
 
 
-@pytest.mark.parametrize("name", REFERENCE)
+# elu and the GELU of the paper are like resin and gelu, but take longer
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ("elu 1", "paper_gelu") else ()) for name in REFERENCE],
+)
 def test_reference_values(name: str, reference_rows) -> None:  # type: ignore[no-untyped-def]
     rows = reference_rows.get(name, [])
     assert rows
@@ -126,7 +130,15 @@ def test_three_proofs_overlap(name: str, point: tuple[str, str, str]) -> None:
         assert found[0].kdot.overlaps(other.kdot)
 
 
-@pytest.mark.parametrize("name", ["hardtanh", "relu6", "softshrink", "hardshrink", "Heaviside(u - 1)*exp(-u)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hardtanh",
+        "hardshrink",
+        "Heaviside(u - 1)*exp(-u)",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("relu6", "softshrink")),
+    ],
+)
 @pytest.mark.parametrize("r", ["1/2", "-9/10", "99/100"])
 def test_breaks_off_zero(name: str, r: str) -> None:
     by_series, by_integral = (enclose(name, "1", "3/2", r, 20, method=method) for method in ("hermite", "integral"))

@@ -21,12 +21,19 @@ SLIDERS = {"c1": ("plot-k", "plot-kdot"), "c2": ("plot-k", "plot-kdot"), "depth"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Files for ELU (large matrices, Φ₂ in its closed form), for the step (no NTK), and for ReLU beside erf."""
+    """Files for ELU (large matrices, Φ₂ in its closed form) and for the step (no NTK)."""
     folder = tmp_path_factory.mktemp("pages")
     for name in ("elu", "step"):
         (folder / f"{name}.html").write_text(page_about(name, timings=False).html, encoding="utf-8")
-    (folder / "relu-erf.html").write_text(page_about("relu", "erf", timings=False).html, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def page_of_two(chromium, tmp_path_factory):
+    """A file for ReLU beside erf, which is only looked at in a browser."""
+    path = tmp_path_factory.mktemp("pages") / "relu-erf.html"
+    path.write_text(page_about("relu", "erf", timings=False).html, encoding="utf-8")
+    return path
 
 
 def test_the_page_is_one_file_with_every_part(pages) -> None:
@@ -121,9 +128,8 @@ OVERFLOW = """[...document.querySelectorAll("body *")].filter((e) => !e.closest(
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1400])
-def test_legible_and_quiet(pages, chromium, legibility_problems, width: int, dark: bool) -> None:
-    for name in ("elu", "step", "relu-erf"):
-        path = pages / f"{name}.html"
+def test_legible_and_quiet(pages, page_of_two, chromium, legibility_problems, width: int, dark: bool) -> None:
+    for path in (pages / "elu.html", pages / "step.html", page_of_two):
         tab = chromium.open(path, width, dark)
         assert tab.complaints == []
         assert tab.requests == [path.resolve().as_uri()]
@@ -178,8 +184,8 @@ def test_sliders_redraw_the_curves(pages, chromium) -> None:
     tab.close()
 
 
-def test_two_activations_share_the_charts(pages, chromium) -> None:
-    tab = chromium.open(pages / "relu-erf.html")
+def test_two_activations_share_the_charts(page_of_two, chromium) -> None:
+    tab = chromium.open(page_of_two)
     for chart, count in (("plot-k", 2), ("plot-kdot", 2), ("plot-sigma", 4), ("plot-circle", 4), ("plot-gauss", 4)):
         assert tab.run(f"document.querySelectorAll('#{chart} path.curve').length") == count
         keys = tab.run(f"[...document.querySelectorAll('#{chart} .key')].map((key) => key.textContent)")
