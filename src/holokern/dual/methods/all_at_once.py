@@ -114,9 +114,7 @@ def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: boo
     return np.array(states)
 
 
-def run_through(
-    activation: Activation, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
-) -> Numbers:
+def run_through(activation: Activation, x: Array, solver: str = "taylor") -> Numbers:
     """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
 
     Parameters
@@ -150,7 +148,7 @@ def run_through(
         raise BadInput("expected rows (x11, x12, x22) of negative definite matrices")
     system, table = system_in_x(activation)
     if system.scale is not None:
-        raise BadInput(f"{activation} has an irrational scale; use run_through for an activation over the rationals")
+        raise BadInput(f"{activation} has an irrational scale; run_through takes an activation over the rationals")
     start, _ = start_in_x(activation)
     corners = np.concatenate([[[-1.0, 0.0, -1.0]], x])
     path = LinePath(table, corners[:-1], corners[1:])
@@ -158,7 +156,7 @@ def run_through(
     values, state = [], start
     for i in range(count):
         if solver == "scipy":
-            state = integrate(path, i, (0.0, 1.0), state, rtol=rtol, integrator=integrator)
+            state = integrate(path, i, (0.0, 1.0), state, rtol=1e-10, integrator="RK45")
         else:
             segment = LinePath(table, corners[i : i + 1], corners[i + 1 : i + 2])
             there = np.zeros(1, dtype=np.intp), np.ones(1)

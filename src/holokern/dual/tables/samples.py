@@ -86,12 +86,12 @@ def reach_of(sigma: Activation, c: Array) -> Array:
     return np.asarray(HALF_RANGE + np.maximum(side.left, side.right))
 
 
-def mesh_for(sigma: Activation, span: Range, further: float = 0.0, most: int = MOST_NODES) -> Mesh:
+def mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
     """A mesh that resolves an activation whose only break may be zero at all deviations of a range."""
     tests = np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
     reach = float(np.max(reach_of(sigma, tests))) + further
     functions = scaled_functions(sigma, tests[None], np.array([reach]))
-    return Mesh.resolving(functions, reach, RESOLVED, most, str(sigma))
+    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma))
 
 
 def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:
