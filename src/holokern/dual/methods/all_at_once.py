@@ -114,7 +114,9 @@ def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: boo
     return np.array(states)
 
 
-def run_through(activation: Activation, x: Array, solver: str = "taylor") -> Numbers:
+def run_through(
+    activation: Activation, x: Array, solver: str = "taylor", *, rtol: float = 1e-10, integrator: str = "RK45"
+) -> Numbers:
     """The unnormalised expectation g at points of the space of x, by one run in the order given, as in the paper.
 
     Parameters
@@ -156,7 +158,7 @@ def run_through(activation: Activation, x: Array, solver: str = "taylor") -> Num
     values, state = [], start
     for i in range(count):
         if solver == "scipy":
-            state = integrate(path, i, (0.0, 1.0), state, rtol=1e-10, integrator="RK45")
+            state = integrate(path, i, (0.0, 1.0), state, rtol=rtol, integrator=integrator)
         else:
             segment = LinePath(table, corners[i : i + 1], corners[i + 1 : i + 2])
             there = np.zeros(1, dtype=np.intp), np.ones(1)
