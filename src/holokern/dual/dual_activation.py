@@ -105,10 +105,7 @@ class DualActivation:
     def require_tangent(self) -> None:
         """Refuse σ without a tangent kernel.
 
-        Raises
-        ------
-        Unsupported
-            If σ jumps, or is as steep as a root.
+        Raises Unsupported if σ jumps, or is as steep as a root.
         """
         if self.jumps:
             reason = "jumps" if self.activation.jump_order == 0 else "is as steep as a root"

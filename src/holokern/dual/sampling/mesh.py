@@ -114,10 +114,7 @@ class Mesh:
     ) -> Mesh:
         """The only mesh of `each_resolving`; ``label`` is what the error message calls the functions.
 
-        Raises
-        ------
-        PrecisionLost
-            If more nodes are needed.
+        Raises PrecisionLost if more nodes are needed.
         """
         found = cls.each_resolving(functions, np.array([reach]), tolerance, most, finest)[0]
         if found is None:

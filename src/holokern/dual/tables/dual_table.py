@@ -170,10 +170,7 @@ def build_table(
 ) -> DualTable | None:
     """Make a table for angles between ``smallest`` and its supplement; None if it must be short and cannot be.
 
-    Raises
-    ------
-    PrecisionLost
-        If the activation is too rough on this range.
+    Raises PrecisionLost if the activation is too rough on this range.
     """
     span = Range(0.0, 0.0) if homogeneity is not None else span
     key = sigma, span, smallest

@@ -120,22 +120,13 @@ def on_mesh(count: int, mesh: Mesh, function: Activation, c: Array) -> tuple[Arr
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Gauss–Legendre nodes of several deviations, those of each on panels that end at its breaks.
+    """Gauss–Legendre nodes of several deviations, those of each on panels that end at its breaks."""
 
-    Attributes
-    ----------
-    x, weights
-        The nodes, and weights of dx.
-    first
-        Where those of each deviation begin, and the end.
-    values
-        σ(cx) and, unless σ jumps, σ′(cx), one row each.
-    """
-
+    # x, weights: the nodes, and weights of dx
     x: Array
     weights: Array
-    first: Index
-    values: Array
+    first: Index  # where those of each deviation begin, and the end
+    values: Array  # σ(cx) and, unless σ jumps, σ′(cx), one row each
 
     @property
     def norms(self) -> Array:
