@@ -99,12 +99,8 @@ class PairForm(DistanceForm):
     def tiles(self, first: Array, second: Array, given: Array, before: Array) -> tuple[Array, Array]:
         """Half squared distances G and products of slopes Θ after the activation.
 
-        Parameters
-        ----------
-        first, second
-            `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
-        given, before
-            G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
+        ``first``, ``second``: `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
+        ``given``, ``before``: G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
 
         Examples
         --------
