@@ -42,11 +42,17 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def nodes(source: str) -> list[ast.Import | ast.ImportFrom | ast.Call]:
+    """The imports and the calls in a file, which several tests look at."""
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
+
+
 def imported_rooms(source: str, folders: tuple[str, ...]) -> set[str]:
     """Rooms imported anywhere in a file of these folders, lazily or not, absolutely or relatively."""
     package = ["holokern", *folders]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -90,7 +96,7 @@ def folder_imports(source: str, folders: tuple[str, ...]) -> set[tuple[str, str]
     """Pairs (module, name) imported from other folders of the package, ("x.y", "") for a plain ``import``."""
     package = ["holokern", *folders]
     found: set[tuple[str, str]] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             pairs = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -138,7 +144,7 @@ def test_later_folders_import_public_names_only() -> None:
 def test_trees_and_rings_stay_in_their_folder() -> None:
     """``activation`` gives others its noun and what its pieces are made of, no expression trees and no rings."""
     source = (PACKAGE / "activation" / "__init__.py").read_text(encoding="utf-8")
-    modules = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    modules = {node.module or "" for node in nodes(source) if isinstance(node, ast.ImportFrom)}
     inner = {
         module for module in modules if module.startswith(("holokern.activation.tree", "holokern.activation.ring"))
     }
@@ -204,7 +210,7 @@ def test_every_private_constant_says_why(folder: str) -> None:
 def test_no_text_is_ever_executed() -> None:
     forbidden = {"eval", "exec", "sympify", "parse_expr", "compile"}
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 dangerous = name in forbidden and not (name == "compile" and isinstance(node.func, ast.Attribute))

@@ -17,7 +17,14 @@ def test_there_are_examples() -> None:
     assert len(RUN) >= 8
 
 
-@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+# they take longest: rules with many nodes, and three networks with their charts
+LONG = {"plot_2_gauss_hermite", "plot_5_sine"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG else (), id=path.stem) for path in RUN],
+)
 def test_the_example_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib as mpl
     import matplotlib.pyplot as plt

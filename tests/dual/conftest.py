@@ -38,6 +38,16 @@ def reference(request):
     return REFERENCE[request.param]
 
 
+# their systems take seconds to derive, and others of the same kind remain: a break at zero, breaks away from it
+LONG = {"selu", "relu6", "rectified u^3-2u^2+u"}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in REFERENCE])
+def derived_reference(request):
+    """For methods that need the system of an activation."""
+    return REFERENCE[request.param]
+
+
 @pytest.fixture
 def references():
     """All cases by name."""

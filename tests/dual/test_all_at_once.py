@@ -21,7 +21,9 @@ def points(count, seed):
     return c1, c2, theta
 
 
-@pytest.mark.parametrize("name", ["relu", "step", "gelu", "resin", "erf", "sin", "identity"])
+@pytest.mark.parametrize(
+    "name", ["relu", "step", pytest.param("gelu", marks=pytest.mark.slow), "resin", "erf", "sin", "identity"]
+)
 @pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.slow)])
 def test_values_and_honest_errors(name, count):
     a = activation(name)

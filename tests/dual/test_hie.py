@@ -11,7 +11,8 @@ from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
 from holokern.hgm.least_squares import ChebyshevBasis, FunctionBasis
 
 
-def test_reference_values(reference):
+def test_reference_values(derived_reference):
+    reference = derived_reference
     try:
         activation(reference.source).annihilator  # noqa: B018
     except NotHolonomic:
@@ -26,7 +27,9 @@ def test_reference_values(reference):
         assert np.all(error <= 5 * estimate[known] + 1e-15)
 
 
-@pytest.mark.parametrize("name", ["relu", "resin", "elu", "gelu", "erf", "identity", "gaussian"])
+@pytest.mark.parametrize(
+    "name", ["relu", "resin", pytest.param("elu", marks=pytest.mark.slow), "gelu", "erf", "identity", "gaussian"]
+)
 def test_degenerate_corners_and_unequal_deviations(name):
     a = activation(name)
     theta = np.array([1e-8, np.sqrt(2e-12), 0.02, 0.4, 1.4, 2.8, np.pi - 1e-6])

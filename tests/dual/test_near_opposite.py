@@ -48,7 +48,11 @@ def test_the_slope_of_an_even_function_at_independence():
 
 
 @pytest.mark.parametrize(
-    "point", [("Abs(u)*exp(-Abs(u))", 2.5, 1e6, -0.5), ("exp(-400*Abs(u))", 3e-6, 1.0, 0.99999999)]
+    "point",
+    [
+        ("Abs(u)*exp(-Abs(u))", 2.5, 1e6, -0.5),
+        pytest.param(("exp(-400*Abs(u))", 3e-6, 1.0, 0.99999999), marks=pytest.mark.slow),
+    ],
 )
 def test_quadrants_of_two_scales(point):
     """Small angles on both sides of a quadrant keep their digits."""

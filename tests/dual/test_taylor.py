@@ -10,7 +10,18 @@ from holokern.dual.quadrature.method import quadrature
 from holokern.errors import BadInput
 
 
-@pytest.mark.parametrize("name", ["relu", "step", "gelu", "resin", "elu", "erf", "identity", "snake"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relu",
+        "step",
+        "gelu",
+        "resin",
+        "erf",
+        "identity",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("elu", "snake")),
+    ],
+)
 def test_values_and_honest_errors(name):
     a = activation(name)
     random = np.random.default_rng(3)

@@ -10,7 +10,10 @@ from holokern.dual import dual_activation
 NAMES = ["sin", "cos", "snake", "sin(-3*u) - u", "2 + cos(u/2) - sin(u/2)"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+# snake is slow: it is a wave beside a line, as sin(-3*u) - u is
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "snake" else ()) for name in NAMES]
+)
 def test_values_and_norms_agree_with_quadrature(name):
     rng = np.random.default_rng(0)
     c, d = np.exp(rng.uniform(-5, 2.5, (2, 60)))

@@ -44,7 +44,7 @@ def test_correlations_one_half(size):
 
 
 @pytest.mark.parametrize("size", [3, 5])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_odd_dimensions_follow_from_even_ones(size, seed):
     """Inclusion and exclusion with x -> -x: 2P = 1 - d/2 + Σ P_ij - … in odd dimension."""
     matrix = covariance(seed, size)

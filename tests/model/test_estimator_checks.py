@@ -18,6 +18,7 @@ from holokern.model import (
     NTKTransformer,
 )
 
+# every class as it is made by default; with other solvers and options they are slow
 ESTIMATORS = [
     NTKRegressor(),
     NNGPRegressor(),
@@ -26,16 +27,19 @@ ESTIMATORS = [
     NTKTransformer(),
     pytest.param(NTKTransformer(kernel="nngp"), marks=pytest.mark.slow),
     GradientDescentEnsemble(),
-    GradientDescentEnsemble(bias=0.1, time=1e6, trained="last"),
+    pytest.param(GradientDescentEnsemble(bias=0.1, time=1e6, trained="last"), marks=pytest.mark.slow),
     NetworkFeatures(n_components=50),
-    NetworkFeatures(kernel="nngp", method="leverage", n_components=20, tolerance=0.5, random_state=0),
+    pytest.param(
+        NetworkFeatures(kernel="nngp", method="leverage", n_components=20, tolerance=0.5, random_state=0),
+        marks=pytest.mark.slow,
+    ),
     pytest.param(NetworkFeatures(method="harmonics", n_components=50, random_state=0), marks=pytest.mark.slow),
     pytest.param(NNGPRegressor(bias=0.2, fit_parameters=("alpha", "bias")), marks=pytest.mark.slow),
     pytest.param(NTKRegressor(solver="harmonics", n_landmarks=60, random_state=0), marks=pytest.mark.slow),
-    NTKRegressor(depth=2, bias=0.2, solver="eigh"),
-    NTKRegressor(solver="nystrom", n_landmarks=30, random_state=0),
+    pytest.param(NTKRegressor(depth=2, bias=0.2, solver="eigh"), marks=pytest.mark.slow),
+    pytest.param(NTKRegressor(solver="nystrom", n_landmarks=30, random_state=0), marks=pytest.mark.slow),
     pytest.param(NTKRegressor(solver="cg", random_state=0), marks=pytest.mark.slow),
-    NTKRegressor(alpha=(0.01, 0.1)),
+    pytest.param(NTKRegressor(alpha=(0.01, 0.1)), marks=pytest.mark.slow),
     pytest.param(NNGPClassifier(solver="nystrom", n_landmarks=30, random_state=0), marks=pytest.mark.slow),
     pytest.param(NTKClassifier(solver="cg", random_state=0), marks=pytest.mark.slow),
 ]

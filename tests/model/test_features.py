@@ -24,7 +24,9 @@ def many():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("activation", "kernel"), [("relu", "ntk"), ("erf", "nngp")])
+@pytest.mark.parametrize(
+    ("activation", "kernel"), [("relu", "ntk"), pytest.param("erf", "nngp", marks=pytest.mark.slow)]
+)
 def test_errors_fall_at_least_at_the_rate_of_monte_carlo(method, activation, kernel, many):
     few, more = (
         NetworkFeatures(activation, 2, 0.1, kernel=kernel, method=method, n_components=m, random_state=0).fit(many)

@@ -27,7 +27,7 @@ EXPRESSIONS = [
     "u*exp(-u^2/3)",
     "Piecewise((u^2, u < 1), (2*u - 1, True))",
     "Abs(u - 1/2)",
-    "Max(u, u^2)",
+    pytest.param("Max(u, u^2)", marks=pytest.mark.slow),
     "exp(-Abs(u))",
     "cos(u)*Heaviside(u + 1)",
     "1/(1 + u^2)",
@@ -44,7 +44,13 @@ EXPRESSIONS = [
 ]
 
 
-@pytest.mark.parametrize("name", activations())
+# they take longest, and others have breaks of the same kind
+LONG = {"hardswish", "selu", "softsign"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in activations()]
+)
 def test_named_activations(name):
     a = activation(name, **PARAMETERS.get(name, {}))
     if not a.is_holonomic:

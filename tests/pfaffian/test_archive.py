@@ -8,7 +8,7 @@ import pytest
 from holokern.activation.values.constant_values import function_value
 from holokern.activation.values.constants import exact, named_constant
 from holokern.errors import ArchiveError
-from holokern.pfaffian.archive import from_json, load, save, to_json
+from holokern.pfaffian.archive import from_json, to_json
 from holokern.pfaffian.coordinates import COORDINATES
 from holokern.pfaffian.derivation.by_stein import derive, read_operators
 
@@ -50,14 +50,6 @@ def test_scales_and_frames_round_trip(step):
     assert from_json(to_json(rational)).scale == (Fraction(2, 3), 5)
     gauged = step.gauge([["x12", 1], ["1/(x11 + 2)", 0]])
     assert from_json(to_json(gauged)) == gauged
-
-
-def test_files_round_trip(step, tmp_path):
-    path = tmp_path / "step.json"
-    save(step, path)
-    assert load(path) == step
-    assert [entry.name for entry in tmp_path.iterdir()] == ["step.json"]
-    assert json.loads(path.read_text())["format"] == "holokern.pfaffian"
 
 
 def _forged(system, **changes):
@@ -115,16 +107,3 @@ def test_damaged_and_foreign_texts_are_refused(step):
             from_json(foreign)
     with pytest.raises(ArchiveError, match="expected JSON text"):
         from_json(None)
-
-
-def test_files_that_cannot_be_used_are_named(step, tmp_path):
-    with pytest.raises(ArchiveError, match=r"cannot read .*missing\.json"):
-        load(tmp_path / "missing.json")
-    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(ArchiveError, match="not a text file"):
-        load(tmp_path / "binary.json")
-    (tmp_path / "foreign.json").write_text("{}")
-    with pytest.raises(ArchiveError, match=r"foreign\.json: the JSON is not"):
-        load(tmp_path / "foreign.json")
-    with pytest.raises(ArchiveError, match="cannot write"):
-        save(step, tmp_path / "no" / "folder" / "step.json")

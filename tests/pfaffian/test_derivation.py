@@ -145,9 +145,23 @@ def test_two_functions_against_numbers(functions):
 lines = st.sampled_from(["u", "(u - 1)", "(2*u + 1)", "D", "(D - 1)", "(D + u)", "(D - 2*u + 1)", "(D^2 + 1)"])
 
 
-@given(st.lists(lines, min_size=1, max_size=3), st.lists(lines, min_size=1, max_size=2))
-@settings(deadline=None, max_examples=12)
+products = given(st.lists(lines, min_size=1, max_size=3), st.lists(lines, min_size=1, max_size=2))
+
+
+@products
+@settings(deadline=None, max_examples=5)
 def test_products_of_simple_operators_give_flat_systems(left, right):
+    the_system_is_flat(left, right)
+
+
+@pytest.mark.slow
+@products
+@settings(deadline=None, max_examples=50)
+def test_more_products_of_simple_operators_give_flat_systems(left, right):
+    the_system_is_flat(left, right)
+
+
+def the_system_is_flat(left, right):
     try:
         system = derived("*".join(left), other_operator="*".join(right), check=False)
     except BadInput:

@@ -18,7 +18,7 @@ from holokern.pfaffian import pfaffian, pfaffian_by_restriction
         ("D - 1", 1),
         ("D^2 + 1", 2),
         (["u*D - 1", "D^2"], 1),
-        pytest.param("u*(D^2 + 1)", 5, id="resin"),
+        pytest.param("u*(D^2 + 1)", 5, marks=pytest.mark.slow, id="resin"),
         pytest.param("D^2 + 2*u*D", 2, id="1+erf"),
         pytest.param("u^2*(D^2 + 1)", 8, marks=pytest.mark.slow, id="paper's resin"),
         pytest.param("u^2*D^2 - 2*u*(1 - u^2)*D + 2*(1 - u^2)", 8, marks=pytest.mark.slow, id="paper's gelu"),

@@ -95,7 +95,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "resin" else ()) for name in CASES]
+)
 def test_equals_the_saved_answer(name: str) -> None:
     chosen = CASES[name]
     found = chosen.ours()

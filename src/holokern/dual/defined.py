@@ -20,10 +20,7 @@ _NUDGE = 1e-6  # from a probe to another one, between the same breaks
 def check_defined(sigma: Activation) -> None:
     """Refuse σ that is not a real number somewhere between its breaks, or not square-integrable.
 
-    Raises
-    ------
-    BadInput
-        With the place.
+    Raises BadInput with the place.
 
     Examples
     --------

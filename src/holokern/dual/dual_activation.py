@@ -27,7 +27,7 @@ from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.quadrature.sides import Side
-from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
+from holokern.dual.roughness import fold_of, has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
 from holokern.dual.tables.kept_rows import KeptRows
@@ -95,7 +95,7 @@ class DualActivation:
     @cached_property
     def fold(self) -> int:
         """+1 if k is even in the correlation, -1 if it is odd, else 0."""
-        return {"even": 1, "odd": -1}.get(self.activation.parity or "", 0)
+        return fold_of(self.activation)
 
     @cached_property
     def jumps(self) -> bool:
@@ -105,10 +105,7 @@ class DualActivation:
     def require_tangent(self) -> None:
         """Refuse σ without a tangent kernel.
 
-        Raises
-        ------
-        Unsupported
-            If σ jumps, or is as steep as a root.
+        Raises Unsupported if σ jumps, or is as steep as a root.
         """
         if self.jumps:
             reason = "jumps" if self.activation.jump_order == 0 else "is as steep as a root"

@@ -43,11 +43,8 @@ class Covariances:
 def covariances(c1: Given, c2: Given, r: Given = None, theta: Given = None) -> Covariances:
     """Check and broadcast standard deviations and either correlations r or angles θ = arccos r.
 
-    Raises
-    ------
-    BadInput
-        If a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside [0, π],
-        or the shapes do not broadcast.
+    Raises BadInput if a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside
+    [0, π], or the shapes do not broadcast.
 
     Examples
     --------

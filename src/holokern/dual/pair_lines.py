@@ -155,24 +155,15 @@ def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: 
 
 
 class Places(NamedTuple):
-    """Where the numbers of blocks of pairs are in flat arrays.
+    """Where the numbers of blocks of pairs are in flat arrays."""
 
-    Attributes
-    ----------
-    begin
-        How far the numbers that count are behind the first ones of a block, for the first and the second variables.
-    lines, width
-        A block has so many lines of so many pairs. The second variables are the same in all of them.
-    is_tied
-        Whether there is one line, with a first variable for each pair; else there is one for each line.
-    apart
-        How far the next number of the same variable is from the one before, for the first and the second variables.
-    """
-
+    # how far the numbers that count are behind the first ones of a block, for the first and the second variables
     begin: tuple[int, int]
+    # lines, width: a block has so many lines of so many pairs. The second variables are the same in all of them.
     lines: int
     width: int
-    is_tied: bool
+    is_tied: bool  # whether there is one line, with a first variable for each pair; else there is one for each line
+    # how far the next number of the same variable is from the one before, for the first and the second variables
     apart: tuple[int, int]
 
 

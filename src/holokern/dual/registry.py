@@ -77,10 +77,7 @@ def methods() -> tuple[str, ...]:
 def method_named(name: str) -> Method:
     """The method of that name.
 
-    Raises
-    ------
-    UnknownName
-        With the nearest names.
+    Raises UnknownName with the nearest names.
     """
     if isinstance(name, str) and name in _METHODS:
         return _METHODS[name]

@@ -1,4 +1,4 @@
-"""What breaks of σ do to k and k′ next to θ = 0 and π."""
+"""What the breaks of σ do to k and k′ next to θ = 0 and π, and how k at π - θ follows from k at θ."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def is_rough_at_ends(sigma: Activation) -> bool:
     [False, True, True]
     """
     return any(b != 0 for b in sigma.breaks) or has_branch(sigma)
+
+
+def fold_of(sigma: Activation) -> int:
+    """+1 if k is even in the correlation, -1 if it is odd, else 0."""
+    return {"even": 1, "odd": -1}.get(sigma.parity or "", 0)

@@ -77,10 +77,7 @@ def how_many_fit(
 
     The limit is ``HOLOKERN_MEMORY`` gigabytes, usually 4, beside the input and the result of a call.
 
-    Raises
-    ------
-    PrecisionLost
-        Or another ``error``, when not even one part fits; ``hint`` is what one may try instead.
+    Raises PrecisionLost or another ``error``, when not even one part fits; ``hint`` is what one may try instead.
 
     Examples
     --------
@@ -175,10 +172,7 @@ def units_left() -> float:
 def charge(count: float, bits: int = 0) -> None:
     """Charge so many operations on numbers of so many bits.
 
-    Raises
-    ------
-    PrecisionLost
-        When nothing is left; in exact computations `TooLarge`.
+    Raises PrecisionLost when nothing is left; in exact computations `TooLarge`.
 
     Examples
     --------

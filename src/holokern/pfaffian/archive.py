@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from fractions import Fraction
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from flint import fmpz_mpoly
 
 from holokern.activation import ExactReal, Opaque, exact
 from holokern.errors import ArchiveError, HolokernError
-from holokern.files import read_regular, write_atomically
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import FunctionField, Matrix, RationalFunction, function_field, rational_weyl_algebra, weyl_algebra
 
 FORMAT = "holokern.pfaffian"
 VERSION = 1
 Json = str | int | list[Any] | dict[str, Any]
-_LARGEST = 1 << 29  # bytes of a file that is read; the largest systems take some megabytes
 _HIGHEST = 10_000  # exponents of a polynomial; those of derived systems stay below a hundred
 # what reading a system with wrong content can raise
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError, RecursionError, HolokernError)
@@ -64,7 +60,7 @@ def from_json(text: str) -> PfaffianSystem:
     Raises ArchiveError when the text is not JSON, not of this format, of another version, or damaged.
     """
     if not isinstance(text, (str, bytes)):
-        raise ArchiveError(f"expected JSON text, got {type(text).__name__}; use load(path) for a file")
+        raise ArchiveError(f"expected JSON text, got {type(text).__name__}; give the text of the file")
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
@@ -83,33 +79,6 @@ def from_json(text: str) -> PfaffianSystem:
         return _decode(content)
     except _DAMAGE as error:
         raise ArchiveError(f"the system is damaged ({error}); derive it anew") from None
-
-
-def save(system: PfaffianSystem, path: str | os.PathLike[str]) -> None:
-    """Write a system to a file, atomically."""
-    try:
-        write_atomically(Path(path), to_json(system, indent=1))
-    except OSError as error:
-        raise ArchiveError(f"cannot write {os.fspath(path)}: {error.strerror or error}") from None
-
-
-def load(path: str | os.PathLike[str]) -> PfaffianSystem:
-    """Read a system from a file that :func:`save` wrote.
-
-    Raises ArchiveError when the file cannot be read, is damaged or is something else.
-    """
-    found = read_regular(Path(path), _LARGEST)
-    if found is None:
-        reason = "is no regular file, or too large" if Path(path).exists() else "does not exist"
-        raise ArchiveError(f"cannot read {os.fspath(path)}: it {reason}")
-    try:
-        text = found.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ArchiveError(f"{os.fspath(path)} is not a text file; give a file that save() wrote") from None
-    try:
-        return from_json(text)
-    except ArchiveError as error:
-        raise ArchiveError(f"{os.fspath(path)}: {error}") from None
 
 
 class _Polynomials:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from typing import TypeAlias
 
-from flint import fmpq_poly, nmod_poly
+from flint import fmpq_poly, nmod, nmod_poly
 
 from holokern.activation.ring.quotient import Quotient, common_denominator
 from holokern.errors import TooLarge
@@ -49,36 +50,24 @@ def _up_to_the_relation(rows: Iterable[Vector]) -> list[Vector]:
     Raises TooLarge when the relation would have an order that nothing downstream could use.
     """
     taken: list[Vector] = []
-    echelon: list[tuple[Hashable, dict[Hashable, int]]] = []
-    for order, vector in enumerate(rows):
-        if order > _MAX_ORDER:
-            break
+    search: Dependence[int, Hashable, nmod] = Dependence(nmod(1, _PRIME))
+    for order, vector in enumerate(islice(rows, _MAX_ORDER + 1)):
         taken.append(vector)
-        row = {key: _residue(c) for key, c in vector.items()}
-        for pivot, other in echelon:
-            factor = row.get(pivot, 0)
-            if factor:
-                for key, c in other.items():
-                    row[key] = (row.get(key, 0) - factor * c) % _PRIME
-        pivot = next((key for key, c in row.items() if c), None)
-        if pivot is None and not any(row.values()):
+        if search.add(order, {key: _residue(c) for key, c in vector.items()}) is not None:
             return taken
-        inverse = pow(row[pivot], -1, _PRIME)
-        echelon.append((pivot, {key: c * inverse % _PRIME for key, c in row.items() if c}))
     raise TooLarge(
         f"the function solves no linear ODE of order at most {_MAX_ORDER}, and exact algebra stops there; simplify it "
         'or use numbers: hk.dual(activation, ..., method="quadrature")'
     )
 
 
-def _residue(function: Quotient) -> int:
+def _residue(function: Quotient) -> nmod:
     """The value at a fixed large point modulo a prime."""
-    top, bottom = (int(nmod_poly(_integral(part), _PRIME)(_POINT)) for part in (function.num, function.den))
-    return top * pow(bottom, -1, _PRIME) % _PRIME
-
-
-def _integral(polynomial: fmpq_poly) -> list[int]:
-    return [int(c.p) * pow(int(c.q), -1, _PRIME) % _PRIME for c in polynomial.coeffs()]
+    top, bottom = (
+        nmod_poly([nmod(c.p, _PRIME) / nmod(c.q, _PRIME) for c in part.coeffs()], _PRIME)(_POINT)
+        for part in (function.num, function.den)
+    )
+    return top / bottom
 
 
 def _cleared(weights: list[Quotient]) -> Operator:

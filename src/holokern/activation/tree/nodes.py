@@ -191,15 +191,6 @@ def walk(node: Node | Condition) -> Iterator[Node | Condition]:
         stack.extend(reversed(children(top)))
 
 
-def count(node: Node | Condition) -> int:
-    """How many nodes and conditions the tree has.
-
-    >>> count(Sum((Variable(), Number(Fraction(1)))))
-    3
-    """
-    return sum(1 for _ in walk(node))
-
-
 def check_size(node: Node, limit: int = MAX_NODES) -> None:
     """Raise :class:`~holokern.errors.TooLarge` when the tree has too many nodes or is nested too deep."""
     stack: list[tuple[Node | Condition, int]] = [(node, 1)]

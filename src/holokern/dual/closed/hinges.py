@@ -164,10 +164,7 @@ def tail_moments(h: Array, count: int) -> Array:
 def pieces_of(activation: Activation) -> Pieces:
     """σ as a polynomial and hinges.
 
-    Raises
-    ------
-    Unsupported
-        If σ is not piecewise polynomial.
+    Raises Unsupported if σ is not piecewise polynomial.
 
     Examples
     --------

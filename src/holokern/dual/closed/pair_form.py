@@ -22,13 +22,6 @@ KINK, ERF, LINEAR_ERF = 0, 1, 2
 class PairForm(DistanceForm):
     """The closed form of an activation, as constants.
 
-    Attributes
-    ----------
-    kind
-        KINK, ERF or LINEAR_ERF.
-    a, b, gamma
-        The constants of σ; γ > 0 counts for error functions only.
-
     Examples
     --------
     >>> from holokern.activation import activation
@@ -37,7 +30,8 @@ class PairForm(DistanceForm):
     (True, 0.5, 0.5, 0.707107)
     """
 
-    kind: int
+    kind: int  # KINK, ERF or LINEAR_ERF
+    # a, b, gamma: the constants of σ; γ > 0 counts for error functions only
     a: float
     b: float
     gamma: float = 1.0
@@ -105,12 +99,8 @@ class PairForm(DistanceForm):
     def tiles(self, first: Array, second: Array, given: Array, before: Array) -> tuple[Array, Array]:
         """Half squared distances G and products of slopes Θ after the activation.
 
-        Parameters
-        ----------
-        first, second
-            `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
-        given, before
-            G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
+        ``first``, ``second``: `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
+        ``given``, ``before``: G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
 
         Examples
         --------

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation
 from holokern.dual.closed.hinges import Line, Pieces, mean_squares, pieces_of, tail_moments
+from holokern.dual.roughness import fold_of
 from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes, legendre_rule
 
 FARTHEST = 9.0
@@ -54,42 +55,24 @@ class HingeArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class HingeSide:
-    """The points of one side of a matrix, ready for `wedge_tile`; the last axis of every array is the point.
+    """The points of one side of a matrix, ready for `wedge_tile`; the last axis of every array is the point."""
 
-    Attributes
-    ----------
-    signs
-        The signs of the hinges.
-    marks
-        For each hinge h, 1 for the series of F and 0 for that of V, P(z > h), the density at h, h/(2π), the bound of α.
-    series
-        For each hinge the Chebyshev coefficients.
-    weights, slope_weights
-        For each hinge the coefficients of its powers, with powers of c, of σ and of σ′.
-    base, slope_base
-        Hermite coefficients of the polynomial and of the hinges, of σ and of σ′.
-    numbers
-        log c, n, d, c, and three numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
-        continuous, |δ|W when it jumps; and by how much the true deviation exceeds c, relative to it.
-    jumps
-        For each hinge the jump of σ′, or of σ if σ jumps somewhere.
-    means
-        E[σ(cz)].
-    strain
-        How large the terms of the hinges are beside n: they cancel where σ grows less than its hinges.
-    """
-
-    signs: NDArray[np.int64]
+    signs: NDArray[np.int64]  # the signs of the hinges
+    # for each hinge h, 1 for the series of F and 0 for that of V, P(z > h), the density at h, h/(2π), the bound of α
     marks: Array
-    series: Array
+    series: Array  # for each hinge the Chebyshev coefficients
+    # weights, slope_weights: for each hinge the coefficients of its powers, with powers of c, of σ and of σ′
     weights: Array
     slope_weights: Array
+    # base, slope_base: Hermite coefficients of the polynomial and of the hinges, of σ and of σ′
     base: Array
     slope_base: Array
+    # log c, n, d, c, and three numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
+    # continuous, |δ|W when it jumps; and by how much the true deviation exceeds c, relative to it
     numbers: Array
-    jumps: Array
-    means: Array
-    strain: Array
+    jumps: Array  # for each hinge the jump of σ′, or of σ if σ jumps somewhere
+    means: Array  # E[σ(cz)]
+    strain: Array  # how large the terms of the hinges are beside n: they cancel where σ grows less than its hinges
 
     @property
     def arrays(self) -> HingeArrays:
@@ -276,10 +259,7 @@ _ROUNDING = 64 * np.finfo(float).eps
 def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
     """k, k′ and bounds of their rounding; k′ is NaN when σ jumps.
 
-    Raises
-    ------
-    Unsupported
-        If σ is not piecewise polynomial.
+    Raises Unsupported if σ is not piecewise polynomial.
 
     Examples
     --------
@@ -292,7 +272,7 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
 
     pieces = pieces_of(activation)
     jumping = activation.jump_order == 0
-    fold = _fold(activation)
+    fold = fold_of(activation)
     lost, slope = np.empty((len(theta), 1)), np.empty((len(theta), 1))
     first, second = hinge_sides(activation, pieces, (c1, c2))
     for i in range(len(theta)):
@@ -304,17 +284,10 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
     scale = first.numbers[1] * second.numbers[1]
     k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])
-    k_error = _ROUNDING * (scale + _size(first, first.weights) * _size(second, second.weights))
+    terms = term_sizes(first.marks, first.weights) * term_sizes(second.marks, second.weights)
+    k_error = _ROUNDING * (scale + terms)
     if jumping:
         return k, np.full_like(k, np.nan), k_error, np.full_like(k, np.nan)
     kdot = np.where(far & (fold > 0), -1, 1) * slope[:, 0]
-    terms = _size(first, first.slope_weights) * _size(second, second.slope_weights)
+    terms = term_sizes(first.marks, first.slope_weights) * term_sizes(second.marks, second.slope_weights)
     return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)
-
-
-def _fold(activation: Activation) -> int:
-    return {"even": 1, "odd": -1}.get(activation.parity or "", 0)
-
-
-def _size(side: HingeSide, weights: Array) -> Array:
-    return term_sizes(side.marks, weights)

@@ -81,12 +81,8 @@ def second_moment(line: PieceLine, c: Number) -> arb:
 def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int] = (1,)) -> arb:
     """E[Q(z) Π f_i(s_i z)], z standard normal, for s_i ≠ 0 (a Fraction or a ball that excludes 0).
 
-    Raises
-    ------
-    Unsupported
-        When a factor has no closed form and no proved bound of its growth.
-    BadInput
-        When the expectation does not exist.
+    Raises Unsupported when a factor has no closed form and no proved bound of its growth; BadInput when the expectation
+    does not exist.
     """
     total = arb(0)
     for low, high, sample in _intervals(factors):

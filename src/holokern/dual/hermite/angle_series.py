@@ -27,25 +27,15 @@ _CHECK_BITS = 128
 
 @dataclass(frozen=True)
 class AngleSeries:
-    """Polynomials in φ for k and for k′, the latter times cos φ when σ jumps.
-
-    Attributes
-    ----------
-    value, slope : arb_poly
-    with_cosine : bool
-        Whether ``slope`` is k′ cos φ.
-    error, slope_error : float
-        The largest error at the two ends, where the true values are known.
-    precision : int
-        Bits that evaluation needs.
-    """
+    """Polynomials in φ for k and for k′, the latter times cos φ when σ jumps."""
 
     value: arb_poly
     slope: arb_poly
-    with_cosine: bool
+    with_cosine: bool  # whether ``slope`` is k′ cos φ
+    # error, slope_error: the largest error at the two ends, where the true values are known
     error: float
     slope_error: float
-    precision: int
+    precision: int  # bits that evaluation needs
 
     def __call__(self, theta: float) -> tuple[float, float]:
         """Both expectations at the angle θ."""

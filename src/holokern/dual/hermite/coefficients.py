@@ -22,21 +22,11 @@ _STEP = 0.05
 
 @dataclass(frozen=True, slots=True)
 class HermiteSequence:
-    """Everything that Hermite coefficients of one activation need, for any standard deviation.
+    """Everything that Hermite coefficients of one activation need, for any standard deviation."""
 
-    Attributes
-    ----------
-    line : PieceLine
-        The activation cut at its breaks, for the initial values.
-    operators : tuple of Operator
-        The whole annihilator of τ, where σ(u) = τ(scale · u).
-    recurrence : Recurrence or None
-        The shortest consequence for E[∂^n τ(cz)]; None when every coefficient is integrated.
-    scale : exact constant
-    """
-
-    line: PieceLine
-    operators: tuple[Operator, ...]
+    line: PieceLine  # the activation cut at its breaks, for the initial values
+    operators: tuple[Operator, ...]  # the whole annihilator of τ, where σ(u) = τ(scale · u)
+    # the shortest consequence for E[∂^n τ(cz)]; None when every coefficient is integrated
     recurrence: Recurrence | None
     scale: Number | ExactReal
 
@@ -96,10 +86,7 @@ class HermiteSequence:
 def hermite_sequence(line: PieceLine) -> HermiteSequence:
     """Prepare the Hermite coefficients of a function.
 
-    Raises
-    ------
-    NotHolonomic
-        When the function satisfies no linear ODE with polynomial coefficients.
+    Raises NotHolonomic when the function satisfies no linear ODE with polynomial coefficients.
     """
     annihilator = line.annihilator
     recurrence = hermite_recurrence(annihilator.operators)

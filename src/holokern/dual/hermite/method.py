@@ -182,15 +182,10 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
 
 @dataclass(frozen=True)
 class _Answers:
-    """k, k′ and their errors at the angles of one pair of deviations, as good as they are so far.
-
-    Attributes
-    ----------
-    scales, goals : pairs of float
-        The size of k and of k′, and the errors that are wanted.
-    """
+    """k, k′ and their errors at the angles of one pair of deviations, as good as they are so far."""
 
     theta: Array
+    # scales, goals: the size of k and of k′, and the errors that are wanted
     scales: tuple[float, float]
     goals: tuple[float, float]
     columns: tuple[Array, ...]

@@ -25,18 +25,10 @@ _LARGEST = 600
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """The equation Σ_k p_k(n, c²) h_(n+k) = 0, true for every n ≥ ``start``.
+    """The equation Σ_k p_k(n, c²) h_(n+k) = 0, true for every n ≥ ``start``."""
 
-    Attributes
-    ----------
-    coefficients : tuple of RationalFunction
-        The coprime polynomials p_0, …, p_order in n and c2 = c².
-    start : int
-        From which n on the equation is proved.
-    """
-
-    coefficients: tuple[RationalFunction, ...]
-    start: int = 0
+    coefficients: tuple[RationalFunction, ...]  # the coprime polynomials p_0, …, p_order in n and c2 = c²
+    start: int = 0  # from which n on the equation is proved
 
     @property
     def order(self) -> int:

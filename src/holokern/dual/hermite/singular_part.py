@@ -111,19 +111,10 @@ def rest_of_smooth_part(line: PieceLine, c: Number, order: int, count: int) -> a
 
 @dataclass(frozen=True)
 class SplitSeries:
-    """k = (series of what is left of σσ without ss) + (dual activation of s), for one pair of deviations.
+    """k = (series of what is left of σσ without ss) + (dual activation of s), for one pair of deviations."""
 
-    Attributes
-    ----------
-    remainder : arb_poly
-        Σ_(n<N) (a_n(c1)a_n(c2) - s_n(c1)s_n(c2)) r^n/n! as a polynomial in r.
-    breaks : tuple of (b, (J_0, …))
-    c1, c2 : arb
-    precision : int
-    """
-
-    remainder: arb_poly
-    breaks: tuple[tuple[arb, tuple[arb, ...]], ...]
+    remainder: arb_poly  # Σ_(n<N) (a_n(c1)a_n(c2) - s_n(c1)s_n(c2)) r^n/n! as a polynomial in r
+    breaks: tuple[tuple[arb, tuple[arb, ...]], ...]  # (b, (J_0, …))
     c1: arb
     c2: arb
     precision: int

@@ -150,7 +150,7 @@ def run_through(
         raise BadInput("expected rows (x11, x12, x22) of negative definite matrices")
     system, table = system_in_x(activation)
     if system.scale is not None:
-        raise BadInput(f"{activation} has an irrational scale; use run_through for an activation over the rationals")
+        raise BadInput(f"{activation} has an irrational scale; run_through takes an activation over the rationals")
     start, _ = start_in_x(activation)
     corners = np.concatenate([[[-1.0, 0.0, -1.0]], x])
     path = LinePath(table, corners[:-1], corners[1:])

@@ -33,15 +33,10 @@ _DENSITY = 1 / np.sqrt(2 * np.pi)
 
 @dataclass(frozen=True)
 class HermiteMoments:
-    """E[He_n(z) σ(cz)]/√n! for several c, with errors.
+    """E[He_n(z) σ(cz)]/√n! for several c, with errors."""
 
-    Attributes
-    ----------
-    deviations : array, (number of c,)
-    values, errors : arrays, (number of c, count)
-    """
-
-    deviations: Array
+    deviations: Array  # (number of c,)
+    # values, errors: (number of c, count)
     values: Array
     errors: Array
 

@@ -50,13 +50,7 @@ def crosses(path: AnglePath) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Start:
-    """The vector H near independence, for any of a set of deviations.
-
-    Attributes
-    ----------
-    table : PolarTable
-    moments : HermiteMoments
-    """
+    """The vector H near independence, for any of a set of deviations."""
 
     table: PolarTable
     moments: HermiteMoments
@@ -88,19 +82,13 @@ class Start:
 
 @dataclass(frozen=True)
 class Tracks:
-    """Points sorted into tracks: equal deviations, and the same side of θ = π/2.
+    """Points sorted into tracks: equal deviations, and the same side of θ = π/2."""
 
-    Attributes
-    ----------
-    c1, c2, side : arrays, (tracks,)
-        ``side`` is 1 for the tracks towards θ = 0, -1 for those towards π.
-    owner : array of int, (points,)
-    """
-
+    # c1, c2, side: ``side`` is 1 for the tracks towards θ = 0, -1 for those towards π
     c1: Array
     c2: Array
     side: Array
-    owner: Index
+    owner: Index  # (points,)
 
     @classmethod
     def of(cls, c1: Array, c2: Array, theta: Array) -> Tracks:

@@ -48,16 +48,10 @@ def box_count(theta: Array, reach: Array) -> Array:
 def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array], nodes: int) -> tuple[Array, Array]:
     """E[f_i(x) g_i(y)] for several functions f_i and g_i at one angle 0 < θ < π, and (E[f_i²] E[g_i²])^(1/2).
 
-    Parameters
-    ----------
-    f, g
-        Take a row of points and give one row of values for each function.
-    theta
-        The angle.
-    ends
-        The increasing ends of the panels of f and of those of g, on which they are smooth.
-    nodes
-        Nodes of a panel.
+    ``f``, ``g``: take a row of points and give one row of values for each function.
+    ``theta``: the angle.
+    ``ends``: the increasing ends of the panels of f and of those of g, on which they are smooth.
+    ``nodes``: nodes of a panel.
 
     Examples
     --------

@@ -174,10 +174,7 @@ def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], re
 def _better_on_boxes(f: Side, g: Side, theta: Array, outer: Index, resolution: Resolution) -> NDArray[np.bool_]:
     """Where boxes take less work than nested integrals with so many outer panels, which take long.
 
-    Raises
-    ------
-    PrecisionLost
-        If both take too long.
+    Raises PrecisionLost if both take too long.
     """
     inside = [np.count_nonzero(np.abs(side.smoothness.ends) < HALF_RANGE, axis=1) for side in (f, g)]
     parts = 2**resolution.halvings

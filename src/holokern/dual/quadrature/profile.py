@@ -32,42 +32,24 @@ _SAMPLES = 160
 
 @dataclass
 class Profile:
-    """σ and its classical derivative, with break points, jumps, and panels on which both are smooth.
+    """σ and its classical derivative, with break points, jumps, and panels on which both are smooth."""
 
-    Attributes
-    ----------
-    value, slope
-        σ and σ′, vectorised.
-    breaks
-        Break points in increasing order.
-    jumps, slope_jumps
-        σ(b+) - σ(b-) and σ′(b+) - σ′(b-) at each break point.
-    parity
-        "even", "odd" or None.
-    label
-        What error messages call the function.
-    curvature
-        The second derivative between the breaks, where there is one: it tells how σ′ magnifies rounding errors.
-    noise, slope_noise
-        Bounds of the rounding errors of σ and σ′, where they are known.
-    price
-        What values of σ and σ′ cost, in units of cheap ones.
-    exponent
-        The least e when σ′ grows like |u - b|^(e-1) at breaks b, 1 when it is bounded.
-    """
-
+    # value, slope: σ and σ′, vectorised
     value: Function
     slope: Function
-    breaks: Array
+    breaks: Array  # break points in increasing order
+    # jumps, slope_jumps: σ(b+) - σ(b-) and σ′(b+) - σ′(b-) at each break point
     jumps: Array
     slope_jumps: Array
-    parity: str | None
-    label: str
+    parity: str | None  # "even", "odd" or None
+    label: str  # what error messages call the function
+    # the second derivative between the breaks, where there is one: it tells how σ′ magnifies rounding errors
     curvature: Function | None = None
+    # noise, slope_noise: bounds of the rounding errors of σ and σ′, where they are known
     noise: Function | None = None
     slope_noise: Function | None = None
-    price: float = 1.0
-    exponent: float = 1.0
+    price: float = 1.0  # what values of σ and σ′ cost, in units of cheap ones
+    exponent: float = 1.0  # the least e when σ′ grows like |u - b|^(e-1) at breaks b, 1 when it is bounded
     _panels: dict[float, Smoothness | PrecisionLost] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -116,10 +98,7 @@ class Profile:
     def extra_reach(self, c: Array) -> tuple[Array, Array]:
         """How far beyond nine deviations σ(cx)²φ(x) and its derivative's keep mass, on the left and on the right.
 
-        Raises
-        ------
-        PrecisionLost
-            If the second moment of σ(cx) is infinite, or σ overflows where its mass is.
+        Raises PrecisionLost if the second moment of σ(cx) is infinite, or σ overflows where its mass is.
         """
         x = np.arange(0.25, _FARTHEST + 0.125, 0.25)
         left, right = np.zeros(len(c)), np.zeros(len(c))

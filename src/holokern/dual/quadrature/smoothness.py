@@ -55,19 +55,12 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class Smoothness:
-    """Panels on which a function is smooth.
+    """Panels on which a function is smooth."""
 
-    Attributes
-    ----------
-    ends, gaps
-        Ends of the panels other than breaks, and the width of the narrower panel at each.
-    crowded
-        The breaks, and the points round which panels crowd.
-    """
-
+    # ends, gaps: ends of the panels other than breaks, and the width of the narrower panel at each
     ends: Array
     gaps: Array
-    crowded: Array
+    crowded: Array  # the breaks, and the points round which panels crowd
 
     def scaled(self, c: Array) -> Smoothness:
         """The same for x ↦ σ(cx), one row for each c."""
@@ -77,10 +70,7 @@ class Smoothness:
 def smooth_panels(curve: Curve, limit: float) -> Smoothness:
     """Panels on [-limit, limit] on which σ and σ′ are polynomials to rounding, between the breaks.
 
-    Raises
-    ------
-    PrecisionLost
-        If there are too many.
+    Raises PrecisionLost if there are too many.
     """
     inside = curve.breaks[np.abs(curve.breaks) < limit]
     # Dyadic distances from zero and from the breaks, so that no narrow feature hides between the sample points.

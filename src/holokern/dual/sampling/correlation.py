@@ -42,21 +42,11 @@ def is_close(mesh: Mesh, theta: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """Rows of functions on a mesh, and their correlations.
+    """Rows of functions on a mesh, and their correlations."""
 
-    Attributes
-    ----------
-    mesh
-        The mesh.
-    values
-        Groups of functions, of shape (groups, functions, nodes). Only functions of one group are paired.
-    kinks
-        Whether functions break at zero.
-    """
-
-    mesh: Mesh
-    values: Array
-    kinks: bool
+    mesh: Mesh  # the mesh
+    values: Array  # groups of functions, of shape (groups, functions, nodes). Only functions of one group are paired.
+    kinks: bool  # whether functions break at zero
     _fine: dict[float, tuple[Mesh, Array]] = field(default_factory=dict, repr=False)
 
     def at(self, theta: float) -> tuple[Array, Array]:

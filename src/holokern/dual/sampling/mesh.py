@@ -114,10 +114,7 @@ class Mesh:
     ) -> Mesh:
         """The only mesh of `each_resolving`; ``label`` is what the error message calls the functions.
 
-        Raises
-        ------
-        PrecisionLost
-            If more nodes are needed.
+        Raises PrecisionLost if more nodes are needed.
         """
         found = cls.each_resolving(functions, np.array([reach]), tolerance, most, finest)[0]
         if found is None:
@@ -135,19 +132,12 @@ class Mesh:
 
         A mesh does not depend on the others; together they take fewer calls of the functions.
 
-        Parameters
-        ----------
-        functions
-            Each takes points, whose axis before the last one is that of the panels, and the mesh of each panel. It
-            gives an array with one more axis in front, of rows of unit norm.
-        reach
-            Where each mesh ends.
-        tolerance
-            What may be left unresolved, relative to the norm.
-        most
-            The largest number of nodes of a mesh; None stands for a mesh that needs more.
-        finest
-            Panels no wider than this are not divided, whatever the functions do there.
+        ``functions``: each takes points, whose axis before the last one is that of the panels, and the mesh of each
+        panel. It gives an array with one more axis in front, of rows of unit norm.
+        ``reach``: where each mesh ends.
+        ``tolerance``: what may be left unresolved, relative to the norm.
+        ``most``: the largest number of nodes of a mesh; None stands for a mesh that needs more.
+        ``finest``: panels no wider than this are not divided, whatever the functions do there.
         """
         edges = [np.linspace(0.0, far, 1 + int(np.ceil(far / _FIRST))) for far in reach.tolist()]
         todo = np.concatenate([np.stack([some[:-1], some[1:]], axis=1) for some in edges])

@@ -19,15 +19,6 @@ from holokern.numeric import Array, Range, chebyshev_basis, chebyshev_matrix
 class RangeNodes:
     """Nodes on a range.
 
-    Attributes
-    ----------
-    panels
-        The parts of the range, in increasing order.
-    counts
-        How many nodes each has.
-    terms
-        How many terms a series on the whole range has.
-
     Examples
     --------
     >>> nodes = RangeNodes((Range(0.0, 1.0), Range(1.0, 3.0)), (20, 30), 40)
@@ -37,9 +28,9 @@ class RangeNodes:
     True
     """
 
-    panels: tuple[Range, ...]
-    counts: tuple[int, ...]
-    terms: int
+    panels: tuple[Range, ...]  # the parts of the range, in increasing order
+    counts: tuple[int, ...]  # how many nodes each has
+    terms: int  # how many terms a series on the whole range has
 
     @property
     def range(self) -> Range:

@@ -40,25 +40,14 @@ Sampler = Callable[[Array, Range], tuple[Array, Array, Array]]
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """Samples, and U: what they are in terms of few rows.
+    """Samples, and U: what they are in terms of few rows."""
 
-    Attributes
-    ----------
-    nodes
-        The nodes in log c.
-    values, normalised
-        What the sampler gave, and the same divided by the norms: of shape (functions, nodes, values).
-    norms
-        E[f(cz)²]^(1/2) for f = σ and, unless σ jumps, σ′.
-    functions
-        U, with orthonormal columns.
-    """
-
-    nodes: RangeNodes
+    nodes: RangeNodes  # the nodes in log c
+    # values, normalised: what the sampler gave, and the same divided by the norms: of shape (functions, nodes, values)
     values: Array
     normalised: Array
-    norms: Array
-    functions: Array
+    norms: Array  # E[f(cz)²]^(1/2) for f = σ and, unless σ jumps, σ′
+    functions: Array  # U, with orthonormal columns
 
     @property
     def few_rows(self) -> Array:
@@ -89,10 +78,7 @@ def compressed(sigma: Activation, span: Range, sampled: Sampler, oscillates: boo
 
     ``more`` is how many nodes to begin with beyond the usual number.
 
-    Raises
-    ------
-    PrecisionLost
-        If more nodes are needed than a table is worth, or a norm is zero or overflows.
+    Raises PrecisionLost if more nodes are needed than a table is worth, or a norm is zero or overflows.
     """
     done: list[_Sample] = []
     todo = _first(span, oscillates, more)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.activation import Activation
-from holokern.dual.roughness import has_infinite_slope
+from holokern.dual.roughness import fold_of, has_infinite_slope
 from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
 from holokern.dual.tables.rows import Rows, blurred_rows, by_quadrature, checking_rows, hermite_rows, mesh_rows
@@ -119,9 +119,8 @@ class DualTable:
     @property
     def smallest(self) -> float:
         """The smallest angle that the table serves."""
-        return float(
-            next(a for a, panel in zip(self.table.edges, self.table.panels, strict=False) if panel is not None)
-        )
+        panels = zip(self.table.edges, self.table.panels, strict=False)
+        return next(float(edge) for edge, panel in panels if panel is not None)
 
     def norms(self, c: Array) -> Array:
         """n(c) = E[σ(cz)²]^(1/2)."""
@@ -171,10 +170,7 @@ def build_table(
 ) -> DualTable | None:
     """Make a table for angles between ``smallest`` and its supplement; None if it must be short and cannot be.
 
-    Raises
-    ------
-    PrecisionLost
-        If the activation is too rough on this range.
+    Raises PrecisionLost if the activation is too rough on this range.
     """
     span = Range(0.0, 0.0) if homogeneity is not None else span
     key = sigma, span, smallest
@@ -207,19 +203,18 @@ class _Builder:
 
     def build(self) -> DualTable:
         rows, sigma = self.rows, self.sigma
-        fold = {"even": 1, "odd": -1}.get(sigma.parity or "", 0)
         to_series, span = rows.nodes.series, rows.nodes.range
         safe = np.where(rows.slopes > 0, rows.slopes, 1.0)
-        table = Table(span, self.edges(bool(fold)), self.panels(self.edges(bool(fold)), bool(fold)), flat=1)
+        edges = self.edges()
         made = DualTable(
             activation=sigma,
             homogeneity=self.homogeneity,
-            fold=fold,
-            power=1 if self.jumps else 2,
+            fold=fold_of(sigma),
+            power=self.power,
             log_norm=Series(span, to_series(np.log(rows.norms))),
             log_slope=Series(span, to_series(np.log(safe))),
             mean=Series(span, to_series(rows.means / rows.norms)),
-            table=table,
+            table=Table(span, edges, self.panels(edges), flat=1),
             error=np.nan,
         )
         error = self.measured_error(made)
@@ -235,18 +230,22 @@ class _Builder:
         return has_infinite_slope(self.sigma)
 
     @property
+    def power(self) -> int:
+        return 1 if self.jumps else 2
+
+    @property
     def is_blurred(self) -> bool:
         """Whether σ breaks away from zero and the table is for one panel of small angles."""
         return 0 < self.smallest < SMALLEST[0]
 
-    def edges(self, folded: bool) -> Array:
+    def edges(self) -> Array:
         """Panels that double from the smallest angle, or from the scale on which the mesh resolves σ(cx)."""
         scale = self.smallest or self.rows.scale
         halvings = max(0, int(np.ceil(np.log2(_WIDEST / scale) - 1e-9)))
-        return graded_edges(_WIDEST * 0.5**halvings, folded)
+        return graded_edges(_WIDEST * 0.5**halvings, fold_of(self.sigma) != 0)
 
-    def panels(self, edges: Array, folded: bool) -> tuple[tuple[Tensor, ...] | None, ...]:
-        count = len(edges) - 1
+    def panels(self, edges: Array) -> tuple[tuple[Tensor, ...] | None, ...]:
+        count, folded = len(edges) - 1, fold_of(self.sigma) != 0
         found: dict[int, tuple[Tensor, ...]] = {}
         half = [t for t in range(count) if edges[t] < np.pi / 2 - 1e-9]
         gap = Tensor(*self.gap())
@@ -255,30 +254,26 @@ class _Builder:
         for t in half:
             if edges[t] < self.smallest - 1e-12 or (self.is_blurred and edges[t] > 1.5 * self.smallest):
                 continue
-            middle = not folded and t == half[-1]
-            here, there = self.fitted(edges[t], edges[t + 1], middle)
+            here, there = self.fitted(edges[t], edges[t + 1])
             if self.smallest == 0 and not self.jumps:
                 here[0], start = self.bend(here[1], edges[t], edges[t + 1], start)
             found[t] = (gap, *(Tensor(functions, part).trimmed() for part in here))
-            if not folded and not middle:
+            # The panel in the middle is its own mirror image.
+            if not folded and t != half[-1]:
                 found[count - 1 - t] = (gap, *(Tensor(functions, part).trimmed() for part in there))
         if len(functions) > _MANY:
             # Away from θ = 0 and π fewer functions count than were sampled.
             found = dict(zip(found, compressed_together(list(found.values()), 1, _NEGLIGIBLE), strict=True))
         return tuple(found.get(t) for t in range(count))
 
-    def fitted(self, low: float, high: float, middle: bool) -> tuple[list[Array], list[Array]]:
-        """H, and K unless σ jumps, on a panel and on its mirror image; the middle panel is its own."""
-        power = 1 if self.jumps else 2
-        start = self.at_zero()
+    def fitted(self, low: float, high: float) -> tuple[list[Array], list[Array]]:
+        """H, and K unless σ jumps, on a panel and on its mirror image."""
+        start, power, functions = self.at_zero(), self.power, 1 + (not self.jumps)
 
         def sample(theta: Array) -> Array:
-            shape = (2, 1 + (not self.jumps), *start.shape, len(theta))
-            how_many_fit(
-                8 * _ARRAYS * float(np.prod(shape)),
-                1,
-                f"{self.sigma} at {len(start)} deviations and {len(theta)} angles",
-            )
+            shape = (2, functions, *start.shape, len(theta))
+            what = f"{self.sigma} at {len(start)} deviations and {len(theta)} angles"
+            how_many_fit(8 * _ARRAYS * float(np.prod(shape)), 1, what)
             result = np.empty(shape)
             for j, t in enumerate(theta):
                 pair = self.correlated(min(float(t), float(np.pi - t)))
@@ -290,7 +285,7 @@ class _Builder:
 
         # The functions are of order one, and the core has as much weight as there are nodes. H counts with the power
         # of θ; on tables that begin at zero it is made anew from K.
-        negligible = np.full((1, 1 + (not self.jumps), 1, 1, 1), _TAIL * len(self.rows.functions))
+        negligible = np.full((1, functions, 1, 1, 1), _TAIL * len(self.rows.functions))
         negligible[:, 0] *= high**-power if self.jumps or self.smallest else np.inf
         coefficients, settled = fit_angles(sample, low, high, _COUNTS, negligible)
         if not settled:
@@ -298,8 +293,6 @@ class _Builder:
                 f"{self.sigma}: {_COUNTS[-1]} terms do not resolve angles from {low:.3g} to {high:.3g}; rescale the "
                 "data, or use method='quadrature'"
             )
-        if middle:
-            return list(coefficients[0]), []
         # A mirrored panel runs backwards, so its odd terms change sign.
         turned = coefficients[1] * (-1.0) ** np.arange(coefficients.shape[-1])
         return list(coefficients[0]), list(turned)
@@ -397,7 +390,6 @@ class _Builder:
             for angle, exact in zip((theta, np.pi - theta), check(theta), strict=True):
                 found = made(c[index[0]], c[index[1]], np.full(index.shape[1], angle))
                 for got, true, scale in zip(found, exact, scales, strict=False):
-                    safe = np.where(scale > 0, scale, 1.0)
-                    difference = np.abs(got.reshape(true.shape) - true) / safe[:, None] / safe
+                    difference = np.abs(got.reshape(true.shape) - true) / scale[:, None] / scale
                     worst = max(worst, float(np.max(difference)))
         return worst

@@ -29,21 +29,13 @@ class PointRow:
     """σ(cx) and, unless σ jumps, σ′(cx) on a mesh for one deviation, of an activation whose only break may be zero.
 
     Whatever is computed from two of these depends on the two deviations alone, to the last bit.
-
-    Attributes
-    ----------
-    sigma, c
-        The activation and the deviation.
-    mesh
-        A mesh that resolves it.
-    values
-        Of shape (functions, nodes).
     """
 
+    # sigma, c: the activation and the deviation
     sigma: Activation
     c: float
-    mesh: Mesh
-    values: Array
+    mesh: Mesh  # a mesh that resolves it
+    values: Array  # of shape (functions, nodes)
     _coefficients: dict[int, Array] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -111,22 +103,13 @@ class PointRow:
 
 @dataclass(frozen=True, eq=False)
 class ClosePair:
-    """Two deviations at an angle so small that, given u, a Gauss–Hermite rule resolves σ(v), which must have no break.
+    """Two deviations at an angle so small that, given u, a Gauss–Hermite rule resolves σ(v); σ must have no break."""
 
-    Attributes
-    ----------
-    first, second
-        The rows.
-    mesh
-        A mesh that resolves both.
-    theta
-        The angle.
-    """
-
+    # first, second: the rows
     first: PointRow
     second: PointRow
-    mesh: Mesh
-    theta: float
+    mesh: Mesh  # a mesh that resolves both
+    theta: float  # the angle
 
     @cached_property
     def _points(self) -> tuple[Array, Array, Array]:

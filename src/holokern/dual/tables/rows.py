@@ -53,41 +53,24 @@ _NODES_OF_A_BLUR = 5
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Few rows for a range of deviations.
+    """Few rows for a range of deviations."""
 
-    Attributes
-    ----------
-    nodes
-        The nodes in log c.
-    functions
-        U: what the rows of σ(cx) over its norm at the nodes are in terms of few rows.
-    correlation
-        Those rows, in one group for σ and, unless σ jumps, another one for σ′.
-    constant
-        The coordinates of the constant function 1 of c, in the columns of U.
-    norms, slopes, means
-        E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) and E[σ(cz)] at the nodes.
-    scale
-        The smallest width of a panel: σ(cx) varies on this scale.
-    """
-
-    nodes: RangeNodes
-    functions: Array
+    nodes: RangeNodes  # the nodes in log c
+    functions: Array  # U: what the rows of σ(cx) over its norm at the nodes are in terms of few rows
+    # those rows, in one group for σ and, unless σ jumps, another one for σ′
     correlation: Correlation | HermiteRows | BlurredRows
-    constant: Array
+    constant: Array  # the coordinates of the constant function 1 of c, in the columns of U
+    # norms, slopes, means: E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) and E[σ(cz)] at the nodes
     norms: Array
     slopes: Array
     means: Array
-    scale: float
+    scale: float  # the smallest width of a panel: σ(cx) varies on this scale
 
 
 def mesh_rows(sigma: Activation, span: Range) -> Rows:
     """Rows for all angles, of an activation whose only break may be zero.
 
-    Raises
-    ------
-    PrecisionLost
-        If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
+    Raises PrecisionLost if σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     mesh = mesh_for(sigma, span)
     if len(mesh.nodes) > _SLOW and not span.is_point:
@@ -110,10 +93,7 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
 def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     """Rows for angles between ``smallest`` and its supplement.
 
-    Raises
-    ------
-    PrecisionLost
-        If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
+    Raises PrecisionLost if σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     count = terms_needed(smallest)
     away = is_rough_at_ends(sigma)
@@ -140,10 +120,7 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
 def blurred_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     """Rows for angles from ``smallest`` on, whatever the breaks: blurred by half of that angle, none is left.
 
-    Raises
-    ------
-    PrecisionLost
-        If σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
+    Raises PrecisionLost if σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     blur = Blur(smallest)
     profile, c = profile_of(sigma), np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))

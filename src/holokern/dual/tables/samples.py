@@ -86,12 +86,12 @@ def reach_of(sigma: Activation, c: Array) -> Array:
     return np.asarray(HALF_RANGE + np.maximum(side.left, side.right))
 
 
-def mesh_for(sigma: Activation, span: Range, further: float = 0.0, most: int = MOST_NODES) -> Mesh:
+def mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
     """A mesh that resolves an activation whose only break may be zero at all deviations of a range."""
     tests = np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
     reach = float(np.max(reach_of(sigma, tests))) + further
     functions = scaled_functions(sigma, tests[None], np.array([reach]))
-    return Mesh.resolving(functions, reach, RESOLVED, most, str(sigma))
+    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma))
 
 
 def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:
@@ -120,22 +120,13 @@ def on_mesh(count: int, mesh: Mesh, function: Activation, c: Array) -> tuple[Arr
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Gauss–Legendre nodes of several deviations, those of each on panels that end at its breaks.
+    """Gauss–Legendre nodes of several deviations, those of each on panels that end at its breaks."""
 
-    Attributes
-    ----------
-    x, weights
-        The nodes, and weights of dx.
-    first
-        Where those of each deviation begin, and the end.
-    values
-        σ(cx) and, unless σ jumps, σ′(cx), one row each.
-    """
-
+    # x, weights: the nodes, and weights of dx
     x: Array
     weights: Array
-    first: Index
-    values: Array
+    first: Index  # where those of each deviation begin, and the end
+    values: Array  # σ(cx) and, unless σ jumps, σ′(cx), one row each
 
     @property
     def norms(self) -> Array:

@@ -114,24 +114,12 @@ Factorisation: TypeAlias = CholeskyRidge | EighRidge
 
 @dataclass(frozen=True)
 class RidgePath:
-    """Coefficients and leave-one-out predictions for several ridges, all from one diagonalisation.
+    """Coefficients and leave-one-out predictions for several ridges, all from one diagonalisation."""
 
-    Attributes
-    ----------
-    alphas
-        The ridges.
-    coefficients
-        One matrix (K + αI)⁻¹ Y for each ridge.
-    left_out
-        One matrix of leave-one-out predictions for each ridge.
-    errors
-        The mean squared leave-one-out error for each ridge.
-    """
-
-    alphas: Array
-    coefficients: Array
-    left_out: Array
-    errors: Array
+    alphas: Array  # the ridges
+    coefficients: Array  # one matrix (K + αI)⁻¹ Y for each ridge
+    left_out: Array  # one matrix of leave-one-out predictions for each ridge
+    errors: Array  # the mean squared leave-one-out error for each ridge
 
     @classmethod
     def of(cls, factor: EighRidge, targets: Array, alphas: Sequence[float] | Array) -> RidgePath:

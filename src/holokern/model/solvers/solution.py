@@ -262,8 +262,7 @@ class FeatureRidge:
         result = np.empty(len(x))
         for rows in row_blocks(len(x), self.features.count):
             block = self.features.features(x[rows])
-            missed = self.features.kernel.diagonal(x[rows]) - np.einsum("ij,ij->i", block, block)
-            result[rows] = np.maximum(missed, 0.0) + self.alpha * explained(self.gram, block)
+            result[rows] = _missed(self.features, x[rows], block) + self.alpha * explained(self.gram, block)
         return result
 
     def covariance(self, x: Array) -> Array:
@@ -271,8 +270,7 @@ class FeatureRidge:
         block = self.features.features(x)
         half = self.gram.half(block)
         result = self.alpha * (half.T @ half)
-        missed = self.features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block)
-        result.flat[:: len(x) + 1] += np.maximum(missed, 0.0)
+        result.flat[:: len(x) + 1] += _missed(self.features, x, block)
         return result
 
     def log_marginal_likelihood(self) -> float:
@@ -293,9 +291,14 @@ class FeatureRidge:
         return result
 
 
+def _missed(features: FeatureMap, x: Array, block: Array) -> Array:
+    """What the features of each point miss of the diagonal of the kernel."""
+    return np.asarray(np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block), 0.0))
+
+
 def _shares(features: FeatureMap, x: Array, block: Array, alpha: float) -> Array:
     """α/(α + what the features miss) for each point."""
-    missed = np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block), 0.0)
+    missed = _missed(features, x, block)
     return np.asarray(np.divide(alpha, alpha + missed, out=np.ones_like(missed), where=alpha + missed > 0))
 
 

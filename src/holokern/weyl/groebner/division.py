@@ -156,20 +156,6 @@ class Divider:
         return Operator(algebra, {self._packing.decode(code): c for code, c in terms.items()})
 
 
-def normal_form(operator: Operator, divisors: Sequence[Operator], order: Order) -> Operator:
-    """The remainder of left division; zero exactly on the ideal when ``divisors`` is a Gröbner basis.
-
-    Examples
-    --------
-    >>> from holokern.weyl import weyl_algebra
-    >>> from holokern.weyl.algebra.orders import grevlex
-    >>> D = weyl_algebra("x")
-    >>> normal_form(D("dx^3"), [D("dx^2 - x")], grevlex(D))
-    x*dx + 1
-    """
-    return Divider([g for g in divisors if g], order).remainder(operator)
-
-
 def interreduce(basis: Iterable[Operator], order: Order) -> list[Operator]:
     """The reduced Gröbner basis from any Gröbner basis with respect to a well order.
 

@@ -22,10 +22,7 @@ def exact_basis(run: F4Run) -> list[dict[int, fmpq]]:
     the homogenised algebra, the quotient of one by a power of h.  So no prime has a part in what comes out; the
     record only says which combinations are worth making.
 
-    Raises
-    ------
-    UnluckyPrime
-        When the record does not fit the rational numbers, that is, when its prime was misleading.
+    Raises UnluckyPrime when the record does not fit the rational numbers, that is, when its prime was misleading.
     """
     exact = _ExactPolynomials(run)
     for step in run.steps:

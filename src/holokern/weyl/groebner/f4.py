@@ -36,28 +36,18 @@ class Step:
 class F4Run:
     """The reduced Gröbner basis modulo a prime [Faugere1999], with the record of how it was found.
 
-    Parameters
-    ----------
-    packing : Packing
-        The order; in a homogenised algebra polynomials are divided by powers of h, which is allowed as long as one
-        sets h = 1 in the end.
-    generators : list of dict
-        Packed monomials, largest first, with rational coefficients.
-    p : int
-        A prime below 2^31 that divides no numerator and no denominator of the generators.
+    ``packing``: the order; in a homogenised algebra polynomials are divided by powers of h, which is allowed as long as
+    one sets h = 1 in the end.
+    ``generators``: packed monomials, largest first, with rational coefficients.
+    ``p``: a prime below 2^31 that divides no numerator and no denominator of the generators.
 
-    Attributes
-    ----------
-    generators, supports, residues
-        The generators, the monomials of all polynomials that were found, and their coefficients modulo p.
-    steps : list of Step
-        The matrices, in order; also those in which everything was reduced to zero.
-    basis, tails
-        Which polynomials are the basis, and the matrix that reduces all but their leading monomials.
-    codes : list of lists of int
-        The monomials of each element of the basis, largest first.
-    values : list of arrays
-        Their coefficients modulo p.
+    Its attributes are
+    ``generators``, ``supports``, ``residues``: the generators, the monomials of all polynomials that were found, and
+    their coefficients modulo p.
+    ``steps``: the matrices, in order; also those in which everything was reduced to zero.
+    ``basis``, ``tails``: which polynomials are the basis, and the matrix that reduces all but their leading monomials.
+    ``codes``: the monomials of each element of the basis, largest first.
+    ``values``: their coefficients modulo p.
     """
 
     def __init__(self, packing: Packing, generators: list[dict[int, fmpq]], p: int) -> None:

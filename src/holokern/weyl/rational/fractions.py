@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
@@ -64,12 +65,7 @@ class FunctionField:
 
     def fraction(self, numerator: fmpz_mpoly | int, denominator: fmpz_mpoly | int = 1) -> RationalFunction:
         """The reduced quotient of two polynomials (``fmpz_mpoly`` of this context, or integers)."""
-        ctx = self.ctx
-        top = numerator if isinstance(numerator, fmpz_mpoly) else ctx.constant(int(numerator))
-        bottom = denominator if isinstance(denominator, fmpz_mpoly) else ctx.constant(int(denominator))
-        if bottom.is_zero():
-            raise ZeroDivisionError("the denominator of a rational function is zero")
-        return _reduced(self, top, bottom)
+        return self(numerator) / self(denominator)
 
     def __call__(self, value: object) -> RationalFunction:
         """Read a rational number, a text, a SymPy expression, a polynomial of this context or an element."""
@@ -348,8 +344,8 @@ def _at(polynomial: fmpz_mpoly, point: list[Any]) -> Any:
 
     def power(i: int, e: int) -> Any:
         if e not in powers[i]:
-            half = power(i, e // 2) if e > 1 else 1
-            powers[i][e] = half * half * (point[i] if e % 2 else 1) if e > 1 else point[i]
+            half = power(i, e // 2)
+            powers[i][e] = half * half * (point[i] if e % 2 else 1)
         return powers[i][e]
 
     for key, c in polynomial.terms():
@@ -373,26 +369,25 @@ def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
     if node.kind == "unary" and node.head in "+-":
         return -parts[0] if node.head == "-" else parts[0]
     if node.kind == "unary" and node.head == "/":
-        if parts[0].is_zero:
-            raise BadInput("division by zero in a rational function")
-        return field.one / parts[0]
+        return _power(parts[0], -1)
     if node.kind == "sum":
         return sum(parts, field.zero)
     if node.kind == "product":
-        result = field.one
-        for part in parts:
-            result = result * part
-        return result
+        return prod(parts, start=field.one)
     if node.kind == "power":
         exponent = parts[1].constant_value()
         if exponent is None or exponent.q != 1:
             raise BadInput(f"expected an integer exponent in a rational function, got {parts[1]}")
-        if abs(exponent) > _MAX_EXPONENT:
-            raise TooLarge(f"the exponent {exponent} of a rational function is above {_MAX_EXPONENT}")
-        if exponent < 0 and parts[0].is_zero:
-            raise BadInput("division by zero in a rational function")
-        return parts[0] ** int(exponent.p)
+        return _power(parts[0], int(exponent.p))
     raise BadInput(f"{node.head or node.kind!r} has no place in a rational function; use + - * / ^ and the variables")
+
+
+def _power(base: RationalFunction, exponent: int) -> RationalFunction:
+    if abs(exponent) > _MAX_EXPONENT:
+        raise TooLarge(f"the exponent {exponent} of a rational function is above {_MAX_EXPONENT}")
+    if exponent < 0 and base.is_zero:
+        raise BadInput("division by zero in a rational function")
+    return base**exponent
 
 
 def _plain(polynomial: fmpz_mpoly) -> Terms:
