@@ -286,7 +286,7 @@ def test_properties(name, fold, jumps, kinks, rough, homogeneity):
     assert (owner.fold, owner.jumps, owner.kinks, owner.is_rough) == (fold, jumps, kinks, rough)
     assert owner.homogeneity == homogeneity
     assert (owner.hinges is not None) is any(b != 0 for b in owner.activation.breaks)
-    assert owner.smallest_angles == ((0.4, 0.2, 0.1, 0.05, 0.025) if rough else (0.4, 0.0))
+    assert owner.smallest_angles == ((0.4, 0.2, 0.1, 0.05, 0.025) if rough else (0.4, 0.2, 0.1, 0.0))
 
 
 @pytest.mark.parametrize("name", ["hardtanh", "relu6", "softshrink"])

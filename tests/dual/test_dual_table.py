@@ -244,8 +244,8 @@ def test_bad_ranges(bad):
 
 
 def test_bad_angles():
-    with pytest.raises(BadInput, match=r"smallest = 0\.2; choose one of"):
-        dual_activation("gelu").table(0.5, 2.0, 0.2)
+    with pytest.raises(BadInput, match=r"smallest = 0\.3; choose one of"):
+        dual_activation("gelu").table(0.5, 2.0, 0.3)
 
 
 def test_breaks_away_from_zero_have_no_table_for_small_angles():

@@ -194,7 +194,7 @@ def test_nothing_but_zero_vectors(engine):
 def test_an_activation_too_rough_for_tables_goes_pair_by_pair(monkeypatch):
     from holokern.dual.sampling.mesh import Mesh
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PrecisionLost("too rough")
 
     monkeypatch.setattr(Mesh, "resolving", refuse)
@@ -285,7 +285,7 @@ def test_few_points_make_no_long_tables_for_small_angles(monkeypatch):
     """Where σ oscillates and breaks away from zero such tables took minutes; the pairs by themselves are quicker."""
     from holokern.dual.tables import dual_table
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("a table for small angles")
 
     monkeypatch.setattr(dual_table, "blurred_rows", refuse)
@@ -299,9 +299,47 @@ def test_similar_directions_of_short_points_come_from_tables(monkeypatch):
     """At small deviations one panel serves angles on both sides of the one below which few pairs lie."""
     from holokern.network.engine.layered import LayerStep
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("a pair by itself")
 
     monkeypatch.setattr(LayerStep, "_by_pairs", refuse)
     x = 0.02 * (1 + np.random.default_rng(0).standard_normal((60, 5)) / 10)
     assert np.all(np.isfinite(Network("resin", 2).ntk(x, engine="layers")))
+
+
+def similar(count, low, high):
+    """Points as long as unscaled images, which have no small angles but similar directions."""
+    x = np.random.default_rng(4).standard_normal((count, 30)) * 0.12
+    x[:, 0] += 3.0
+    return x * (np.geomspace(low, high, count) / np.linalg.norm(x, axis=1))[:, None]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tanh", "gelu_tanh", "elu"]
+    + [pytest.param(name, marks=pytest.mark.slow) for name in ("silu", "mish", "selu", "softplus", "sigmoid", "celu")],
+)
+def test_long_points_need_no_table_for_all_angles(name, monkeypatch):
+    """A table for all angles at deviations of thousands takes half a minute, or cannot be made."""
+    from holokern.dual import DualActivation
+
+    asked = set()
+    real = DualActivation._table
+
+    def table(self, low, high, smallest, short):
+        asked.add((smallest, high > 100))
+        return real(self, low, high, smallest, short)
+
+    monkeypatch.setattr(DualActivation, "_table", table)
+    x = similar(60, 900.0, 5000.0)
+    unit = x / np.linalg.norm(x, axis=1)[:, None]
+    angles = np.arccos(np.clip(unit @ unit.T - 2 * np.eye(60), -1, 1))
+    assert 0.1 < angles.min() < 0.2 and np.max(angles[angles < 3]) > 0.4
+    net = Network(name, 3, bias=0.1)
+    found = {engine: net.both(x, engine=engine) for engine in ("layers", "network")}
+    assert (0.1, True) in asked and (0.0, True) not in asked
+    some = np.array([0, 20, *np.unravel_index(np.argmin(angles), angles.shape)])
+    exact = net.both(x[some], engine="pairs")
+    for engine, matrices in found.items():
+        for matrix, other in zip(matrices, exact, strict=True):
+            assert disagreement(matrix[np.ix_(some, some)], other) < 1e-12, engine

@@ -77,5 +77,12 @@ def test_zero_vectors_have_a_plan():
 def test_tables_for_small_angles_pay_for_many_entries_only(source):
     (layer,) = Network(source, 1).hidden_layers
     angles, scope = layer.dual.smallest_angles, Range(-2.0, 5.0)
-    assert paying_angles(layer, scope, 25) == angles[:1]
-    assert paying_angles(layer, scope, 10**9) == angles
+    assert paying_angles(layer, scope, scope, 25) == angles[:1]
+    assert paying_angles(layer, scope, scope, 10**9) == angles
+
+
+def test_a_quick_table_for_all_angles_makes_those_for_some_of_them_needless():
+    (layer,) = Network("tanh", 1).hidden_layers
+    small, large = Range(-2.0, 2.0), Range(-2.0, 8.0)
+    assert paying_angles(layer, large, small, 10**9) == (0.4, 0.0)
+    assert paying_angles(layer, large, large, 10**9) == (0.4, 0.2, 0.1, 0.0)

@@ -31,6 +31,9 @@ _NEAR_TABLE, _NEAR_LARGER, _NEAR_POWER, _NEAR_WIDER = 0.3, 0.1, 0.65, 0.2
 """The table of a layer for all angles: fitted to erf on [0.4, 2.4], [13, 38], [430, 1200] and a Gaussian on [0.1, 100],
 which took 0.4, 1.4, 12 and 6 seconds."""
 
+_QUICK = 1.5
+"""A table for all angles that takes less is made at once: deviations are below 50 then."""
+
 _LOOK_UP, _FORM = 5e-8, 2e-7
 """One pair in one layer from a table, and by the closed form of an error function, which needs none."""
 
@@ -98,13 +101,25 @@ def near_table_seconds(span: Range) -> float:
     return _NEAR_TABLE + _NEAR_LARGER * float(np.exp(_NEAR_POWER * span.high)) * (1 + _NEAR_WIDER * span.width)
 
 
-def paying_angles(layer: HiddenLayer, scope: Range, pairs: int) -> tuple[float, ...]:
+def paying_angles(layer: HiddenLayer, scope: Range, span: Range, pairs: int) -> tuple[float, ...]:
     """The smallest angles of the tables of a layer that take less time than so many entries by themselves.
 
-    The first table of a layer is always among them.
+    The first table of a layer is always among them. Where one for all angles is quick, as deviations in ``span`` are
+    small, those for some of the small angles are not.
+
+    Examples
+    --------
+    >>> from holokern.dual import dual_activation
+    >>> layer = HiddenLayer(dual_activation("tanh"), 1.0, 0.1, False)
+    >>> for largest in (1.0, 8.0):  # logarithms of deviations
+    ...     paying_angles(layer, Range(0.0, largest), Range(0.0, largest), 10**6)
+    (0.4, 0.0)
+    (0.4, 0.2, 0.1, 0.0)
     """
     first, *others = layer.dual.smallest_angles
     allowed = _FRESH * _PAIR * pairs / 2
+    if not others[-1] and near_table_seconds(span) <= _QUICK:
+        others = others[-1:]
 
     def seconds(angle: float) -> float:
         # Where σ breaks away from zero a table for half the angle takes four times as long.

@@ -21,6 +21,10 @@ _FARTHEST = 60.0
 # deviations from which on σ is in the tails of the normal law
 _FAR_OUT = 6.0
 # limits beyond which panels are made for a quarter of an octave more at most
+_NEARBY, _CLOSEST = 16.0, 1e-4
+"""Where panels are looked for that tell how σ varies next to zero; a smooth one has room for no more than about so many
+turns. Panels that end closer belong to a root at zero."""
+
 _FAR = 128.0
 # calls of functions in σ and σ′ up to which both are cheap
 _CHEAP = 4
@@ -70,6 +74,22 @@ class Profile:
         if isinstance(found, PrecisionLost):
             raise PrecisionLost(*found.args)
         return found
+
+    @cached_property
+    def scale(self) -> float:
+        """How close to zero σ must be looked at to see how it varies there: a part of the nearest smooth panel.
+
+        Examples
+        --------
+        >>> from holokern.activation import activation
+        >>> [round(profile_of(activation(name)).scale, 4) for name in ("gelu_tanh", "tanh(100*u)", "relu")]
+        [0.25, 0.002, 1.0]
+        """
+        try:
+            ends = np.abs(self.panels(_NEARBY).ends)
+        except PrecisionLost:
+            ends = np.empty(0)
+        return float(np.min(ends[ends > _CLOSEST], initial=_NEARBY)) / _NEARBY
 
     @cached_property
     def deep_ends(self) -> Array:

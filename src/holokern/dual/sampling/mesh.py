@@ -110,13 +110,20 @@ class Mesh:
 
     @classmethod
     def resolving(
-        cls, functions: list[Scaled], reach: float, tolerance: float, most: int, label: str, finest: float = 0.0
+        cls,
+        functions: list[Scaled],
+        reach: float,
+        tolerance: float,
+        most: int,
+        label: str,
+        finest: float = 0.0,
+        scale: float = _FIRST,
     ) -> Mesh:
         """The only mesh of `each_resolving`; ``label`` is what the error message calls the functions.
 
         Raises PrecisionLost if more nodes are needed.
         """
-        found = cls.each_resolving(functions, np.array([reach]), tolerance, most, finest)[0]
+        found = cls.each_resolving(functions, np.array([reach]), tolerance, most, finest, np.array([scale]))[0]
         if found is None:
             raise PrecisionLost(
                 f"{label} is too rough for {most} nodes on [-{reach:.3g}, {reach:.3g}] deviations; rescale the "
@@ -126,7 +133,13 @@ class Mesh:
 
     @classmethod
     def each_resolving(
-        cls, functions: list[Scaled], reach: Array, tolerance: float, most: int, finest: float = 0.0
+        cls,
+        functions: list[Scaled],
+        reach: Array,
+        tolerance: float,
+        most: int,
+        finest: float = 0.0,
+        scale: Array | None = None,
     ) -> list[Mesh | None]:
         """Several meshes: panels on which functions of x are resolved where the normal law has mass.
 
@@ -138,8 +151,11 @@ class Mesh:
         ``tolerance``: what may be left unresolved, relative to the norm.
         ``most``: the largest number of nodes of a mesh; None stands for a mesh that needs more.
         ``finest``: panels no wider than this are not divided, whatever the functions do there.
+        ``scale``: how close to zero the functions of each mesh must be looked at. At large deviations a sigmoid is a
+        step, and wide panels to both sides of it show nothing else.
         """
-        edges = [np.linspace(0.0, far, 1 + int(np.ceil(far / _FIRST))) for far in reach.tolist()]
+        scale = np.full(len(reach), _FIRST) if scale is None else scale
+        edges = [_first_edges(far, near) for far, near in zip(reach.tolist(), scale.tolist(), strict=True)]
         todo = np.concatenate([np.stack([some[:-1], some[1:]], axis=1) for some in edges])
         owner = np.repeat(np.arange(len(edges)), [len(some) - 1 for some in edges])
         done: list[tuple[Array, Index]] = []
@@ -165,6 +181,20 @@ class Mesh:
             cls(np.concatenate([[0.0], np.sort(ends[owner == index])])) if fits[index] else None
             for index in range(len(edges))
         ]
+
+
+def _first_edges(reach: float, scale: float) -> Array:
+    """Panels to begin with; they double from ``scale`` if the nodes of the first one would not come as close to zero.
+
+    Examples
+    --------
+    >>> _first_edges(1.0, 0.1).tolist(), _first_edges(1.0, 2e-3).round(3).tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.004, 0.008, 0.016, 0.031, 0.062, 0.125, 0.25, 0.5, 1.0])
+    """
+    edges = np.linspace(0.0, reach, 1 + int(np.ceil(reach / _FIRST)))
+    if scale >= edges[1] * legendre_rule(NODES)[0][0]:
+        return edges
+    return np.insert(edges, 1, edges[1] * 0.5 ** np.arange(np.ceil(np.log2(edges[1] / scale)) - 1, 0, -1))
 
 
 def _is_rough(function: Scaled, panels: Array, owner: Index, tolerance: float) -> Array:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from holokern.activation import Activation
-from holokern.dual.roughness import fold_of, has_infinite_slope
+from holokern.dual.roughness import fold_of, has_infinite_slope, is_rough_at_ends
+from holokern.dual.sampling.blur import BlurredRows
 from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import HermiteRows, coefficients_on_mesh, terms_needed
 from holokern.dual.tables.rows import Rows, blurred_rows, by_quadrature, checking_rows, hermite_rows, mesh_rows
@@ -39,8 +40,10 @@ from holokern.numeric import (
     legendre_rule,
 )
 
-SMALLEST = (0.4, 0.0)
-"""Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met."""
+SMALLEST = (0.4, 0.2, 0.1, 0.0)
+"""Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met. All but
+the first and the last serve angles up to the one before: they take half a second at any deviation, where a table for
+all angles takes half a minute at deviations of some thousands."""
 
 SMALLEST_AWAY = (0.4, 0.2, 0.1, 0.05, 0.025)
 """The same for σ with a break other than zero. All but the first serve angles up to the one before; each takes about
@@ -191,7 +194,8 @@ _too_many: dict[tuple[Activation, Range, float], Rows] = {}
 def _sampled(sigma: Activation, span: Range, smallest: float) -> Rows:
     if smallest == 0:
         return mesh_rows(sigma, span)
-    return (hermite_rows if smallest == SMALLEST_AWAY[0] else blurred_rows)(sigma, span, smallest)
+    is_blurred = smallest < SMALLEST_AWAY[0] and is_rough_at_ends(sigma)
+    return (blurred_rows if is_blurred else hermite_rows)(sigma, span, smallest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +239,8 @@ class _Builder:
 
     @property
     def is_blurred(self) -> bool:
-        """Whether σ breaks away from zero and the table is for one panel of small angles."""
-        return 0 < self.smallest < SMALLEST[0]
+        """Whether σ breaks away from zero and the table is for small angles."""
+        return isinstance(self.rows.correlation, BlurredRows)
 
     def edges(self) -> Array:
         """Panels that double from the smallest angle, or from the scale on which the mesh resolves σ(cx)."""
@@ -251,8 +255,10 @@ class _Builder:
         gap = Tensor(*self.gap())
         functions = self.rows.nodes.series(self.rows.functions)
         start = np.zeros(())
+        # Tables for some of the small angles have one panel.
+        last = 1.5 * self.smallest if 0 < self.smallest < SMALLEST[0] else np.inf
         for t in half:
-            if edges[t] < self.smallest - 1e-12 or (self.is_blurred and edges[t] > 1.5 * self.smallest):
+            if edges[t] < self.smallest - 1e-12 or edges[t] > last:
                 continue
             here, there = self.fitted(edges[t], edges[t + 1])
             if self.smallest == 0 and not self.jumps:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.quadrature.profile import profile_of
 from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
 from holokern.dual.sampling.mehler import coefficients_on_mesh, terms_needed
 from holokern.dual.sampling.mesh import Mesh
@@ -48,7 +49,8 @@ class PointRow:
             If the mass of σ(cx) overflows for one of them.
         """
         reach = reach_of(sigma, c)
-        meshes = Mesh.each_resolving(scaled_functions(sigma, c[:, None], reach), reach, RESOLVED, _MOST_OF_A_ROW)
+        functions, scale = scaled_functions(sigma, c[:, None], reach), profile_of(sigma).scale / c
+        meshes = Mesh.each_resolving(functions, reach, RESOLVED, _MOST_OF_A_ROW, scale=scale)
         nodes = [np.empty(0) if mesh is None else one * mesh.nodes for one, mesh in zip(c, meshes, strict=True)]
         values = np.stack([f(np.concatenate(nodes)) for f in functions_of(sigma)])
         parts = np.split(values, np.cumsum([len(some) for some in nodes])[:-1], axis=1)

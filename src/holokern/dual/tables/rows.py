@@ -127,7 +127,9 @@ def blurred_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     reach = float(np.max(reach_of(sigma, c)))
     ends = [np.sort(b / np.exp([span.low, span.high])) for b in profile.breaks]
     functions = scaled_functions(sigma, c[None], np.array([reach]))
-    mesh = blur.mesh(Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), blur.resolved), ends)
+    scale = profile.scale / float(c[-1])
+    resolved = Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), blur.resolved, scale)
+    mesh = blur.mesh(resolved, ends)
 
     def sampled(c: Array, _: Range) -> tuple[Array, Array, Array]:
         nodes = nodes_between_breaks(sigma, c, reach + blur.reach, blur.panel)

@@ -91,7 +91,8 @@ def mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
     tests = np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
     reach = float(np.max(reach_of(sigma, tests))) + further
     functions = scaled_functions(sigma, tests[None], np.array([reach]))
-    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma))
+    scale = profile_of(sigma).scale / float(tests[-1])
+    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), scale=scale)
 
 
 def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:

@@ -59,6 +59,9 @@ _WRONG = 1e-11
 _LEAST, _LEAST_NEAR = 1 / 60, 1 / 6
 """If k oscillates on a smaller scale in log c, tables have too many terms; small angles do not damp it."""
 
+_SHRUNK = 2.0
+"""By how much an angle may shrink from the first layer to the last, where tables of layers end at some angle."""
+
 _CELL = 0.14
 """Width in log c of the cells in which the machine code works."""
 
@@ -130,7 +133,10 @@ def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, pair
 
     Only the small angles that its layers meet depend on the number of entries: tables for them may not pay.
     """
-    angles = tuple(paying_angles(layer, scope, pairs) for layer in layers)
+    spans = spans_of(layers, scope)
+    found = tuple(paying_angles(one, scope, span.near, pairs) for one, span in zip(layers, spans, strict=True))
+    # Where a table for all angles is slow, the network's table leaves those angles to the layers.
+    angles = tuple(some[:-1] if len(some) > 2 and not some[-1] else some for some in found)
     # One at a time: threads that need the same expansion wait for it.
     with _lock:
         return _expansion(layers, scope, near, angles)
@@ -177,6 +183,12 @@ def _built(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, angles: An
         return None
 
 
+def _least_angle(layer: HiddenLayer, angles: tuple[float, ...]) -> float:
+    """The smallest angle of a table of a network, so that a layer meets none that its own tables do not serve."""
+    has_all = 0.0 in angles or layer.dual.is_rough or layer.dual.smooth_form is not None
+    return 0.0 if has_all else _SHRUNK * angles[-1]
+
+
 def _first_edge(layer: HiddenLayer, span: LayerSpan, angles: tuple[float, ...]) -> float:
     """Where the first panel of a layer ends."""
     form = layer.dual.smooth_form
@@ -184,7 +196,7 @@ def _first_edge(layer: HiddenLayer, span: LayerSpan, angles: tuple[float, ...]) 
         halvings = max(0, int(np.ceil(np.log2(FAR / form.scale(span.near.ends[1])))))
         return float(FAR * 0.5**halvings)
     if 0.0 not in angles:
-        return FAR
+        return min(FAR, _least_angle(layer, angles) or FAR)
     try:
         return float(layer_table(layer, span, 0.0)[0].table.edges[1])
     except PrecisionLost:
@@ -252,6 +264,9 @@ class _Builder:
         low, high = edges[t] < FAR - 1e-9, not folded and edges[t + 1] > np.pi - FAR + 1e-9
         if not (low or high):
             return not self.near
+        least = max(map(_least_angle, self.layers, self.angles))
+        if min(edges[t], np.pi - edges[t + 1]) < least - 1e-9:
+            return False
         away = any(layer.dual.is_rough for layer in self.layers)
         kinks = away or (not self.scope.is_point and any(layer.dual.kinks for layer in self.layers[1:]))
         return self.near and not (kinks if low else away)

@@ -168,7 +168,7 @@ class LayerStep:
         """Tables in the order in which they are tried; of one for all angles first the panels that most data meet."""
         found: list[Group] = []
         for smallest in self.angles:
-            inner = [] if smallest or not found else [(0.0, _SELDOM, found[0][0]), (0.0, 0.0, _SELDOM)]
+            inner = [] if smallest or not found else [(0.0, _SELDOM, found[-1][0]), (0.0, 0.0, _SELDOM)]
             found += [*inner, (smallest, found[0][0] if inner else smallest, np.inf)]
         return found
 
@@ -310,7 +310,7 @@ class LayeredRows:
             known = (None, None) if rounding is None or steps else rounding
             first = LayerSide.of(layer, sides[0], *functions, known[0])
             second = first if sides[1] is sides[0] else LayerSide.of(layer, sides[1], *functions, known[1])
-            angles = paying_angles(layer, scope, pairs)
+            angles = paying_angles(layer, scope, span.near, pairs)
             steps.append(LayerStep(layer, (first, second), span, by_pairs, pairs <= _FEW, angles))
             after = np.sqrt(first.after(layer))
             sides = (after, after if second is first else np.sqrt(second.after(layer)))
