@@ -97,8 +97,11 @@ def mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
 
 def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:
     """σ(cx) and σ′(cx) over their norms, at some deviations for each mesh: ``tests`` has one row for each."""
-    x = np.linspace(-reach, reach, 2001, axis=1)
-    root = np.exp(-x * x / 4) * np.sqrt((x[:, 1:2] - x[:, :1]) / np.sqrt(2 * np.pi))
+    # Dense next to zero, where σ(cx) may be a needle.
+    scale = profile_of(sigma).scale / np.max(tests, axis=1, keepdims=True)
+    t = np.linspace(-1.0, 1.0, 2001) * np.arcsinh(reach[:, None] / scale)
+    x, steps = scale * np.sinh(t), scale * np.cosh(t) * (t[:, 1:2] - t[:, :1])
+    root = np.exp(-x * x / 4) * np.sqrt(steps / np.sqrt(2 * np.pi))
     functions: list[Scaled] = []
     for function in functions_of(sigma):
         with np.errstate(all="ignore"):
