@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.quadrature.profile import profile_of
 from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
 from holokern.dual.sampling.mehler import coefficients_on_mesh, terms_needed
 from holokern.dual.sampling.mesh import Mesh
-from holokern.dual.tables.samples import RESOLVED, functions_of, reach_of, scaled_functions, scaled_norms
+from holokern.dual.tables.samples import RESOLVED, functions_of, reach_of, scale_of, scaled_functions, scaled_norms
 from holokern.numeric import Array, hermite_rule
 
 _MOST_OF_A_ROW = 1 << 18
@@ -49,7 +48,7 @@ class PointRow:
             If the mass of σ(cx) overflows for one of them.
         """
         reach = reach_of(sigma, c)
-        functions, scale = scaled_functions(sigma, c[:, None], reach), profile_of(sigma).scale / c
+        functions, scale = scaled_functions(sigma, c[:, None], reach), scale_of(sigma, c)
         meshes = Mesh.each_resolving(functions, reach, RESOLVED, _MOST_OF_A_ROW, scale=scale)
         nodes = [np.empty(0) if mesh is None else one * mesh.nodes for one, mesh in zip(c, meshes, strict=True)]
         values = np.stack([f(np.concatenate(nodes)) for f in functions_of(sigma)])

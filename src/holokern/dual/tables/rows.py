@@ -33,6 +33,7 @@ from holokern.dual.tables.samples import (
     nodes_between_breaks,
     on_mesh,
     reach_of,
+    scale_of,
     scaled_functions,
 )
 from holokern.numeric import Array, Range
@@ -127,7 +128,7 @@ def blurred_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
     reach = float(np.max(reach_of(sigma, c)))
     ends = [np.sort(b / np.exp([span.low, span.high])) for b in profile.breaks]
     functions = scaled_functions(sigma, c[None], np.array([reach]))
-    scale = profile.scale / float(c[-1])
+    scale = float(scale_of(sigma, c[-1]))
     resolved = Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), blur.resolved, scale)
     mesh = blur.mesh(resolved, ends)
 

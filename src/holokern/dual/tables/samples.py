@@ -24,6 +24,9 @@ MOST_NODES = 150_000
 FURTHER = 3.3
 """How much further nodes reach for Hermite coefficients, whose integrands decay like the density's root."""
 
+_SMALL = 1e-3
+"""Deviations below this are no closer to zero than any mesh looks."""
+
 _AT_ONCE = 1 << 22
 """Values that are sampled at a time: 32 megabytes."""
 
@@ -86,19 +89,23 @@ def reach_of(sigma: Activation, c: Array) -> Array:
     return np.asarray(HALF_RANGE + np.maximum(side.left, side.right))
 
 
+def scale_of(sigma: Activation, c: Array) -> Array:
+    """How close to zero σ(cx) must be looked at; for small deviations that is far."""
+    return np.asarray(profile_of(sigma).scale / np.maximum(c, _SMALL))
+
+
 def mesh_for(sigma: Activation, span: Range, further: float = 0.0) -> Mesh:
     """A mesh that resolves an activation whose only break may be zero at all deviations of a range."""
     tests = np.exp(np.unique(np.linspace(span.low, span.high, TESTS)))
     reach = float(np.max(reach_of(sigma, tests))) + further
     functions = scaled_functions(sigma, tests[None], np.array([reach]))
-    scale = profile_of(sigma).scale / float(tests[-1])
-    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), scale=scale)
+    return Mesh.resolving(functions, reach, RESOLVED, MOST_NODES, str(sigma), scale=float(scale_of(sigma, tests[-1])))
 
 
 def scaled_functions(sigma: Activation, tests: Array, reach: Array) -> list[Scaled]:
     """σ(cx) and σ′(cx) over their norms, at some deviations for each mesh: ``tests`` has one row for each."""
     # Dense next to zero, where σ(cx) may be a needle.
-    scale = profile_of(sigma).scale / np.max(tests, axis=1, keepdims=True)
+    scale = scale_of(sigma, np.max(tests, axis=1, keepdims=True))
     t = np.linspace(-1.0, 1.0, 2001) * np.arcsinh(reach[:, None] / scale)
     x, steps = scale * np.sinh(t), scale * np.cosh(t) * (t[:, 1:2] - t[:, :1])
     root = np.exp(-x * x / 4) * np.sqrt(steps / np.sqrt(2 * np.pi))
