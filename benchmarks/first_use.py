@@ -7,8 +7,11 @@ the first time, whoever asks.
 
     python benchmarks/first_use.py --json benchmarks/results/first_use.json --images /usr/share/datasets/fashion-mnist
     python benchmarks/first_use.py --quick          # three activations only
+    python benchmarks/first_use.py --only tanh elu --data "norms 2 to 20"          # some lines only
 
-``--images`` adds lines for 3000 images of Fashion-MNIST, pixels between 0 and 1: norms from 2 to 20, and small angles.
+``--images`` adds lines for 3000 images of Fashion-MNIST: pixels between 0 and 1, with norms from 2 to 20 and small
+angles, and pixels between 0 and 255, as they come, with norms from 500 to 6000. Lines of an earlier run that are not
+measured again stay in the file.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ KINKED = ("elu", "celu", "selu", "resin", "softsign")
 AWAY = ("Heaviside(u-1)*(u-1)*exp(-u)+tanh(u)", "tanh(u)+Abs(u-1)*exp(-u^2)")
 RANGES = {"norms 2 to 20": (2.0, 20.0), "norms 0.1 to 100": (0.1, 100.0)}
 SIZE, DIMENSION = 3000, 64
-IMAGES = "Fashion-MNIST"
+IMAGES = {"Fashion-MNIST": 1.0, "Fashion-MNIST, pixels to 255": 255.0}
 LONGEST = 60
 """CPU seconds of a case."""
 
@@ -71,7 +74,7 @@ def measure(case: dict[str, object]) -> dict[str, float]:
         from images import load
 
         pixels = load("fashion", Path(str(case["images"])), SIZE, 0)["x"].reshape(SIZE, -1)
-        x = pixels / np.max(pixels)
+        x = pixels * (float(case["largest"]) / np.max(pixels))  # type: ignore[arg-type]
     else:
         low, high = case["range"]  # type: ignore[misc]
         x = points(int(case["size"]), low, high)  # type: ignore[call-overload]
@@ -117,20 +120,24 @@ def run(case: dict[str, object], cache: str) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def table(quick: bool, only: list[str], images: Path | None, path: Path | None) -> None:
+def table(quick: bool, only: list[str], wanted: list[str], images: Path | None, path: Path | None) -> None:
     """All cases: first call, calls after it, first call of a second process, five points, ten layers."""
     names = only or (["gelu", "tanh", "elu"] if quick else [*SMOOTH, *KINKED, *AWAY])
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = json.loads(path.read_text()) if path and path.exists() else []
 
     def keep(row: dict[str, object]) -> None:
-        rows.append(row)
+        same = [k for k, old in enumerate(rows) if all(old[key] == row[key] for key in ("data", "activation"))]
+        place = same[0] if same else len(rows)
+        rows[place : place + 1] = [row]
         print("  ", {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
         if path:
             write_atomically(path, json.dumps(rows, indent=1) + "\n")
 
     data: dict[str, dict[str, object]] = {label: {"range": span, "size": SIZE} for label, span in RANGES.items()}
-    data |= {IMAGES: {"images": str(images)}} if images else {}
+    data |= {label: {"images": str(images), "largest": largest} for label, largest in IMAGES.items() if images}
     for label, of in data.items():
+        if wanted and label not in wanted:
+            continue
         base = {**of, "depth": 3}
         reference = run({**base, "activation": "numpy"}, tempfile.mkdtemp())["first"]
         print(f"{label}: numpy's ReLU closed form {reference:.2f} s", flush=True)
@@ -153,7 +160,7 @@ def table(quick: bool, only: list[str], images: Path | None, path: Path | None) 
         "5 points, norms 0.001 to 1000": {"range": (1e-3, 1e3), "size": 5, "depth": 3},
         "norms 2 to 20, ten layers": {"range": (2.0, 20.0), "size": SIZE, "depth": 10},
     }.items():
-        for name in names:
+        for name in names if not wanted or label in wanted else []:
             with tempfile.TemporaryDirectory() as cache:
                 row = {"data": label, "activation": name, **run({**case, "activation": name}, cache)}
             keep(row)
@@ -164,7 +171,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--only", nargs="*", default=[], help="activations")
+    parser.add_argument("--data", nargs="*", default=[], help="labels of data")
     parser.add_argument("--images", type=Path, help="the folder of Fashion-MNIST")
     parser.add_argument("--case")
     arguments = parser.parse_args()
@@ -172,7 +180,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
         print(json.dumps(measure(json.loads(arguments.case))))
         return
-    table(arguments.quick, arguments.only, arguments.images, arguments.json)
+    table(arguments.quick, arguments.only, arguments.data, arguments.images, arguments.json)
 
 
 if __name__ == "__main__":
