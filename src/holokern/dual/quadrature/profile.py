@@ -20,11 +20,9 @@ HALF_RANGE = 9.0
 _FARTHEST = 60.0
 # deviations from which on σ is in the tails of the normal law
 _FAR_OUT = 6.0
-# limits beyond which panels are made for a quarter of an octave more at most
+# where panels tell how σ varies next to zero: a smooth one has room for about so many turns, nearer ends are roots
 _NEARBY, _CLOSEST = 16.0, 1e-4
-"""Where panels are looked for that tell how σ varies next to zero; a smooth one has room for no more than about so many
-turns. Panels that end closer belong to a root at zero."""
-
+# limits beyond which panels are made for a quarter of an octave more at most
 _FAR = 128.0
 # calls of functions in σ and σ′ up to which both are cheap
 _CHEAP = 4
