@@ -10,6 +10,7 @@ from holokern.dual.enclosure.enclose import Enclosure, enclose
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.dual.hermite.recurrence import hermite_recurrence
 from holokern.dual.hermite.spectrum import series_values, spectrum
+from holokern.dual.line_form import Code, LineForm, Places
 from holokern.dual.methods import registered as _registered
 from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register
@@ -19,13 +20,16 @@ from holokern.dual.value import DualValue
 
 __all__ = [
     "ClosedForm",
+    "Code",
     "DualActivation",
     "DualTable",
     "DualValue",
     "Enclosure",
     "HingeSide",
+    "LineForm",
     "Method",
     "PairForm",
+    "Places",
     "closed_form",
     "dual",
     "dual_activation",

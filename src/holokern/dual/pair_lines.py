@@ -12,7 +12,7 @@ that are used are compiled.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -154,19 +154,6 @@ def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: 
     return up, mixed * (total * total * (w + root) * (w2 + root) + product * apart * apart)
 
 
-class Places(NamedTuple):
-    """Where the numbers of blocks of pairs are in flat arrays."""
-
-    # how far the numbers that count are behind the first ones of a block, for the first and the second variables
-    begin: tuple[int, int]
-    # lines, width: a block has so many lines of so many pairs. The second variables are the same in all of them.
-    lines: int
-    width: int
-    is_tied: bool  # whether there is one line, with a first variable for each pair; else there is one for each line
-    # how far the next number of the same variable is from the one before, for the first and the second variables
-    apart: tuple[int, int]
-
-
 @machine.entry
 def pair_lines(
     kink: Any,
@@ -182,9 +169,10 @@ def pair_lines(
 ) -> None:
     """G and Θ of blocks of pairs after an activation, in place, from ``count`` numbers of each variable.
 
-    ``index`` tells for each block where the numbers of its first and its second variables begin, and its G and Θ.
-    One of the first three arguments has the constants of the form, and the others are None: the compiler leaves their
-    code out. All arrays of numbers are flat. Without Θ ``tangent`` has no elements.
+    ``places`` are the `Places` of the numbers, and ``index`` tells for each block where the numbers of its first and
+    its second variables begin, and its G and Θ. One of the first three arguments has the constants of the form, and the
+    others are None: the compiler leaves their code out. All arrays of numbers are flat. Without Θ ``tangent`` has no
+    elements.
     """
     width, own = places.width, np.empty(NUMBERS * WIDTH)
     rs, cs, wide = _U(places.apart[0]), _U(places.apart[1]), _U(min(WIDTH, width))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
 from holokern.dual.closed.distance_form import DistanceForm
+from holokern.dual.line_form import Code, LineForm, Places
 from holokern.numeric import Array
 
 KINK, ERF, LINEAR_ERF = 0, 1, 2
@@ -19,7 +18,7 @@ KINK, ERF, LINEAR_ERF = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class PairForm(DistanceForm):
+class PairForm(DistanceForm, LineForm):
     """The closed form of an activation, as constants.
 
     Examples
@@ -85,51 +84,19 @@ class PairForm(DistanceForm):
         """How many numbers these are."""
         return {KINK: 2, ERF: 3, LINEAR_ERF: 6}[self.kind]
 
-    @property
-    def at_zero(self) -> float:
-        """E[σ(u) σ(v)] when u or v is zero: that of σ(0) twice, as u σ(u) has the sign of nothing else."""
-        return self.a**2 if self.kind == ERF else 0.0
-
     def _basics(self, c: Array) -> tuple[Array, Array, Array]:
         """T = √2 γc, √(1 + 2T²) and the arcsine of T²/(1 + T²)."""
         t = sqrt(2) * self.gamma * c
         root = np.sqrt(1 + 2 * t**2)
         return t, root, np.arctan2(t**2, root)
 
-    def tiles(self, first: Array, second: Array, given: Array, before: Array) -> tuple[Array, Array]:
-        """Half squared distances G and products of slopes Θ after the activation.
-
-        ``first``, ``second``: `numbers` of the rows and the columns of tiles, of shape (tiles, numbers, points).
-        ``given``, ``before``: G and Θ, of shape (tiles, rows, columns); Θ may have no elements.
-
-        Examples
-        --------
-        >>> from holokern.activation import activation
-        >>> form, c = pair_form(activation("erf"), None), np.array([0.5])
-        >>> side = form.numbers(c)[None]
-        >>> apart, slope = form.tiles(side, side, np.full((1, 1, 1), 0.125), np.ones((1, 1, 1)))
-        >>> k = form.norms(c) ** 2 - apart[0]  # of u and v with variance 1/4 and covariance 1/8
-        >>> bool(abs(k[0, 0] - 2 / pi * np.arcsin(0.25 / 1.5)) < 1e-15)
-        True
-        """
-        gap, tangent = np.array(given, order="C"), np.array(before, order="C")
-        one, two = (np.array(side, order="C").reshape(-1) for side in (first, second))
-        tiles, height, width = gap.shape
-        index = np.arange(tiles)[:, None] * [self.count * height, self.count * width, height * width]
-        code = self.lines((0, 0), height, width, False, (height, width))
-        code(index, one, two, gap.reshape(-1), tangent.reshape(-1))
-        return gap, tangent
-
-    def lines(
-        self, begin: tuple[int, int], lines: int, width: int, is_tied: bool, apart: tuple[int, int]
-    ) -> Callable[[NDArray[np.int64], Array, Array, Array, Array], None]:
-        """The same as machine code for flat arrays of numbers, in place; the arguments are `Places` of `pair_lines`."""
-        from holokern.dual.pair_lines import Places, pair_lines
+    def code(self, places: Places) -> Code:
+        """The machine code for numbers in these places."""
+        from holokern.dual.pair_lines import pair_lines
 
         kink = (self.a, self.b) if self.kind == KINK else None
         erf = (self.b, self.gamma) if self.kind == ERF else None
         linear_erf = (self.a, self.b, self.gamma) if self.kind == LINEAR_ERF else None
-        places = Places(begin, lines, width, is_tied, apart)
         return partial(pair_lines, kink, erf, linear_erf, self.count, places)
 
     def gaps(self, c: Array, d: Array, given: Array) -> Array:

@@ -1,39 +1,64 @@
-"""An activation as polynomials of deviations and chords, cut into cells: what pairs of positions are looked up in.
+"""An activation as polynomials of deviations and chords: what pairs of positions are looked up in.
 
 The chord of an angle θ is s = sin(θ/2), or cos(θ/2) beyond π/2. It comes from 1 - cos θ by a square root, and k is as
 smooth in it as in the angle. With the names of `DualTable`, for p = 2, or p = 1 when σ jumps,
 
     θ^p H = (1 - cos θ) H̃,    or s H̃ when σ jumps,
 
-so that no angle has to be computed. Next to θ = 0 the slope is a derivative, k′ = n₁n₂ (H̃ + s/2 dH̃/ds) / c₁c₂; beyond
-π/2 that would divide by the chord, and it has polynomials of its own.
+so that no angle has to be computed. Unless σ jumps, beyond π/2 it is 1 - k/(n₁n₂) = A(ℓ₁, ℓ₂) - (1 + cos θ) H̃ with the
+value A at π. On both sides the slope is k′ = n₁n₂ (H̃ + s/2 dH̃/ds) / c₁c₂, and H̃ is found from it. With b = cd/n and
+g = b/(1 + b²)^¼ it is H̃/(g₁g₂) that is kept: its errors are small beside k and k′ alike. All are sums over few
+functions ψ of a deviation,
+
+    Σ core[p, q, m] ψ_p(ℓ₁) ψ_q(ℓ₂) T_m(s),
+
+which a singular value decomposition finds: a third as many as Chebyshev polynomials would be.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from holokern.dual import DualTable
-from holokern.numeric import Array, Range, Table, Tensor, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, machine
+from holokern.numeric import (
+    Array,
+    Range,
+    Series,
+    chebyshev_basis,
+    chebyshev_matrix,
+    chebyshev_nodes,
+    left_singular,
+)
 
-_CELL, _MOST_CELLS = 0.5, 12
-"""Width of a cell in log c: narrow ones need fewer terms, and wide ones have more columns. And the most cells, as all
-pairs of them are kept."""
+_GROUPS = 16
+"""Groups of four terms in the chord."""
 
-_TERMS, _NEGLIGIBLE = (13, 17, 21, 25, 33), 1e-13
-"""Terms in the chord that are tried, and the size of those that may be left out."""
-
-_CHECKED = 24
-"""Deviations at which the last terms are measured."""
+_NEGLIGIBLE = 1e-13
+"""The size of the last two terms: if they are larger, a panel is halved."""
 
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
 
-_DROPPED, _DROPPED_SLOPE = 1e-13, 5e-12
-"""Coefficients of functions of order one below this are left out of the sums, and what they may change of slopes."""
+_BEYOND = 0.1
+"""Polynomials are fitted on so much more of a panel, as derivatives lose digits at the ends."""
+
+_NODES = 128
+"""The most deviations of samples: functions that need more of them are too many."""
+
+_DROPPED, _STEEPER, _NOISE = 5e-13, 0.6, 3e-14
+"""What each T_m may lose of values of order one; how much larger, in units of m, that is in the derivative: with
+`_BEYOND` m / √(1 - x²) times s/2 at the end of a panel; and the errors of tables, below which nothing counts."""
+
+_CELLS = 32
+"""Parts of the range of log c that have numbers of terms of their own: small deviations need fewer."""
+
+_FINE = 4
+"""Deviations in each part at which terms are measured."""
 
 
 class Chords(NamedTuple):
@@ -43,158 +68,257 @@ class Chords(NamedTuple):
     ----------
     fold, power
         Those of the `DualTable`.
+    rank
+        The number of functions ψ, which is even.
     low, inverse
-        The least log c, and cells per unit of log c; 0 if nothing depends on deviations.
+        The least log c, and parts per unit of log c; 0 if nothing depends on deviations.
     edges
         Ends of the panels of chords. Unless folded there are as many panels again for the chords beyond π/2.
+    ends
+        The chords that are -1 and 1 for the polynomials of a panel: ends[panel, 0 or 1].
     flats
-        Coefficients of W: flats[cell, cell, p, q].
-    blocks
-        How many q count for T_0, for T_2 and T_1, for T_4 and T_3 …, in fours: blocks[cell, cell, panel, function, …].
-        The functions are H̃ and, only beyond π/2, the slope.
+        Coefficients of W, and of A where it counts: flats[0 or 1, p, q].
+    groups
+        How many groups of four T_m count for the first deviations in a part of the range: groups[panel, part].
+    twos
+        How many q count in a group of four T_m, in twos: twos[panel, group].
     sizes
-        How many terms four p need: sizes[cell, cell, panel, function, four].
+        How many terms two p need: sizes[panel, two].
     starts, values
-        Where the coefficients begin in ``values``: for each p the terms that count, in the order of ``blocks``; four q
-        of the first polynomial follow those of the second.
-    most
-        The most terms, and four more, which machine code may read.
+        Where the coefficients begin in ``values``: for each p group by group, and in a group two q for each of four m.
     """
 
     fold: int
     power: int
+    rank: int
     low: float
     inverse: float
     edges: Array
+    ends: Array
     flats: Array
-    blocks: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    twos: NDArray[np.int64]
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]
     values: Array
-    most: int
-
-    def cells(self, logs: Array) -> NDArray[np.int64]:
-        """The cells of deviations."""
-        return np.clip(((logs - self.low) * self.inverse).astype(np.int64), 0, len(self.flats) - 1)
 
 
-def chords_of(table: DualTable, span: Range) -> Chords | None:
-    """The functions of a table for all angles, for deviations in a part of its range; None if they are too rough."""
-    made = [tensors for tensors in table.table.panels if tensors is not None]
-    shared = all(a.functions is b.functions for tensors in made for a, b in zip(tensors, made[0], strict=True))
-    if len(made) < len(table.table.panels) or not shared or table.table.is_rough:
+def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series] | None:
+    """The functions of a table for all angles, and the ψ, for deviations in a part of its range.
+
+    None if they are too rough, or need more than ``most`` functions ψ.
+    """
+    if any(tensors is None for tensors in table.table.panels) or table.table.is_rough:
         return None
-    edges = [0.0]
-    sides: list[list[tuple[Tensor, ...]]] = [[] for _ in range(1 if table.fold else 2)]
+    part = table.table.range if table.homogeneity is not None else span
+    grid = _Grid(table, part)
+    edges, sides = [0.0], list[list[_Panel]]([[] for _ in range(1 if table.fold else 2)])
     waiting = [(0.0, 0.5**0.5, 0)]
     while waiting:
         low, high, halvings = waiting.pop()
-        fitted = [_panel(table, low, high, bool(side)) for side in range(len(sides))] if halvings else []
-        found = [one for one in fitted if one is not None]
+        found = [
+            made
+            for far, panels in enumerate(sides)
+            if (made := grid.panel(low, high, bool(far), panels[-1] if panels else None)) is not None
+        ]
         if len(found) == len(sides):
             edges.append(high)
-            for side, tensors in zip(sides, found, strict=True):
-                side.append(tensors)
+            for panels, one in zip(sides, found, strict=True):
+                panels.append(one)
         elif halvings > _HALVINGS:
             return None
         else:
             middle = (low + high) / 2
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
-    part = table.table.range if table.homogeneity is not None else span
-    count = 1 if part.is_point else min(_MOST_CELLS, max(1, int(np.ceil(part.width / _CELL))))
-    return _packed(table, part, count, np.array(edges), [tensors for side in sides for tensors in side])
+    return _packed(grid, np.array(edges), [panel for panels in sides for panel in panels], most)
 
 
-def _panel(table: DualTable, low: float, high: float, is_far: bool) -> tuple[Tensor, ...] | None:
-    """W, H̃ and K between two chords, if few terms are enough."""
-    given = table.table
-    for count in _TERMS:
-        chord = (low + high + (high - low) * chebyshev_nodes(count)) / 2
+class _Panel(NamedTuple):
+    """Coefficients of H̃ at pairs of deviations, of shape (n, n, m), and the chords that are -1 and 1."""
+
+    low: float
+    high: float
+    values: Array
+
+    def at(self, chord: float) -> Array:
+        """The values at a chord."""
+        x = (2 * chord - self.low - self.high) / (self.high - self.low)
+        return np.asarray(self.values @ chebyshev_basis(np.array([x]), self.values.shape[2])[0])
+
+
+class _Grid:
+    """The functions of a table at pairs of some deviations.
+
+    Attributes
+    ----------
+    span
+        The range of deviations.
+    flat
+        W.
+    """
+
+    def __init__(self, table: DualTable, span: Range) -> None:
+        first = table.table.panels[0] or ()
+        count = 1 if span.is_point else min(_NODES, max(len(one.functions) for one in first))
+        self.table, self.span, self.logs = table, span, span.nodes(count)
+        self.flat = self._at(0, 0, np.zeros(1))[:, :, 0]
+
+    def _at(self, number: int, panel: int, theta: Array) -> Array:
+        """A function of the table at angles in one of its panels."""
+        given = self.table.table
+        tensor = (given.panels[panel] or ())[number]
+        basis = chebyshev_basis(given.range.place(self.logs), len(tensor.functions)) @ tensor.functions
+        core = tensor.core if number < given.flat else tensor.core @ _angles(given.unit(theta, panel), tensor.core)
+        return np.asarray(np.einsum("ap,pqm,bq->abm", basis, core, basis, optimize=True))
+
+    def _function(self, number: int, theta: Array) -> Array:
+        """A function of the table at angles."""
+        owner = self.table.table.panel_of(theta)
+        values = np.empty((len(self.logs), len(self.logs), len(theta)))
+        for panel in np.unique(owner):
+            values[:, :, owner == panel] = self._at(number, panel, theta[owner == panel])
+        return values
+
+    def _lost(self, theta: Array) -> Array:
+        """θ^p H; past π/2 of a folded table from its symmetry."""
+        table, over = self.table, (theta > np.pi / 2) & (self.table.fold != 0)
+        angle = np.where(over, np.pi - theta, theta)
+        values = self._function(table.table.flat, angle) * angle**table.power
+        if table.fold < 0:
+            apart = (self.logs[:, None] - self.logs) ** 2 * self.flat
+            values = np.where(over, (2 - 2 * apart)[:, :, None] - values, values)
+        return np.asarray(values)
+
+    def panel(self, low: float, high: float, is_far: bool, before: _Panel | None) -> _Panel | None:
+        """H̃ between two chords, if the terms are enough; ``before`` is the panel that ends at the first one."""
+        more = _BEYOND * (high - low)
+        bottom, top = max(0.0, low - more), high + more
+        count = 4 * _GROUPS
+        chord = (bottom + top + (top - bottom) * chebyshev_nodes(count)) / 2
         theta = 2 * np.arcsin(chord)
-        factor = (theta / chord) ** table.power / (2.0 if table.power == 2 else 1.0)
-        if is_far:
-            theta = np.pi - theta
-            factor = theta**table.power / (2 * (1 - chord**2) if table.power == 2 else np.sqrt(1 - chord**2))
-        owner = given.panel_of(theta)
-        found: list[Tensor] = []
-        for number, first in enumerate(given.panels[0] or ()):
-            if number < given.flat:
-                found.append(first)
-                continue
-            values = np.empty((*first.core.shape[:2], count))
-            for index in np.unique(owner):
-                here = owner == index
-                core = (given.panels[index] or ())[number].core
-                values[:, :, here] = core @ chebyshev_basis(given.unit(theta[here], index), core.shape[2]).T
-            if number == given.flat:
-                values *= factor
-            found.append(Tensor(first.functions, values @ chebyshev_matrix(count).T))
-        if all(_tail(tensor) <= _NEGLIGIBLE for tensor in found[given.flat :][: 2 if is_far else 1]):
-            return tuple(found)
-    return None
+        theta = np.pi - theta if is_far else theta
+        if self.table.power == 1:
+            found = self._lost(theta) / (np.sqrt(1 - chord**2) if is_far else chord)
+        else:
+            # H̃ + s/2 dH̃/ds is known at the nodes, and H̃ where the panel begins unless that is zero.
+            known, matrix = self._slopes(theta), _with_slope(chord)
+            if before is not None:
+                known = np.concatenate([known, before.at(low)[:, :, None]], axis=2)
+                place = chebyshev_basis(np.array([(2 * low - bottom - top) / (top - bottom)]), count)
+                matrix = np.concatenate([matrix, place @ chebyshev_matrix(count)])
+            found = known @ np.linalg.pinv(matrix).T
+        coefficients = found @ chebyshev_matrix(count).T
+        largest = float(np.max(np.abs(coefficients[:, :, -2:])))
+        is_enough = largest <= _NEGLIGIBLE * max(1.0, float(np.max(self._ratios)))
+        return _Panel(bottom, top, coefficients) if is_enough else None
+
+    def _slopes(self, theta: Array) -> Array:
+        """k′ c₁c₂ / (n₁n₂ g₁g₂); past π/2 of a folded table from its symmetry."""
+        over = (theta > np.pi / 2) & (self.table.fold != 0)
+        values = self._function(self.table.table.flat + 1, np.where(over, np.pi - theta, theta))
+        signs = np.where(over & (self.table.fold > 0), -1.0, 1.0)
+        # b/g = (1 + b²)^¼
+        steep = (1 + self._ratios**2) ** 0.25
+        return np.asarray(values * signs * np.outer(steep, steep)[:, :, None])
+
+    @cached_property
+    def _ratios(self) -> Array:
+        """The ratios b = cd/n."""
+        c = np.exp(self.logs)
+        return np.asarray(c * self.table.slope_norms(c) / self.table.norms(c))
+
+    def at_opposite(self, panel: _Panel) -> Array:
+        """A, from a far panel with power 2."""
+        chord = (panel.low + panel.high) / 2
+        small = self._ratios / (1 + self._ratios**2) ** 0.25
+        here = panel.at(chord) * np.outer(small, small)
+        apart = (self.logs[:, None] - self.logs) ** 2 * self.flat
+        return np.asarray(apart + self._lost(np.array([np.pi - 2 * np.arcsin(chord)]))[:, :, 0] + 2 * chord**2 * here)
 
 
-def _tail(tensor: Tensor) -> float:
-    """The largest of the last terms in the chord, at some pairs of deviations."""
-    at = chebyshev_basis(chebyshev_nodes(_CHECKED), len(tensor.functions)) @ tensor.functions
-    return float(np.max(np.abs(np.einsum("ap,pqm,bq->abm", at, tensor.core[:, :, -2:], at, optimize=True))))
+def _with_slope(chord: Array) -> Array:
+    """The matrix from values of a polynomial at Chebyshev nodes to those of H̃ + s/2 dH̃/ds."""
+    count, scale = len(chord), 2 / (chord[-1] - chord[0]) * chebyshev_nodes(len(chord))[-1]
+    derivatives = np.zeros((count, count))
+    for m in range(1, count):
+        derivatives[:m, m] = chebyshev.chebder(np.eye(count)[m])[:m]
+    change = chebyshev_basis(chebyshev_nodes(count), count) @ derivatives @ chebyshev_matrix(count)
+    return np.asarray(np.eye(count) + 0.5 * scale * chord[:, None] * change)
 
 
-def _packed(table: DualTable, part: Range, count: int, edges: Array, panels: list[tuple[Tensor, ...]]) -> Chords | None:
-    """Cells without the terms that do not count; None if there are too many functions of a deviation."""
-    from holokern.network.architecture.activate import RANK
+def _angles(x: Array, core: Array) -> Array:
+    return chebyshev_basis(x, core.shape[2]).T
 
-    found, half = dict[tuple[int, ...], _Terms](), len(edges) - 1
-    for panel, tensors in enumerate(panels):
-        # One panel at a time: before terms are left out its cells may take much memory.
-        alone = Table(table.table.range, np.array([0.0, 1.0]), (tensors,), table.table.flat)
-        cores = machine.Cells.of(alone, part, count).cores
-        for place in np.ndindex(count, count):
-            core = cores.cores[:, cores.numbers[place][0]]
-            for function in range(min(len(core), 1 if panel < half else 2)):
-                found[*place, panel, function] = _terms(core[function])
-    flats, shape = cores.flats[0], (count, count, len(panels), 2)
-    rank = max(2, flats.shape[2], *(4 * terms.sizes.size for terms in found.values()))
-    if rank > RANK:
+
+def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple[Chords, Series] | None:
+    """The functions in terms of few ψ, without the terms that do not count."""
+    table, count, span, near = grid.table, len(grid.logs), grid.span, panels[: len(edges) - 1]
+    flats = [grid.flat]
+    if len(panels) > len(near) and table.power == 2:
+        flats.append(grid.at_opposite(panels[len(near)]))
+    # First the ψ of chords up to π/2, which all pairs of most data have; W is multiplied with squared differences of ℓ.
+    psi = _spanned(np.empty((count, 0)), [one.values for one in near])
+    wide = [max(1.0, span.width**2) * one[:, :, None] for one in flats]
+    psi = _spanned(psi, [*wide, *(one.values for one in panels)])
+    psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 2 if psi.shape[1] == 0 else psi.shape[1] % 2)))
+    if psi.shape[1] > most:
         return None
-    flats = np.pad(flats, ((0, 0), (0, 0), (0, rank - flats.shape[2]), (0, rank - flats.shape[3])))
-    blocks = np.zeros((*shape, max(terms.blocks.size for terms in found.values())), dtype=np.int64)
-    sizes, starts, total = np.zeros((*shape, -(-rank // 4)), dtype=np.int64), np.zeros(shape, dtype=np.int64), 0
-    for key, terms in found.items():
-        blocks[key][: terms.blocks.size], sizes[key][: terms.sizes.size] = terms.blocks, terms.sizes
-        starts[key], total = total, total + terms.values.size
-    inverse, values = 0.0 if part.is_point else count / part.width, np.concatenate([t.values for t in found.values()])
-    most = 4 + max(4 * int(2 * np.sum(terms.blocks) - terms.blocks[0]) for terms in found.values())
-    return Chords(table.fold, table.power, part.low, inverse, edges, flats, blocks, sizes, starts, values, most)
+    series = chebyshev_matrix(count) @ psi
+    rows = chebyshev_basis(np.linspace(-1, 1, _CELLS * _FINE), count) @ series
+    found = [_terms(one.values, psi / count, rows) for one in panels]
+    lengths = [len(terms.values) for terms in found]
+    made = Chords(
+        fold=table.fold,
+        power=table.power,
+        rank=psi.shape[1],
+        low=span.low,
+        inverse=0.0 if span.is_point else _CELLS / span.width,
+        edges=edges,
+        ends=np.array([[one.low, one.high] for one in panels]),
+        flats=np.stack([psi.T @ one @ psi / count**2 for one in flats]),
+        groups=np.stack([terms.groups for terms in found]),
+        twos=np.stack([np.pad(terms.twos, (0, _GROUPS - len(terms.twos))) for terms in found]),
+        sizes=np.stack([terms.sizes for terms in found]),
+        starts=np.cumsum([0, *lengths[:-1]]),
+        values=np.concatenate([terms.values for terms in found]),
+    )
+    kept = np.flatnonzero(np.max(np.abs(series), axis=1) > 0.1 * _NOISE)
+    return made, Series(span, np.ascontiguousarray(series[: 1 + int(np.max(kept, initial=0))]))
+
+
+def _spanned(known: Array, functions: list[Array]) -> Array:
+    """Orthonormal columns: the given ones, and what functions of two deviations need besides."""
+    wide = np.concatenate([values.reshape(len(values), -1) for values in functions], axis=1) / len(known)
+    left, sizes = left_singular(wide - known @ (known.T @ wide))
+    return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > _NOISE]], axis=1))[0])
 
 
 class _Terms(NamedTuple):
-    """The terms of one function in two cells, as `Chords` has them."""
+    """The terms of one function, as `Chords` has them."""
 
-    blocks: NDArray[np.int64]
+    twos: NDArray[np.int64]
+    groups: NDArray[np.int64]
     sizes: NDArray[np.int64]
     values: Array
 
 
-def _terms(core: Array) -> _Terms:
-    """The terms core[p, q, m] that count."""
-    fours, groups = -(-max(core.shape[:2]) // 4), core.shape[2] // 2 + 1
-    core = np.pad(core, [(0, 4 * fours - size) for size in core.shape[:2]] + [(0, 2 * groups - 1 - core.shape[2])])
-    m = np.arange(core.shape[2])
-    counts = np.abs(core) >= np.minimum(_DROPPED, _DROPPED_SLOPE / np.maximum(m, 1) ** 2)
-    reach = _last(np.asarray(counts.any(axis=0)).T)
-    blocks = -(-np.maximum(reach[0::2], np.append(0, reach[1::2])) // 4)
-    blocks = np.maximum(blocks[: max(1, int(_last(blocks > 0)))], 1)
-    order = [(q, 0) for q in range(4 * blocks[0])]
-    for group, number in enumerate(blocks[1:], start=1):
-        order += [(4 * k + q, 2 * group - odd) for k in range(number) for odd in (0, 1) for q in range(4)]
-    q, m = np.array(order).T
-    sizes = -(-_last(np.asarray(counts[:, q, m].reshape(fours, 4, -1).any(axis=1))) // 4) * 4
-    ends = np.repeat(sizes, 4)
-    return _Terms(blocks, sizes, np.concatenate([core[p, q[:end], m[:end]] for p, end in enumerate(ends)]))
-
-
-def _last(counts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many entries along the last axis reach to the last one that counts."""
-    size = counts.shape[-1]
-    return np.where(np.any(counts, axis=-1), size - np.argmax(counts[..., ::-1], axis=-1), 0)
+def _terms(values: Array, dual: Array, rows: Array) -> _Terms:
+    """The terms that count, from coefficients at pairs of deviations; ``rows`` are the ψ at some deviations."""
+    core = np.einsum("ap,abm,bq->pqm", dual, values, dual, optimize=True)
+    rank, fours = len(core), -(-core.shape[2] // 4)
+    core = np.pad(core, ((0, 0), (0, 0), (0, 4 * fours - core.shape[2])))
+    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(4 * fours)), _NOISE)
+    # What is left out with all ψ from the q-th on, of either deviation
+    tails = np.sqrt(np.cumsum(np.sum(core**2, axis=0)[::-1], axis=0)[::-1])
+    reach = np.sum(tails > allowed, axis=0)
+    twos = -(-np.max(reach.reshape(fours, 4), axis=1) // 2)
+    twos = np.maximum.accumulate(twos[::-1])[::-1]
+    twos = np.maximum(twos[: max(1, int(np.sum(twos > 0)))], 1)
+    counts = np.linalg.norm(np.einsum("ap,pqm->aqm", rows, core), axis=1) > allowed
+    needed = np.any(counts.reshape(_CELLS, _FINE, fours, 4), axis=(1, 3))
+    groups = np.max(np.where(needed, np.arange(1, fours + 1), 1), axis=1)
+    groups_of_two = [(g, k) for g, two in enumerate(twos) for k in range(two)]
+    q, m = np.array([(2 * k + q, 4 * g + m) for g, k in groups_of_two for m in range(4) for q in (0, 1)]).T
+    sizes = np.array([8 * int(np.sum(twos[twos > p])) for p in range(rank // 2)])
+    chosen = [core[p, q[: sizes[p // 2]], m[: sizes[p // 2]]] for p in range(rank)]
+    return _Terms(twos, np.minimum(groups, len(twos)), sizes, np.concatenate(chosen))

@@ -21,6 +21,7 @@ from holokern.network.architecture.walks import (
     OutOfSpan,
     Spans,
     Tape,
+    check_spans,
     find_spans,
     own_pass,
     pair_pass,
@@ -114,15 +115,15 @@ class Architecture:
         for side in inputs:
             if len(side):
                 some = side.part(slice(0, None, max(1, len(side) // _SCOUTS)))
-                for dual, span in find_spans(self._active, self.shape, some, self.is_standard).items():
-                    spans[dual] = widened(span, spans.get(dual))
+                for key, span in find_spans(self._active, self.shape, some, self.is_standard).items():
+                    spans[key] = widened(span, spans.get(key))
         for _ in range(_TRIES):
             try:
                 for side in inputs:
                     for part in self._parts(side):
-                        own_pass(self._active, self.shape, side.part(part), spans, self.is_standard, False)
+                        check_spans(self._active, self.shape, side.part(part), spans, self.is_standard)
             except OutOfSpan as error:
-                spans[error.dual] = widened(error.met, spans.get(error.dual))
+                spans[error.key] = widened(error.met, spans.get(error.key))
             else:
                 return spans
         raise PrecisionLost("the deviations that the activations meet do not settle in a range; rescale the data")
@@ -183,7 +184,7 @@ class Architecture:
         untied = self.layer.needs_pairs(False)
         # Pairs of positions share numbers already, so that half of the memory is enough.
         pairs = max(1, _TILE // (16 if untied else 8) // self._size)
-        looked_up = not untied and any(dual.pair_form is None for dual in spans)
+        looked_up = not untied and any(dual.pair_form is None for dual, _ in spans)
         width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
         return max(1, pairs // width), width
 

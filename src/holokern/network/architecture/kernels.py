@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holokern.dual import DualActivation
 from holokern.errors import BadInput
 from holokern.network.architecture.fill import Architecture, Outs, duals_of
 from holokern.network.architecture.inputs import Graphs, Inputs
@@ -42,19 +43,19 @@ class SpanRange:
     Attributes
     ----------
     spans
-        Activations with the ranges of log c.
+        Activations, with their numbers on the way through the network, and the ranges of log c.
     """
 
-    spans: tuple[tuple[AnyArray, Range], ...]
+    spans: tuple[tuple[tuple[DualActivation, int], Range], ...]
 
     @staticmethod
     def union(parts: list[SpanRange], shape: tuple[int, int]) -> SpanRange:
         """The data of a matrix, from parts of it."""
         found: Spans = {}
         for part in parts:
-            for dual, span in part.spans:
-                known = found.get(dual, span)
-                found[dual] = Range(min(known.low, span.low), max(known.high, span.high))
+            for key, span in part.spans:
+                known = found.get(key, span)
+                found[key] = Range(min(known.low, span.low), max(known.high, span.high))
         return SpanRange(tuple(found.items()))
 
 

@@ -1,8 +1,9 @@
-"""The machine code of layers with weights: sums over windows, for one pair of inputs after the other.
+"""The machine code of layers with weights: sums over windows, for one block of pairs after the other.
 
-Numbers of a pair are kept in lines: one line of pairs at the same position, or for every position of the first input a
-line with all positions of the second one. Behind the last of several lines follows one more, for positions outside of
-the first input, whose output is zero at the distance V/2 from one of variance V.
+A block may be one pair of inputs, whose numbers are kept in lines: one line of pairs at the same position, or for every
+position of the first input a line with all positions of the second one. Behind the last of several lines follows one
+more, for positions outside of the first input, whose output is zero at the distance V/2 from one of variance V. Or a
+block has several pairs of inputs: a plane for each position, with a line for each first input.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ class Mixing(NamedTuple):
         The input of each output and tap, -1 outside.
     size
         The most numbers of a pair.
-    lines, width, is_tied
-        Lines and numbers of a line after the layer, and whether there is only the line of equal positions.
-    before, after
-        Where variances of the positions before and after the layer are among the numbers of an input; the latter for
-        the first and for the second input.
+    planes, lines, width
+        Planes after the layer, lines of a plane, and numbers of a line.
+    is_tied
+        Whether there are only pairs of equal positions.
+    is_each
+        Whether the first variances run along the lines; else each line has one.
+    before, after, apart
+        Where variances of the positions before and after the layer are among the numbers of an input, and how far those
+        of the next plane are behind; the last two for the first and for the second input.
     scale, share, more
         The factor of sums, that of covariances in Θ, and what is added to Θ.
     """
@@ -47,11 +52,14 @@ class Mixing(NamedTuple):
     sums: NDArray[np.int64]
     taps: NDArray[np.int64]
     size: int
+    planes: int
     lines: int
     width: int
     is_tied: bool
+    is_each: bool
     before: int
     after: tuple[int, int]
+    apart: tuple[int, int]
     scale: float
     share: float
     more: float
@@ -118,7 +126,7 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
     sums, taps, is_tied, width = layer.sums, layer.taps, layer.is_tied, layer.width
     count, rows, spare = sums.shape[0], np.empty(_TAPS, np.int64), np.empty(layer.size if sums.shape[0] else 0)
     most = 0
-    for s in range(count):
+    for s in range(0 if is_tied else count):
         most = max(most, sums[s, 0], sums[s, 1])
     borders, moved = np.zeros(most + 1), np.zeros(most + 1)
     for block in range(index.shape[0]):
@@ -130,7 +138,7 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
             if count % 2:
                 for k in range(size if is_tied else size * size):
                     spare[k] = array[at + k]
-            borders[size] = 0.0
+            borders[0 if is_tied else size] = 0.0
             for q in range(0 if is_tied else size):
                 borders[q] = half * first[r + layer.before + q]
                 source[i + size * size + q] = half * second[c + layer.before + q]
@@ -146,19 +154,21 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
                             place = taps[step[6] + p * step[5] + t]
                             moved[p] += borders[place if place >= 0 else step[0]]
                     borders, moved = moved, borders
-                borders[step[1]] = 0.0
+                borders[0 if is_tied else step[1]] = 0.0
         scale, share, more = layer.scale, layer.share, layer.more
-        for p in range(layer.lines):
-            here, v, w = _U(at + p * width), _U(r + layer.after[0] + p), _U(c + layer.after[1])
+        for line in range(layer.planes * layer.lines):
+            plane, p = line // layer.lines, line % layer.lines
+            v, w = r + layer.after[0] + plane * layer.apart[0] + p, c + layer.after[1] + plane * layer.apart[1]
+            here, one, two = _U(at + line * width), _U(v), _U(w)
             for q in range(_U(width)):
                 gap[here + q] *= scale
             if tangent.shape[0] > 0:
-                if is_tied:
+                if layer.is_each:
                     for q in range(_U(width)):
-                        known = 0.5 * share * (first[v + q] + second[w + q]) - share * gap[here + q]
+                        known = 0.5 * share * (first[one + q] + second[two + q]) - share * gap[here + q]
                         tangent[here + q] = scale * tangent[here + q] + (known + more)
                 else:
-                    own = first[v]
+                    own = first[one]
                     for q in range(_U(width)):
-                        known = 0.5 * share * (own + second[w + q]) - share * gap[here + q]
+                        known = 0.5 * share * (own + second[two + q]) - share * gap[here + q]
                         tangent[here + q] = scale * tangent[here + q] + (known + more)

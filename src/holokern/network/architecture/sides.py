@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import DualActivation, DualTable, PairForm
+from holokern.dual import DualActivation, LineForm
 from holokern.errors import PrecisionLost
-from holokern.network.architecture.chords import Chords, chords_of
+from holokern.network.architecture.table_form import TableForm
 from holokern.network.engine.layer_tables import functions_of
 from holokern.network.engine.layered import LayerStep
 from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
-from holokern.numeric import Array, Range, Series
+from holokern.numeric import Array, Range
 
-Counts = NDArray[np.int64]
+_GRID = 0.25
+"""Ranges of single layers start and end with multiples of this in log c."""
 
 _ROWS, _COLUMNS = 64, 512
 """Rows and columns that are computed at a time where there is no machine code for all tiles."""
@@ -37,38 +38,28 @@ class ActivationTable:
         The activation as a layer without weights of its own.
     span
         The range of log c.
-    chords
-        Polynomials of chords and deviations; None with a closed form, or if the activation is too rough on this range.
+    form
+        The closed form, or that of a table; None if the activation is too rough on this range.
     functions
         Norms, norms of the slope, and means.
     """
 
     layer: HiddenLayer
     span: Range
-    chords: Chords | None
+    form: LineForm | None
     functions: tuple[Function, Function, Function]
-
-    @property
-    def form(self) -> PairForm | None:
-        """The closed form, which needs no table."""
-        return self.layer.dual.pair_form
 
     def side(self, variances: Array) -> NumpySide:
         """Prepare outputs with these variances, of shape (positions, inputs)."""
         shape = variances.shape
         c = np.sqrt(variances)
         if self.form is not None:
-            zero = c == 0
             points = np.moveaxis(self.form.numbers(c), 0, -1)
-            nothing = np.empty((0, *shape)), np.empty((0, *shape), dtype=np.int64)
-            return NumpySide(self.form.norms(c) ** 2, zero, self.form.means(c), points, *nothing)
+            return NumpySide(self.form.norms(c) ** 2, c == 0, self.form.means(c), points, np.empty((0, *shape)))
         side = LayerSide.of(self.layer, c.reshape(-1), *self.functions)
         numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
-        cells, points = np.empty((0, *shape), dtype=np.int64), np.empty((*shape, 0))
-        if self.chords is not None:
-            cells = self.chords.cells(side.numbers[0]).reshape(1, *shape)
         after, means = (side.numbers[1] ** 2).reshape(shape), side.means.reshape(shape)
-        return NumpySide(after, side.zero.reshape(shape), means, points, numbers, cells)
+        return NumpySide(after, side.zero.reshape(shape), means, np.empty((*shape, 0)), numbers)
 
     def slope_squares(self, side: NumpySide) -> Array:
         """E[σ′(cz)²] of outputs."""
@@ -98,12 +89,10 @@ class NumpySide:
     means
         E[σ(cz)].
     points
-        What the machine code knows of each output along a last axis: numbers of a closed form.
+        What the machine code knows of each output along a last axis: the numbers of a `LineForm`.
     numbers
         log c, n, d and c, with another deviation where that is zero, of shape (4, positions, inputs); (0, positions,
-        inputs) for closed forms.
-    cells
-        The cell of log c in a table, of shape (1, positions, inputs); (0, positions, inputs) without a table.
+        inputs) if there is a form.
     """
 
     after: Array
@@ -111,12 +100,11 @@ class NumpySide:
     means: Array
     points: Array
     numbers: Array
-    cells: Counts
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return sum(part.nbytes for part in (self.after, self.zero, self.means, self.points, self.numbers, self.cells))
+        return sum(part.nbytes for part in (self.after, self.zero, self.means, self.points, self.numbers))
 
     def _each(self, front: Callable[[Any], Any], inner: Callable[[Any], Any], last: Callable[[Any], Any]) -> NumpySide:
         """Arrays changed: those of positions and inputs, those with an axis before, and those with an axis behind."""
@@ -126,7 +114,6 @@ class NumpySide:
             front(self.means),
             last(self.points),
             inner(self.numbers),
-            inner(self.cells),
         )
 
     def at(self, some: slice) -> NumpySide:
@@ -155,45 +142,39 @@ class NumpySide:
 _lock = threading.Lock()
 
 
-def table_for(dual: DualActivation, span: Range) -> ActivationTable:
-    """The activation on a range, made once."""
+def table_for(dual: DualActivation, whole: Range, span: Range) -> ActivationTable:
+    """The activation on a part of the range that it has in the whole network, made once."""
     with _lock:
-        return _table_for(dual, span if dual.pair_form is None else Range(0.0, 0.0))
+        if dual.pair_form is not None:
+            return _table_for(dual, _NOWHERE, _NOWHERE)
+        return _table_for(dual, whole, span if whole.is_point else _rounded(span, whole))
 
 
-@lru_cache(maxsize=32)
-def _table_for(dual: DualActivation, span: Range) -> ActivationTable:
-    layer, form = HiddenLayer(dual, 1.0, 0.0, False), dual.pair_form
+_NOWHERE = Range(0.0, 0.0)
+
+
+def _rounded(span: Range, whole: Range) -> Range:
+    """A part of a range that starts and ends where those of similar layers do, so that these share polynomials."""
+    low, high = np.floor(span.low / _GRID) * _GRID, np.ceil(span.high / _GRID) * _GRID
+    return Range(max(float(low), whole.low), min(float(high), whole.high))
+
+
+@lru_cache(maxsize=64)
+def _table_for(dual: DualActivation, whole: Range, span: Range) -> ActivationTable:
+    layer, form = HiddenLayer(dual, 1.0, 0.0, False), _form(dual, whole, span)
     if form is not None:
-        return ActivationTable(layer, span, None, (form.norms, form.slope_norms, form.means))
-    if dual.hinges is None and 0.0 in dual.smallest_angles:
-        try:
-            table = dual.table(*span.ends, 0.0)
-            chords = chords_of(table, span)
-        except PrecisionLost:
-            chords = None
-        if chords is not None:
-            return ActivationTable(layer, span, chords, _of_table(table))
-    return ActivationTable(layer, span, None, functions_of(layer, LayerSpan.everywhere(span), False))
+        return ActivationTable(layer, span, form, (form.norms, form.slope_norms, form.means))
+    # Without a form all layers share tables for the whole range.
+    return ActivationTable(layer, whole, None, functions_of(layer, LayerSpan.everywhere(whole), False))
 
 
-def _of_table(table: DualTable) -> tuple[Function, Function, Function]:
-    """Norms, norms of the slope, and means of a table, by machine code: images have many positions."""
-    if table.homogeneity is not None:
-        return table.norms, table.slope_norms, table.means
-
-    def at(series: Series, c: Array) -> Array:
-        from holokern.network.architecture.activate import chebyshev_sums
-
-        places = np.ascontiguousarray(series.range.place(np.log(c)))
-        values = np.empty_like(places)
-        chebyshev_sums(series.coefficients, places, values)
-        return values
-
-    def norms(c: Array) -> Array:
-        return np.exp(at(table.log_norm, c))
-
-    return norms, lambda c: np.exp(at(table.log_slope, c)), lambda c: at(table.mean, c) * norms(c)
+def _form(dual: DualActivation, whole: Range, span: Range) -> LineForm | None:
+    if dual.pair_form is not None or dual.hinges is not None or 0.0 not in dual.smallest_angles:
+        return dual.pair_form
+    try:
+        return TableForm.of(dual, whole, span)
+    except PrecisionLost:
+        return None
 
 
 def activated(
@@ -222,8 +203,6 @@ def activated(
     if made.form is not None:
         own, others = (np.swapaxes(side.points, 1, 2) for side in (first, second))
         after, moved = made.form.tiles(own, others, after, moved)
-    elif made.chords is not None:
-        _by_chords(made.chords, first, second, after, moved)
     else:
         _by_tiles(made, first, second, after, moved)
     if first.zero.any() or second.zero.any():
@@ -231,18 +210,9 @@ def activated(
     return joined(after), None if tangent is None else joined(moved)
 
 
-def _by_chords(chords: Chords, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
-    from holokern.network.architecture.activate import activate
-
-    with_slope = bool(tangent.size) and chords.power == 2
-    sides = np.ascontiguousarray(first.numbers), np.ascontiguousarray(second.numbers)
-    cells = np.ascontiguousarray(first.cells[0]), np.ascontiguousarray(second.cells[0])
-    activate(chords, *sides, *cells, with_slope, gap, tangent)
-
-
 def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
     """Tile by tile: closed forms of piecewise polynomials, and activations that are too rough for one table."""
-    from holokern.network.architecture.activate import angles_of
+    from holokern.network.architecture.series_code import angles_of
 
     dual = made.layer.dual
     points = [_layer_side(side) for side in (first, second)]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -19,14 +20,16 @@ import numpy as np
 from holokern.dual import DualActivation
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.runs import run_of
-from holokern.network.architecture.sides import NumpySide, activated, table_for
+from holokern.network.architecture.sides import ActivationTable, NumpySide, activated, table_for
 from holokern.network.layers.combine import Serial
 from holokern.network.layers.layer import Context, Layer, Shape
+from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import Layout, State
+from holokern.network.layers.weights import Weighted
 from holokern.numeric import AnyArray, Array, Range
 
-Spans = dict[DualActivation, Range]
-"""The range of log c that each activation meets."""
+Spans = dict[tuple[DualActivation, int], Range]
+"""The range of log c that each activation meets; the number counts activations on the way through the network."""
 
 _SAMPLES = 12
 """Deviations for each unit of log c at which norms are computed while the ranges are not known yet."""
@@ -56,36 +59,59 @@ class _NumpyWalk:
     """What all ways through a network share."""
 
     xp: ModuleType = xp
+    is_bare = False  # whether only the variances that activations meet are of interest
 
     def __init__(self, is_standard: bool, spans: Spans, inputs: tuple[Inputs, Inputs]) -> None:
         self.is_standard = is_standard
         self.spans = spans
         self.inputs = inputs
+        self.met = 0  # activations so far
 
     def activated(
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any
     ) -> tuple[AnyArray, AnyArray]:
-        """G and Θ after an activation."""
-        return activated(table_for(dual, self._range(dual)), sides, layout, gap, tangent)
+        """G and Θ after the activation that was prepared last."""
+        return activated(self._table(dual, self.met - 1), sides, layout, gap, tangent)
 
-    def _range(self, dual: DualActivation) -> Range:
-        """The range of an activation; an arbitrary one if it meets nothing but zeros."""
-        return self.spans.get(dual, Range(0.0, 0.0))
+    def _table(self, dual: DualActivation, number: int) -> ActivationTable:
+        """An activation on its range; on an arbitrary one if it meets nothing but zeros."""
+        nothing = Range(0.0, 0.0)
+        return table_for(dual, span_of(self.spans, dual) or nothing, self.spans.get((dual, number), nothing))
 
     def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
         """Through machine code, as far as it goes."""
         is_start, layout = state.gap is None, state.layout
-        channels = len(self.inputs[0].values) if is_start else 0
+        channels, start = len(self.inputs[0].values) if is_start else 0, self.met
+        straight = takewhile(lambda layer: isinstance(layer, Activation | Weighted), layers)
+        active = [layer.dual for layer in straight if isinstance(layer, Activation)]
+        tables = tuple(self._table(dual, number) for number, dual in enumerate(active, start))
         done, found = run_of(
-            layers, state.positions, shape.width, layout.is_tied, self.is_standard, channels, self.nodes() is None
-        )
+            layers, state.positions, shape.width, layout.is_tied, self.is_standard, channels, self.nodes() is None,
+            tuple(table.form for table in tables),
+        )  # fmt: skip
         if done:
-            return done, found(state, self.sides(lambda: found.sides(self.inputs[0], state.first)))
+            waiting = iter(active)
+            made = self.sides(
+                lambda: found.sides(
+                    self.inputs[0], state.first, lambda met: self.check(next(waiting), met), self.is_bare
+                )
+            )
+            self.met = start + sum(isinstance(layer, Activation) for layer in layers[:done])
+            return done, found(state, made)
         return 0, self.inputs[0].pairs(self.inputs[1], layout, state.tangent is not None) if is_start else state
 
     def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
         """An array for both sides."""
         raise NotImplementedError
+
+    def check(self, dual: DualActivation, variances: Array) -> None:
+        """Refuse variances outside of the range of the next activation, and count it."""
+        key, self.met = (dual, self.met), self.met + 1
+        positive = variances[variances > 0]
+        if len(positive) and dual.homogeneity is None and dual.pair_form is None:
+            met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
+            if key not in self.spans or not self.spans[key].covers(met):
+                raise OutOfSpan(key, met)
 
     def patterns(self) -> tuple[Any, Any]:
         """The matrices of the graphs of both sides."""
@@ -111,23 +137,17 @@ class _OwnWalk(_NumpyWalk):
         return made, made
 
     def squares(self, dual: DualActivation, variances: Array) -> Array:
-        """Variances after an activation."""
-        return table_for(dual, self._span(dual, variances)).squares(variances)
+        """Variances after the next activation."""
+        self.check(dual, variances)
+        self.met -= 1
+        return self._table(dual, self.met).squares(variances)
 
     def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
         """The outputs when they enter an activation."""
-        made = table_for(dual, self._span(dual, variances())).side(variances())
+        self.check(dual, variances())
+        made = self._table(dual, self.met - 1).side(variances())
         self.tape.entries.append(made)
         return made, made
-
-    def _span(self, dual: DualActivation, variances: Array) -> Range:
-        """The range of an activation, if these variances lie in it."""
-        positive = variances[variances > 0]
-        if len(positive) and dual.homogeneity is None and dual.pair_form is None:
-            met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
-            if dual not in self.spans or not self.spans[dual].covers(met):
-                raise OutOfSpan(dual, met)
-        return self._range(dual)
 
 
 @dataclass(frozen=True)
@@ -142,9 +162,15 @@ class _Scouted:
 class OutOfSpan(Exception):
     """An activation met deviations outside of its range."""
 
-    def __init__(self, dual: DualActivation, met: Range) -> None:
-        super().__init__(str(dual.activation))
-        self.dual, self.met = dual, met
+    def __init__(self, key: tuple[DualActivation, int], met: Range) -> None:
+        super().__init__(str(key[0].activation))
+        self.key, self.met = key, met
+
+
+def span_of(spans: Spans, dual: DualActivation) -> Range | None:
+    """The range of all that an activation meets in a network, if it meets anything."""
+    found = [span for (one, _), span in spans.items() if one is dual or one == dual]
+    return Range(min(one.low for one in found), max(one.high for one in found)) if found else None
 
 
 @lru_cache(maxsize=64)
@@ -163,9 +189,9 @@ class _Scout(_OwnWalk):
         positive = c[c > 0]
         if not len(positive):
             return np.full_like(variances, dual.limits.norm**2)
-        low, high = float(np.log(positive.min())), float(np.log(positive.max()))
-        known = self.spans.get(dual, Range(low, high))
-        self.spans[dual] = Range(min(low, known.low), max(high, known.high))
+        low, high, key = float(np.log(positive.min())), float(np.log(positive.max())), (dual, self.met)
+        known = self.spans.get(key, Range(low, high))
+        self.spans[key] = Range(min(low, known.low), max(high, known.high))
         at, norms = _rough_norms(dual, math.floor(low), math.ceil(high))
         found = np.exp(2 * np.interp(np.log(np.where(c > 0, c, 1.0)), at, norms))
         return np.where(c > 0, found, dual.limits.norm**2)
@@ -177,6 +203,7 @@ class _Scout(_OwnWalk):
     def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
         """Only the variances."""
         made = _Scouted(variances(), self.squares(dual, variances()))
+        self.met += 1
         return made, made
 
     def activated(
@@ -206,6 +233,7 @@ class _PairWalk(_NumpyWalk):
 
     def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:
         """Read."""
+        self.met += 1
         return next(self.tapes[0]), next(self.tapes[1])
 
     def squares(self, dual: DualActivation, variances: Array) -> Array:
@@ -224,6 +252,14 @@ def _begin(layer: Layer, inputs: tuple[Inputs, Inputs], pairs: bool, is_paired: 
     if not isinstance(layer, Serial) or not positions:
         return inputs[0].pairs(inputs[1], layout, with_tangent)
     return State(layout, inputs[0].variances, inputs[1].variances, None, np.empty(0) if with_tangent else None)
+
+
+def check_spans(layer: Layer, shape: Shape, inputs: Inputs, spans: Spans, is_standard: bool) -> None:
+    """Raise OutOfSpan if activations meet deviations outside of their ranges."""
+    context, pairs = _context(layer, shape)
+    walk = _OwnWalk(is_standard, spans, inputs)
+    walk.is_bare = True
+    layer.apply(walk, _begin(layer, (inputs, inputs), pairs, True, False), context)
 
 
 def own_pass(
@@ -259,7 +295,7 @@ def find_spans(layer: Layer, shape: Shape, inputs: Inputs, is_standard: bool) ->
     context, pairs = _context(layer, shape)
     walk = _Scout(is_standard, {}, inputs)
     layer.apply(walk, _begin(layer, (inputs, inputs), pairs, True, False), context)
-    return {dual: widened(span) for dual, span in walk.spans.items()}
+    return {key: widened(span) for key, span in walk.spans.items()}
 
 
 def widened(span: Range, other: Range | None = None) -> Range:

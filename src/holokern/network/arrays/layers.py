@@ -17,6 +17,7 @@ import numpy as np
 from holokern.dual import DualActivation
 from holokern.errors import BadInput, Unsupported
 from holokern.network.architecture.kernels import LayerKernels, SpanRange
+from holokern.network.architecture.walks import span_of
 from holokern.network.arrays.layer import ArrayLayer, Pairs, angle_of_gap, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
@@ -116,9 +117,9 @@ class _ArrayWalk:
         return self._told(make)
 
     def _layer(self, dual: DualActivation, like: AnyArray) -> ArrayLayer:
-        spans = dict(self.owner.data.spans)
-        if dual in spans:
-            ends = float(np.exp(spans[dual].low - _MARGIN)), float(np.exp(spans[dual].high + _MARGIN))
+        span = span_of(dict(self.owner.data.spans), dual)
+        if span is not None:
+            ends = float(np.exp(span.low - _MARGIN)), float(np.exp(span.high + _MARGIN))
         elif dual.homogeneity is not None:
             ends = 1.0, 1.0
         else:

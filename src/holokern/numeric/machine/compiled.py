@@ -24,6 +24,10 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+_LINE = 64
+"""Bytes of a line of the cache: arrays on the stack begin with one, so that no vector lies across two."""
+
+
 def entry(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
     return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
@@ -42,7 +46,9 @@ def inlined(function: Function) -> Function:
 @intrinsic
 def _floats_on_stack(_: Any, count: Any) -> Any:
     def code(_context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
-        return cgutils.alloca_once(builder, ir.DoubleType(), size=signature.args[0].literal_value)  # type: ignore[no-untyped-call]
+        found = cgutils.alloca_once(builder, ir.DoubleType(), size=signature.args[0].literal_value)  # type: ignore[no-untyped-call]
+        found.align = _LINE
+        return found
 
     if isinstance(count, types.IntegerLiteral):
         return types.CPointer(types.float64)(count), code  # type: ignore[no-untyped-call]

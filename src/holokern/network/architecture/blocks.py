@@ -1,0 +1,359 @@
+"""Pairs of inputs that go through layers in blocks that fit into the cache.
+
+`Lines` keep the numbers of one pair of inputs together: machine code runs along positions. `Planes` keep the numbers of
+one position together: machine code runs along the second inputs, so that a first one is prepared once for many.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holokern.dual import LineForm, Places
+from holokern.network.layers.state import Layout
+from holokern.network.layers.windows import Weights
+from holokern.numeric import Array
+
+_ROOM = 2**15
+"""Numbers of a block of pairs in lines: with Θ half a megabyte, which stays in the second cache."""
+
+_PLANES, _WIDE = 2**20, 128
+"""Numbers of a block in planes, with Θ four megabytes, as rows of it share the numbers of columns; and columns of it,
+which share those of a row: as many as the machine code of tables takes at a time."""
+
+_FLOAT = 8
+"""Bytes of a number."""
+
+Some = tuple[slice, slice]
+"""A block of pairs: some of the first and some of the second inputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step of a run.
+
+    Attributes
+    ----------
+    what
+        Weights, or the form of an activation.
+    size
+        The number of positions after it.
+    place, after
+        Where its numbers of an input begin, the variances before it for weights, and where the variances after it do.
+    sums, taps
+        Sums over windows as `Mixing` has them.
+    """
+
+    what: Weights | LineForm
+    size: int
+    place: int
+    after: int
+    sums: NDArray[np.int64]
+    taps: NDArray[np.int64]
+
+
+class Steps(Protocol):
+    """What blocks need to know of layers: see `Run`."""
+
+    @property
+    def positions(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def channels(self) -> int: ...  # noqa: D102
+    @property
+    def is_mean(self) -> bool: ...  # noqa: D102
+    @property
+    def written(self) -> tuple[tuple[Step, ...], int, int, tuple[int, ...]]: ...  # noqa: D102
+
+
+class _Blocks(ABC):
+    """What both kinds share.
+
+    Attributes
+    ----------
+    numbers
+        What is known of the inputs of both sides.
+    inputs
+        How many there are on each side.
+    """
+
+    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
+        self.run, self.layout, self.is_paired = run, layout, layout.is_paired
+        self.steps, self.most, _, self.positions = run.written
+        self.inputs = sides[0].shape[1], sides[1].shape[1]
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Some]:
+        """All blocks."""
+
+    @abstractmethod
+    def cut(self, numbers: Array, some: Some, size: int) -> Array:
+        """The numbers of a block at so many positions, in the shape that this kind has."""
+
+    @abstractmethod
+    def at(self, some: Some, place: int, size: int) -> tuple[Array, Array]:
+        """Numbers of both sides at all positions, in a shape that goes together with that of `cut`."""
+
+    @abstractmethod
+    def code(self, number: int, some: Some) -> Callable[..., None]:
+        """The machine code of a step for a block; its arguments are G and Θ."""
+
+    @abstractmethod
+    def arrange(self, array: Array) -> Array:
+        """A view of an array of a state, in which `part` finds blocks."""
+
+    @abstractmethod
+    def part(self, arranged: Array, some: Some) -> Array:
+        """The part of such a view that belongs to a block."""
+
+    @abstractmethod
+    def mean(self, block: Array) -> Array:
+        """The mean of a block over all positions; numbers are added in the same order whatever the block."""
+
+    def through(self, gap: Array | None, tangent: Array | None) -> tuple[Array, Array | None]:
+        """G and Θ of all pairs after the layers."""
+        layout, positions = self.layout, self.positions
+        (first, second), both = self.inputs, () if layout.is_tied else positions
+        shape = (*positions, *both, first) if layout.is_paired else (*positions, first, *both, second)
+        found = np.empty(shape), None if tangent is None else np.empty(shape)
+        outs = [None if array is None else self.arrange(array) for array in found]
+        given = [None if array is None or self.run.channels else self.arrange(array) for array in (gap, tangent)]
+        size = self.steps[-1].size
+        for some in self.blocks():
+            block = self._start(some, given[0], given[1], tangent is not None)
+            for number, step in enumerate(self.steps):
+                self.code(number, some)(*block)
+                if self._has_zeros[number]:
+                    self._mend_zeros(some, step, *block)
+            for numbers, out in zip(block, outs, strict=True):
+                if out is not None:
+                    made = self.cut(numbers, some, size)
+                    self.part(out, some)[...] = self.mean(made) if self.run.is_mean else made
+        return found
+
+    def _start(self, some: Some, given: Array | None, before: Array | None, with_tangent: bool) -> tuple[Array, Array]:
+        """G and Θ of a block before the layers, flat; G of inputs is half the mean squared difference over channels."""
+        size, (height, width) = math.prod(self.run.positions), (part.stop - part.start for part in some)
+        room = height * width * self.most
+        gap, tangent = np.empty(room), np.zeros(room if with_tangent else 0)
+        if given is not None:
+            self.cut(gap, some, size)[...] = self.part(given, some)
+            if before is not None:
+                self.cut(tangent, some, size)[...] = self.part(before, some)
+            return gap, tangent
+        total = self.cut(gap, some, size)
+        for channel in range(self.run.channels):
+            first, second = self.at(some, channel * size, size)
+            apart = first - second
+            np.multiply(apart, apart, out=apart)
+            if channel:
+                total += apart
+            else:
+                total[...] = apart
+        total *= 0.5 / self.run.channels
+        return gap, tangent
+
+    @cached_property
+    def _has_zeros(self) -> list[bool]:
+        """Whether activations meet outputs that are zero."""
+        everything = slice(0, self.inputs[0]), slice(0, self.inputs[1])
+        return [
+            isinstance(step.what, LineForm)
+            and any(bool(np.any(side == 0.0)) for side in self.at(everything, step.place, step.size))
+            for step in self.steps
+        ]
+
+    def _mend_zeros(self, some: Some, step: Step, gap: Array, tangent: Array) -> None:
+        """Pairs with an output that is zero: the limit of small outputs; their Θ is zero."""
+        form = step.what
+        assert isinstance(form, LineForm)
+        c, d = self.at(some, step.place, step.size)
+        one, two = self.at(some, step.after, step.size)
+        first, second = c == 0.0, d == 0.0
+        value = np.where(first & second, np.sqrt(one) * np.sqrt(two), form.means(c) * form.means(d))
+        np.copyto(self.cut(gap, some, step.size), 0.5 * (one + two) - value, where=first | second)
+        if tangent.size:
+            np.copyto(self.cut(tangent, some, step.size), 0.0, where=first | second)
+
+
+def _scales(weights: Weights) -> tuple[float, float, float]:
+    """Those of `Mixing`. The covariance before the bias, which counts in Θ, is known from that after it."""
+    share = weights.share / weights.scale if weights.share else 0.0
+    return float(weights.scale), float(share), float(weights.more - share * weights.bias)
+
+
+class Lines(_Blocks):
+    """The numbers of a pair of inputs follow each other in lines, as `mix_code` says."""
+
+    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
+        super().__init__(run, layout, sides)
+        self.is_tied = layout.is_tied
+        self.numbers = [np.ascontiguousarray(side.T) for side in sides]
+        self.flat = [side.reshape(-1) for side in self.numbers]
+
+    def _lines(self, size: int) -> tuple[int, int]:
+        """Lines of a pair, and numbers of a line, at so many positions."""
+        return 1 if self.is_tied else size, size
+
+    def blocks(self) -> Iterator[Some]:
+        """All blocks."""
+        height, width = self.inputs[0], 1 if self.is_paired else self.inputs[1]
+        count = max(1, _ROOM // self.most)
+        columns = min(math.isqrt(count), width)
+        rows = count // columns
+        for i in range(0, height, rows):
+            for j in range(0, width, columns):
+                yield slice(i, min(i + rows, height)), slice(j, min(j + columns, width))
+
+    def cut(self, numbers: Array, some: Some, size: int) -> Array:
+        """The shape is (inputs, inputs, lines, numbers of a line)."""
+        height, width = (part.stop - part.start for part in some)
+        lines = self._lines(size)
+        return numbers.reshape(-1, self.most)[:, : lines[0] * lines[1]].reshape(height, width, *lines)
+
+    def at(self, some: Some, place: int, size: int) -> tuple[Array, Array]:
+        """Numbers of both sides at all positions."""
+        rows, columns = some[0], some[0] if self.is_paired else some[1]
+        first, second = self.numbers[0][rows, place : place + size], self.numbers[1][columns, place : place + size]
+        return (
+            first[:, None, None] if self.is_tied else first[:, None, :, None],
+            second[:, None, None] if self.is_paired else second[None, :, None],
+        )
+
+    def code(self, number: int, some: Some) -> Callable[..., None]:
+        """The machine code of a step for a block."""
+        return partial(self._codes[number], self._index(some), *self.flat)
+
+    @cached_property
+    def _codes(self) -> list[Callable[..., None]]:
+        from holokern.network.architecture.mix_code import Mixing, mix
+
+        found = list[Callable[..., None]]()
+        for step in self.steps:
+            lines, what = self._lines(step.size), step.what
+            if isinstance(what, LineForm):
+                found.append(what.code(Places((step.place,) * 2, *lines, self.is_tied, (step.size,) * 2)))
+                continue
+            tied, after = (self.is_tied,) * 2, ((step.after,) * 2, (0, 0))
+            layer = Mixing(step.sums, step.taps, self.most, 1, *lines, *tied, step.place, *after, *_scales(what))
+            found.append(partial(mix, layer))
+        return found
+
+    def _index(self, some: Some) -> NDArray[np.int64]:
+        """Where the numbers of the inputs and of the pairs of a block begin."""
+        height, width = (part.stop - part.start for part in some)
+        lengths = [side.shape[1] for side in self.numbers]
+        index = np.empty((height, width, 3), dtype=np.int64)
+        index[..., 0] = (np.arange(some[0].start, some[0].stop) * lengths[0])[:, None]
+        index[..., 1] = index[..., 0] if self.is_paired else np.arange(some[1].start, some[1].stop) * lengths[1]
+        index[..., 2] = np.arange(0, height * width * self.most, self.most).reshape(height, width)
+        return index.reshape(-1, 3)
+
+    def arrange(self, array: Array) -> Array:
+        """In the order (inputs, inputs, lines, numbers of a line)."""
+        height, width = self.inputs
+        if self.is_paired:
+            flat = array.reshape(-1, height)
+            lines = 1 if self.is_tied else math.isqrt(len(flat))
+            return np.moveaxis(flat.reshape(lines, -1, height), -1, 0)[:, None]
+        if self.is_tied:
+            return np.moveaxis(array.reshape(-1, height, width), 0, -1)[:, :, None]
+        size = math.isqrt(array.size // (height * width)) if array.size else 1
+        return array.reshape(size, height, -1, width).transpose(1, 3, 0, 2)
+
+    def part(self, arranged: Array, some: Some) -> Array:
+        """The pairs of a block."""
+        return arranged[some]
+
+    def mean(self, block: Array) -> Array:
+        """Along one axis."""
+        return np.asarray(np.mean(block.reshape(*block.shape[:2], -1), axis=2)[:, :, None, None])
+
+
+def _flat(side: Array, apart: int) -> Array:
+    """The numbers from the first to the last one, with those between columns."""
+    return np.lib.stride_tricks.as_strided(side, ((len(side) - 1) * apart + side.shape[1],), (_FLOAT,), writeable=False)
+
+
+class Planes(_Blocks):
+    """One plane of pairs of inputs for each position; inputs with themselves are one line of it."""
+
+    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
+        super().__init__(run, layout, sides)
+        self.numbers = sides
+        # Sides may be some columns of an array: their numbers are not copied, but have the distances that they have.
+        self.apart = sides[0].strides[0] // _FLOAT, sides[1].strides[0] // _FLOAT
+        self.flat = [_flat(side, apart) for side, apart in zip(sides, self.apart, strict=True)]
+        self.known = dict[tuple[int, int, int], Callable[..., None]]()
+
+    def blocks(self) -> Iterator[Some]:
+        """All blocks."""
+        height, width = 1 if self.is_paired else self.inputs[0], self.inputs[1]
+        columns = min(_WIDE, width)
+        rows = max(1, _PLANES // (self.most * columns))
+        for i in range(0, height, rows):
+            for j in range(0, width, columns):
+                yield slice(i, min(i + rows, height)), slice(j, min(j + columns, width))
+
+    def cut(self, numbers: Array, some: Some, size: int) -> Array:
+        """The shape is (positions, inputs, inputs)."""
+        shape = size, *(part.stop - part.start for part in some)
+        return numbers[: math.prod(shape)].reshape(shape)
+
+    def at(self, some: Some, place: int, size: int) -> tuple[Array, Array]:
+        """Numbers of both sides at all positions."""
+        first, second = (side[place : place + size] for side in self.numbers)
+        columns = second[:, None, some[1]]
+        return first[:, None, some[1]] if self.is_paired else first[:, some[0], None], columns
+
+    def code(self, number: int, some: Some) -> Callable[..., None]:
+        """The machine code of a step for a block."""
+        step, (height, width) = self.steps[number], (part.stop - part.start for part in some)
+        if self.is_paired and isinstance(step.what, LineForm):
+            return partial(self._own, step, step.what, some)
+        u, v = self.apart
+        planes = np.arange(step.size if isinstance(step.what, LineForm) else 1)[:, None] * [u, v, height * width]
+        start = [some[1].start if self.is_paired else some[0].start, some[1].start, 0]
+        key = number, height, width
+        if key not in self.known:
+            self.known[key] = self._code(step, height, width)
+        return partial(self.known[key], planes + start, *self.flat)
+
+    def _code(self, step: Step, height: int, width: int) -> Callable[..., None]:
+        from holokern.network.architecture.mix_code import Mixing, mix
+
+        (u, v), what, plane = self.apart, step.what, height * width
+        if isinstance(what, LineForm):
+            begin, apart = (step.place * u, step.place * v), (step.size * u, step.size * v)
+            return what.code(Places(begin, height, width, False, apart))
+        # The pairs of a plane are one more axis behind those of positions, along which nothing moves.
+        sums = step.sums.copy()
+        sums[:, [0, 1, 4]] *= plane
+        places = step.place, (step.after * u, step.after * v), (u, v)
+        sizes = self.most * plane, step.size, height, width
+        return partial(mix, Mixing(sums, step.taps, *sizes, True, self.is_paired, *places, *_scales(what)))
+
+    def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:
+        """Inputs with themselves: coinciding outputs stay so, whatever rounding left of their distance."""
+        self.cut(gap, some, step.size)[...] = 0.0
+        if tangent.size:
+            c = self.at(some, step.place, step.size)[0]
+            self.cut(tangent, some, step.size)[...] *= form.slope_norms(c) ** 2
+
+    def arrange(self, array: Array) -> Array:
+        """In the order (positions, inputs, inputs)."""
+        return array.reshape(-1, 1 if self.is_paired else self.inputs[0], self.inputs[1])
+
+    def part(self, arranged: Array, some: Some) -> Array:
+        """The pairs of a block."""
+        return arranged[:, some[0], some[1]]
+
+    def mean(self, block: Array) -> Array:
+        """Plane by plane."""
+        return np.asarray(np.mean(block, axis=0, keepdims=True))
