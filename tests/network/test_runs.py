@@ -7,7 +7,7 @@ from holokern import layers as L
 from holokern.network import Network
 from holokern.network.architecture import walks
 
-ACTIVATIONS = [L.Activation(name) for name in ("relu", "erf", "gelu")]
+ACTIVATIONS = [L.Activation(name) for name in ("relu", "erf", "gelu", "elu", "tanh", "softplus")]
 
 
 def data(*shape):
@@ -44,6 +44,8 @@ def nets(s, b):
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize("bias", [None, 0.2])
 def test_layers_at_once_and_one_by_one(activation, bias, monkeypatch):
+    # Slopes of opposite points are the square roots of rounding errors; tables see them more than closed forms.
+    allowed = 2e-14 if activation.dual.pair_form else 2e-13
     for name, (x, layers) in nets(activation, bias).items():
         network = Network(L.Serial(*layers))
         at_once = *network.both(x), *network.both(x[:2], x[2:]), network.nngp(x)
@@ -51,7 +53,7 @@ def test_layers_at_once_and_one_by_one(activation, bias, monkeypatch):
             patch.setattr(walks, "run_of", lambda *_: (0, None))
             one_by_one = *network.both(x), *network.both(x[:2], x[2:]), network.nngp(x)
         for found, true in zip(at_once, one_by_one, strict=True):
-            np.testing.assert_allclose(found, true, rtol=0, atol=2e-14 * np.max(np.abs(true)), err_msg=name)
+            np.testing.assert_allclose(found, true, rtol=0, atol=allowed * np.max(np.abs(true)), err_msg=name)
         # A copy gives the same numbers, whatever the tiles.
         np.testing.assert_allclose(at_once[0][3], at_once[0][1], rtol=0, atol=2e-14 * np.max(at_once[0]), err_msg=name)
 

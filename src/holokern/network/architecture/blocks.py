@@ -278,7 +278,7 @@ class Lines(_Blocks):
 
 def _flat(side: Array, apart: int) -> Array:
     """The numbers from the first to the last one, with those between columns."""
-    return np.lib.stride_tricks.as_strided(side, ((len(side) - 1) * apart + side.shape[1],), (_FLOAT,), writeable=False)
+    return np.lib.stride_tricks.as_strided(side, ((len(side) - 1) * apart + side.shape[1],), (_FLOAT,))
 
 
 class Planes(_Blocks):

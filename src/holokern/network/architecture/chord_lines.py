@@ -42,11 +42,11 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`."""
     rank, half, width, w, power = chords.rank, chords.edges.shape[0] - 1, places.width, _U(_ROW), chords.power
     with_slope, count, panels = tangent.shape[0] > 0 and power == 2, HEAD + rank, chords.starts.shape[0]
-    edges, ends, flats, groups, twos = chords.edges, chords.ends, chords.flats.reshape(-1), chords.groups, chords.twos
+    edges, ends, flats, groups, fours = chords.edges, chords.ends, chords.flats.reshape(-1), chords.groups, chords.fours
     sizes, starts, values, levels = chords.sizes, chords.starts, chords.values, chords.flats.shape[0]
     folded, opposite = 1.0 if chords.fold != 0 else 0.0, levels > 1
     odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    own, flat, lines = np.zeros(HEAD + RANK), np.zeros(RANK), np.zeros(max(8, np.max(sizes)))
+    own, flat, lines = np.zeros(HEAD + RANK), np.zeros(RANK), np.zeros(np.max(sizes))
     basis, given, chord = machine.on_stack(_BASIS), machine.on_stack(_ROW), machine.on_stack(_ROW)
     side, level, bent = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
     rate, x, sum1, sum2 = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
@@ -110,17 +110,20 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             inside += 1 if side[j] == mark and chord[j] >= low and chord[j] < high else 0
                     if inside == 0:
                         continue
-                    # Coefficients for the first variable, from two ψ at a time
+                    # Coefficients for the first variable, from four ψ at a time
                     source, end = _U(starts[panel]), 0
                     for g in range(groups[panel, cell]):
-                        end += 8 * twos[panel, g]
+                        end += 16 * fours[panel, g]
                     for m in range(_U(end)):
                         lines[m] = 0.0
                     for p in range(sizes.shape[1]):
-                        size, a, b = _U(sizes[panel, p]), own[HEAD + 2 * p], own[HEAD + 2 * p + 1]
-                        for m in range(min(size, _U(end))):
-                            lines[m] += a * values[source + m] + b * values[source + size + m]
-                        source += size + size
+                        size, length, k = _U(sizes[panel, p]), min(_U(sizes[panel, p]), _U(end)), HEAD + 4 * p
+                        k2, k3, k4 = source + size, source + _U(2) * size, source + _U(3) * size
+                        f1, f2, f3, f4 = own[k], own[k + 1], own[k + 2], own[k + 3]
+                        for m in range(length):
+                            two = f1 * values[source + m] + f2 * values[k2 + m]
+                            lines[m] += two + (f3 * values[k3 + m] + f4 * values[k4 + m])
+                        source = k4 + size
                     left, right = ends[panel, 0], ends[panel, 1]
                     scale, shift = 2.0 / (right - left), (right + left) / (right - left)
                     for j in range(padded):
@@ -134,18 +137,21 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         t2[j] = 0.0
                         t3[j] = 0.0
                     for g in range(groups[panel, cell] - 1, -1, -1):
-                        pairs = twos[panel, g]
-                        end -= 8 * pairs
-                        for k in range(pairs):
-                            v, z = _U(HEAD + 2 * k) * w, end + 8 * k
-                            a0, b0, a1, b1 = lines[z], lines[z + 1], lines[z + 2], lines[z + 3]
-                            a2, b2, a3, b3 = lines[z + 4], lines[z + 5], lines[z + 6], lines[z + 7]
+                        number = fours[panel, g]
+                        end -= 16 * number
+                        for k in range(number):
+                            v, z = _U(HEAD + 4 * k) * w, end + 16 * k
+                            v2, v3, v4 = v + w, v + w + w, v + w + w + w
+                            a0, a1, a2, a3 = lines[z], lines[z + 1], lines[z + 2], lines[z + 3]
+                            b0, b1, b2, b3 = lines[z + 4], lines[z + 5], lines[z + 6], lines[z + 7]
+                            c0, c1, c2, c3 = lines[z + 8], lines[z + 9], lines[z + 10], lines[z + 11]
+                            d0, d1, d2, d3 = lines[z + 12], lines[z + 13], lines[z + 14], lines[z + 15]
                             for j in range(padded):
-                                e1, e2 = basis[v + j], basis[v + w + j]
-                                t0[j] = (t0[j] + a0 * e1) + b0 * e2
-                                t1[j] = (t1[j] + a1 * e1) + b1 * e2
-                                t2[j] = (t2[j] + a2 * e1) + b2 * e2
-                                t3[j] = (t3[j] + a3 * e1) + b3 * e2
+                                e1, e2, e3, e4 = basis[v + j], basis[v2 + j], basis[v3 + j], basis[v4 + j]
+                                t0[j] = (((t0[j] + a0 * e1) + a1 * e2) + a2 * e3) + a3 * e4
+                                t1[j] = (((t1[j] + b0 * e1) + b1 * e2) + b2 * e3) + b3 * e4
+                                t2[j] = (((t2[j] + c0 * e1) + c1 * e2) + c2 * e3) + c3 * e4
+                                t3[j] = (((t3[j] + d0 * e1) + d1 * e2) + d2 * e3) + d3 * e4
                         # Clenshaw's recurrence for sums and their derivatives, four terms at a time; T_0 is left
                         for j in range(padded):
                             y, s1, s2, c1, c2 = 2.0 * x[j], sum1[j], sum2[j], change1[j], change2[j]

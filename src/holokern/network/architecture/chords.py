@@ -69,7 +69,7 @@ class Chords(NamedTuple):
     fold, power
         Those of the `DualTable`.
     rank
-        The number of functions ψ, which is even.
+        The number of functions ψ, a multiple of four.
     low, inverse
         The least log c, and parts per unit of log c; 0 if nothing depends on deviations.
     edges
@@ -80,12 +80,12 @@ class Chords(NamedTuple):
         Coefficients of W, and of A where it counts: flats[0 or 1, p, q].
     groups
         How many groups of four T_m count for the first deviations in a part of the range: groups[panel, part].
-    twos
-        How many q count in a group of four T_m, in twos: twos[panel, group].
+    fours
+        How many q count in a group of four T_m, in fours: fours[panel, group].
     sizes
-        How many terms two p need: sizes[panel, two].
+        How many terms four p need: sizes[panel, four].
     starts, values
-        Where the coefficients begin in ``values``: for each p group by group, and in a group two q for each of four m.
+        Where the coefficients begin in ``values``: for each p group by group, and in a group four q for each of four m.
     """
 
     fold: int
@@ -97,7 +97,7 @@ class Chords(NamedTuple):
     ends: Array
     flats: Array
     groups: NDArray[np.int64]
-    twos: NDArray[np.int64]
+    fours: NDArray[np.int64]
     sizes: NDArray[np.int64]
     starts: NDArray[np.int64]
     values: Array
@@ -260,7 +260,7 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
     psi = _spanned(np.empty((count, 0)), [one.values for one in near])
     wide = [max(1.0, span.width**2) * one[:, :, None] for one in flats]
     psi = _spanned(psi, [*wide, *(one.values for one in panels)])
-    psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 2 if psi.shape[1] == 0 else psi.shape[1] % 2)))
+    psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 4 if psi.shape[1] == 0 else -psi.shape[1] % 4)))
     if psi.shape[1] > most:
         return None
     series = chebyshev_matrix(count) @ psi
@@ -277,7 +277,7 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
         ends=np.array([[one.low, one.high] for one in panels]),
         flats=np.stack([psi.T @ one @ psi / count**2 for one in flats]),
         groups=np.stack([terms.groups for terms in found]),
-        twos=np.stack([np.pad(terms.twos, (0, _GROUPS - len(terms.twos))) for terms in found]),
+        fours=np.stack([np.pad(terms.fours, (0, _GROUPS - len(terms.fours))) for terms in found]),
         sizes=np.stack([terms.sizes for terms in found]),
         starts=np.cumsum([0, *lengths[:-1]]),
         values=np.concatenate([terms.values for terms in found]),
@@ -296,7 +296,7 @@ def _spanned(known: Array, functions: list[Array]) -> Array:
 class _Terms(NamedTuple):
     """The terms of one function, as `Chords` has them."""
 
-    twos: NDArray[np.int64]
+    fours: NDArray[np.int64]
     groups: NDArray[np.int64]
     sizes: NDArray[np.int64]
     values: Array
@@ -305,20 +305,18 @@ class _Terms(NamedTuple):
 def _terms(values: Array, dual: Array, rows: Array) -> _Terms:
     """The terms that count, from coefficients at pairs of deviations; ``rows`` are the ψ at some deviations."""
     core = np.einsum("ap,abm,bq->pqm", dual, values, dual, optimize=True)
-    rank, fours = len(core), -(-core.shape[2] // 4)
-    core = np.pad(core, ((0, 0), (0, 0), (0, 4 * fours - core.shape[2])))
-    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(4 * fours)), _NOISE)
+    rank, number = len(core), core.shape[2] // 4
+    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(4 * number)), _NOISE)
     # What is left out with all ψ from the q-th on, of either deviation
     tails = np.sqrt(np.cumsum(np.sum(core**2, axis=0)[::-1], axis=0)[::-1])
-    reach = np.sum(tails > allowed, axis=0)
-    twos = -(-np.max(reach.reshape(fours, 4), axis=1) // 2)
-    twos = np.maximum.accumulate(twos[::-1])[::-1]
-    twos = np.maximum(twos[: max(1, int(np.sum(twos > 0)))], 1)
+    reach = np.max(np.sum(tails > allowed, axis=0).reshape(number, 4), axis=1)
+    fours = np.maximum.accumulate(-(-reach[::-1] // 4))[::-1]
+    fours = np.maximum(fours[: max(1, int(np.sum(fours > 0)))], 1)
     counts = np.linalg.norm(np.einsum("ap,pqm->aqm", rows, core), axis=1) > allowed
-    needed = np.any(counts.reshape(_CELLS, _FINE, fours, 4), axis=(1, 3))
-    groups = np.max(np.where(needed, np.arange(1, fours + 1), 1), axis=1)
-    groups_of_two = [(g, k) for g, two in enumerate(twos) for k in range(two)]
-    q, m = np.array([(2 * k + q, 4 * g + m) for g, k in groups_of_two for m in range(4) for q in (0, 1)]).T
-    sizes = np.array([8 * int(np.sum(twos[twos > p])) for p in range(rank // 2)])
-    chosen = [core[p, q[: sizes[p // 2]], m[: sizes[p // 2]]] for p in range(rank)]
-    return _Terms(twos, np.minimum(groups, len(twos)), sizes, np.concatenate(chosen))
+    needed = np.any(counts.reshape(_CELLS, _FINE, number, 4), axis=(1, 3))
+    groups = np.max(np.where(needed, np.arange(1, number + 1), 1), axis=1)
+    blocks = [(g, k) for g, four in enumerate(fours) for k in range(four)]
+    q, m = np.array([(4 * k + q, 4 * g + m) for g, k in blocks for m in range(4) for q in range(4)]).T
+    sizes = np.array([16 * int(np.sum(fours[fours > p])) for p in range(rank // 4)])
+    chosen = [core[p, q[: sizes[p // 4]], m[: sizes[p // 4]]] for p in range(rank)]
+    return _Terms(fours, np.minimum(groups, len(fours)), sizes, np.concatenate(chosen))
