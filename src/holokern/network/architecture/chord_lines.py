@@ -2,8 +2,8 @@
 
 It has the interface of `holokern.dual.pair_lines`. A line of pairs shares its first variable, so polynomials of two
 deviations and a chord become such of the second deviation and the chord. Up to `WIDTH` pairs go through all steps
-together: nothing depends on where they are, and loops become vector instructions. A pair in another panel of chords, or
-beyond π/2, makes its whole line take these polynomials too, and each pair keeps its own value.
+together: nothing depends on where they are, and loops become vector instructions. For each panel of chords, on both
+sides of π/2, the pairs in it are put together if they are few; else all pairs take its polynomials, and keep their own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     side, level, bent = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
     rate, x, sum1, sum2 = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
     change1, change2, t0 = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
-    t1, t2, t3 = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
+    t1, t2, t3, packed = (
+        machine.on_stack(_ROW),
+        machine.on_stack(_ROW),
+        machine.on_stack(_ROW),
+        machine.on_stack(_BASIS),
+    )
+    place = np.empty(_ROW, np.int64)
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         for start in range(0, width, WIDTH):
@@ -102,12 +108,9 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             level[j] = x[j] if side[j] == 1.0 else level[j]
                 for panel in range(panels):
                     low, high, mark = edges[panel % half], edges[panel % half + 1], float(panel // half)
-                    high = high if panel % half < half - 1 else 1.0
-                    inside = beyond if panel >= half else int(padded) - beyond
-                    if half > 1:
-                        inside = 0
-                        for j in range(padded):
-                            inside += 1 if side[j] == mark and chord[j] >= low and chord[j] < high else 0
+                    high, inside = high if panel % half < half - 1 else 1.0, 0
+                    for j in range(padded):
+                        inside += 1 if side[j] == mark and chord[j] >= low and chord[j] < high else 0
                     if inside == 0:
                         continue
                     # Coefficients for the first variable, from four ψ at a time
@@ -125,9 +128,28 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             lines[m] += two + (f3 * values[k3 + m] + f4 * values[k4 + m])
                         source = k4 + size
                     left, right = ends[panel, 0], ends[panel, 1]
-                    scale, shift = 2.0 / (right - left), (right + left) / (right - left)
+                    scale, shift, some = 2.0 / (right - left), (right + left) / (right - left), padded
                     for j in range(padded):
                         x[j] = min(max(scale * chord[j] - shift, -1.0), 1.0)
+                    functions, from_here = basis, HEAD
+                    are_few = 2 * inside < padded
+                    if are_few:
+                        # Few pairs are put together.
+                        functions, from_here, number = packed, 0, 0
+                        for j in range(int(padded)):
+                            own_pair = side[j] == mark and chord[j] >= low and chord[j] < high
+                            place[number] = j
+                            number += 1 if own_pair else 0
+                        some = _U((inside + _STEP - 1) // _STEP * _STEP)
+                        for j in range(inside, int(some)):
+                            place[j] = place[0]
+                        for j in range(int(some)):
+                            x[j] = x[place[j]]
+                        for q in range(4 * fours[panel, 0]):
+                            known, begins = (HEAD + q) * _ROW, q * _ROW
+                            for j in range(int(some)):
+                                packed[begins + j] = basis[known + place[j]]
+                    for j in range(some):
                         sum1[j] = 0.0
                         sum2[j] = 0.0
                         change1[j] = 0.0
@@ -140,20 +162,21 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         number = fours[panel, g]
                         end -= 16 * number
                         for k in range(number):
-                            v, z = _U(HEAD + 4 * k) * w, end + 16 * k
+                            v, z = _U(from_here + 4 * k) * w, end + 16 * k
                             v2, v3, v4 = v + w, v + w + w, v + w + w + w
                             a0, a1, a2, a3 = lines[z], lines[z + 1], lines[z + 2], lines[z + 3]
                             b0, b1, b2, b3 = lines[z + 4], lines[z + 5], lines[z + 6], lines[z + 7]
                             c0, c1, c2, c3 = lines[z + 8], lines[z + 9], lines[z + 10], lines[z + 11]
                             d0, d1, d2, d3 = lines[z + 12], lines[z + 13], lines[z + 14], lines[z + 15]
-                            for j in range(padded):
-                                e1, e2, e3, e4 = basis[v + j], basis[v2 + j], basis[v3 + j], basis[v4 + j]
+                            for j in range(some):
+                                e1, e2 = functions[v + j], functions[v2 + j]
+                                e3, e4 = functions[v3 + j], functions[v4 + j]
                                 t0[j] = (((t0[j] + a0 * e1) + a1 * e2) + a2 * e3) + a3 * e4
                                 t1[j] = (((t1[j] + b0 * e1) + b1 * e2) + b2 * e3) + b3 * e4
                                 t2[j] = (((t2[j] + c0 * e1) + c1 * e2) + c2 * e3) + c3 * e4
                                 t3[j] = (((t3[j] + d0 * e1) + d1 * e2) + d2 * e3) + d3 * e4
                         # Clenshaw's recurrence for sums and their derivatives, four terms at a time; T_0 is left
-                        for j in range(padded):
+                        for j in range(some):
                             y, s1, s2, c1, c2 = 2.0 * x[j], sum1[j], sum2[j], change1[j], change2[j]
                             c2 = y * c1 + (2.0 * s1 - c2)
                             s2 = y * s1 + (t3[j] - s2)
@@ -170,10 +193,16 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             t1[j] = 0.0
                             t2[j] = 0.0
                             t3[j] = 0.0
-                    for j in range(padded):
-                        mine = side[j] == mark and chord[j] >= low and chord[j] < high
-                        bent[j] = sum1[j] if mine else bent[j]
-                        rate[j] = sum1[j] + 0.5 * scale * chord[j] * change1[j] if mine else rate[j]
+                    if not are_few:
+                        for j in range(padded):
+                            mine = side[j] == mark and chord[j] >= low and chord[j] < high
+                            bent[j] = sum1[j] if mine else bent[j]
+                            rate[j] = sum1[j] + 0.5 * scale * chord[j] * change1[j] if mine else rate[j]
+                    else:
+                        for j in range(inside):
+                            to = place[j]
+                            bent[to] = sum1[j]
+                            rate[to] = sum1[j] + 0.5 * scale * chord[to] * change1[j]
                 for j in range(padded):
                     e, m, both = basis[j], basis[_U(3) * w + j], small * basis[_U(4) * w + j]
                     # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps
