@@ -17,7 +17,7 @@ from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layer_tables import functions_of, layer_table
 from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
-from holokern.network.engine.table_losses import table_losses
+from holokern.network.engine.table_losses import Some, table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
@@ -40,9 +40,6 @@ Tile = tuple[Array, Array, Array]
 
 Places = NDArray[np.intp]
 """Rows or columns by their numbers."""
-
-Some = slice | Places
-"""Rows or columns of a tile."""
 
 
 def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
@@ -214,10 +211,10 @@ class LayerStep:
             return self._by_products(made.table, theta, some, others, lost, slope)
         rows, columns = made.sides
         assert rows is not None and columns is not None
-        sides = rows.part(some), columns.part(others)
-        cores = made.cells.cores_for(sides[0].cells, sides[1].cells)
-        numbers = self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]
-        lost[:], slope[:], left = table_losses(made.table, cores, sides, numbers, theta, with_tangent)
+        numbers, parts = (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]), (some, others)
+        lost[:], slope[:], left = table_losses(
+            made.table, made.cells, (rows, columns), parts, numbers, theta, with_tangent
+        )
         slope /= self.layer.weight
         return left
 
