@@ -108,9 +108,7 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
         if whole is None:
             values, norms = between_breaks(count, sigma, c)
         else:
-            mesh = mesh_for(sigma, part, FURTHER) if oscillates else whole
-            found = [on_mesh(count, mesh, f, c) for f in functions_of(sigma)]
-            values, norms = (np.stack(parts) for parts in zip(*found, strict=True))
+            values, norms = on_mesh(count, mesh_for(sigma, part, FURTHER) if oscillates else whole, sigma, c)
         return values, values * damping, norms
 
     made = compressed(sigma, span, sampled, oscillates)
