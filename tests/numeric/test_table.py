@@ -1,5 +1,7 @@
 """Tables of functions of two deviations and an angle: sums, derivatives, files, and the form for machine code."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
@@ -278,6 +280,22 @@ def test_only_what_is_met_is_made(table):
     middle = (EDGES[:-1] + EDGES[1:]) / 2
     looked_up(cells, logs[:1], logs, middle[[0, 2]][None])
     assert list(zip(*np.nonzero(cells.arrays.numbers >= 0), strict=True)) == [(0, 0, 0), (0, 3, 2)]
+
+
+def test_threads_that_make_cores_at_the_same_time(table):
+    """The arrays grow while other threads read them."""
+    random = np.random.default_rng(10)
+    logs, theta = np.sort(random.uniform(SPAN.low, SPAN.high, 200)), np.pi * random.random((200, 200))
+    every = Cells.of(table, SPAN, 6)
+    exact, _ = looked_up(every, logs, logs, theta)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            few = Cells.of(table, SPAN, 6)
+            tasks = [pool.submit(looked_up, few, logs[i : i + 5], logs, theta[i : i + 5]) for i in range(0, 200, 5)]
+            found = np.concatenate([task.result()[0] for task in tasks], axis=1)
+            inside = ~np.isnan(exact)
+            assert np.array_equal(found[1:], exact[1:], equal_nan=True)
+            assert np.array_equal(found[0][inside[1]], exact[0][inside[1]])
 
 
 def test_one_cell_for_functions_that_oscillate(table):

@@ -97,7 +97,7 @@ def hermite_sums_of_rows(values: Array, x: Array, weights: Array, ends: Index, c
 
 
 def coefficients_on_mesh(mesh: Mesh, values: Array, count: int) -> Array:
-    """Hermite coefficients of functions that are given by rows of values on a mesh.
+    """Hermite coefficients, along the last axis, of functions that are given by their values on a mesh along it.
 
     Examples
     --------
@@ -107,15 +107,16 @@ def coefficients_on_mesh(mesh: Mesh, values: Array, count: int) -> Array:
     """
     fine = mesh.split(_PHASE / np.sqrt(count))
     x, w = fine.right
-    everywhere = values if fine.edges.shape == mesh.edges.shape else mesh.values_at(values, fine.nodes)
+    rows = values.reshape(-1, values.shape[-1])
+    everywhere = rows if fine.edges.shape == mesh.edges.shape else mesh.values_at(rows, fine.nodes)
     right, left = everywhere[:, len(x) :], everywhere[:, len(x) - 1 :: -1]
     # Hermite polynomials are even or odd: half of the line is enough.
-    heavy, result = w * _root_density(x), np.empty((len(values), count))
+    heavy, result = w * _root_density(x), np.empty((len(rows), count))
     parts = (right + left) * heavy, (right - left) * heavy
     for some, functions in _hermite_functions(x, count):
         for parity, part in enumerate(parts):
             result[:, some][:, parity::2] = part @ functions[parity::2].T
-    return result
+    return result.reshape(*values.shape[:-1], count)
 
 
 @dataclass(frozen=True, eq=False)

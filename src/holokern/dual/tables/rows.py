@@ -150,8 +150,7 @@ def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation |
     mesh = Mesh(np.sort(np.concatenate([coarse, (coarse[1:] + coarse[:-1]) / 2])))
     values = np.stack([f(np.multiply.outer(c, mesh.nodes)) for f in functions_of(sigma)])
     if smallest and len(mesh.nodes) > 2 * _OSCILLATING:
-        flat = coefficients_on_mesh(mesh, values.reshape(-1, len(mesh.nodes)), terms_needed(smallest))
-        return HermiteRows(flat.reshape(*values.shape[:2], -1))
+        return HermiteRows(coefficients_on_mesh(mesh, values, terms_needed(smallest)))
     return Correlation(mesh, values, bool(sigma.breaks))
 
 

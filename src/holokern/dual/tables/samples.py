@@ -126,8 +126,7 @@ def _scaled(function: Activation, c: Array, scale: Array, x: Array, owner: Index
 def on_mesh(count: int, mesh: Mesh, sigma: Activation, c: Array) -> tuple[Array, Array]:
     """Hermite coefficients of σ(cx) and, unless σ jumps, of σ′(cx), and their norms."""
     values = np.stack([function(np.multiply.outer(c, mesh.nodes)) for function in functions_of(sigma)])
-    coefficients = coefficients_on_mesh(mesh, values.reshape(-1, len(mesh.nodes)), count)
-    return coefficients.reshape(*values.shape[:2], count), np.linalg.norm(values * np.sqrt(mesh.masses), axis=2)
+    return coefficients_on_mesh(mesh, values, count), np.linalg.norm(values * np.sqrt(mesh.masses), axis=2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.dual import DualTable
-from holokern.numeric import Array, machine
-
-Some = slice | NDArray[np.intp]
-"""Rows or columns of a tile."""
+from holokern.numeric import Array, Some, machine
 
 
 def table_losses(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
-from holokern.numeric.panels import Array, Index
+from holokern.numeric.panels import Array, Index, Some
 from holokern.numeric.table import Range, Table, Tensor
 
 _DROPPED = 2e-15
@@ -40,9 +40,6 @@ _NONE, UNMADE = -1, -2
 """In `Cores.numbers`: the table has no panel there, and nobody has met this panel in these cells yet."""
 
 Counts = NDArray[np.int64]
-
-Some = slice | NDArray[np.intp]
-"""Points by their places."""
 
 
 class Cores(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.machine.cells import UNMADE, Cells, CellSide, Cores, Some
+from holokern.numeric.machine.cells import UNMADE, Cells, CellSide, Cores
 from holokern.numeric.machine.compiled import entry
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Some
 
 CHUNK = 1024
 """Columns that are looked up at a time: enough that panels with few of their angles do not cost much."""
