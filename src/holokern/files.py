@@ -25,6 +25,7 @@ from holokern.errors import ArchiveError, BadInput
 
 _KEY = 32  # bytes of the key of a sealed file
 _SEAL = 65  # a line break and the digits of SHA-256
+_PART = 1 << 16  # bytes that are read at a time beyond the size that a file says it has
 
 
 def prepare_folder(folder: Path) -> Path:
@@ -70,7 +71,8 @@ def read_regular(path: Path, largest: int) -> bytes | None:
         if not stat.S_ISREG(found.st_mode) or found.st_size > largest:
             return None
         parts, left = [], largest + 1
-        while left > 0 and (part := os.read(handle, min(left, 1 << 24))):
+        # As a rule in one part, which is not copied; the next one is empty.
+        while left > 0 and (part := os.read(handle, min(left, max(found.st_size, _PART)))):
             parts.append(part)
             left -= len(part)
         return b"".join(parts) if left > 0 else None

@@ -11,6 +11,8 @@ from holokern.activation.pieces.unbounded import not_square_integrable
 from holokern.dual.defined import refuse_undefined
 from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
+from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.quadrature.sides import Side
 from holokern.dual.tables.dual_table import build_table
 from holokern.errors import BadInput, HolokernError, PrecisionLost, TooLarge
 from holokern.numeric import Range
@@ -62,6 +64,23 @@ def test_a_pole_of_the_derivative_is_refused_in_words():
 def test_what_turns_too_often_is_refused():
     with pytest.raises(PrecisionLost, match="oscillates too fast"):
         hk.dual("cos(u^3)", 1e3, 1e3, 0.5, method="quadrature")
+
+
+def test_nearly_equal_points_of_what_turns_too_often_are_refused(monkeypatch):
+    profile = profile_of(hk.activation("Heaviside(u-1)*sin(u)"))
+    theta, ones = np.array([1.0, 0.01]), (np.ones(2), np.ones(2))
+    large = Side.of(profile, np.array([1.0, 1e4]))
+    with pytest.raises(PrecisionLost, match=r"c1 = 10000, c2 = 10000, θ = 0\.01 oscillates too fast"):
+        pairing.mean_square(large, large, theta, ones)
+    small = Side.of(profile, np.array([1.0, 2.0]))
+    found = pairing.mean_square(small, small, theta, ones)
+    monkeypatch.setenv("HOLOKERN_PATIENCE", "1e-4")
+    with pytest.raises(PrecisionLost, match="oscillates too fast"):
+        pairing.mean_square(small, small, theta, ones)
+    monkeypatch.delenv("HOLOKERN_PATIENCE")
+    exact = hk.dual("Heaviside(u-1)*sin(u)", [1.0, 2.0], [1.0, 2.0], theta=theta).k
+    norms = hk.dual("Heaviside(u-1)*sin(u)", [1.0, 2.0], [1.0, 2.0], theta=0.0).k
+    assert np.allclose(found, norms - exact, rtol=1e-9, atol=1e-14)
 
 
 def test_rows_whose_squares_are_no_floats():

@@ -1,12 +1,14 @@
 """Tables of functions of two deviations and an angle: sums, derivatives, files, and the form for machine code."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
 from holokern.numeric import fit_angles, graded_edges
 from holokern.numeric.machine.cells import Cells
-from holokern.numeric.machine.look_up import Task, TileAngles, TileSide, look_up_tile, room_for
+from holokern.numeric.machine.look_up import Task, TileAngles, look_up
 from holokern.numeric.table import Range, Series, Table, Tensor
 
 SPAN = Range(-0.4, 0.9)
@@ -210,16 +212,13 @@ def test_series_in_the_angle_are_as_long_as_they_need_to_be():
 
 def looked_up(cells, rows, columns, theta, functions=2):
     """The functions of a tile by the machine code, first the one that is flat in the angle; and how many are left."""
-    own, other = cells.side(rows), cells.side(columns)
-    sides = [
-        TileSide(side.cells, polynomials, np.ones((2, len(side.cells))))
-        for side, polynomials in ((own, own.by_point), (other, other.vectors))
-    ]
+    sides = cells.side(rows), cells.side(columns)
+    scales = tuple(np.ones((2, len(side.cells))) for side in sides)
     flat, found = np.empty((1, *theta.shape)), np.full((functions, *theta.shape), np.nan)
     starts = np.zeros(len(theta), dtype=np.int64)
+    everything = slice(None), slice(None)
     task = Task(0, functions, 0.0)
-    cores = cells.cores_for(own.cells, other.cells)
-    left = look_up_tile(cores, room_for(cores, sides[1].cells), task, *sides, starts, TileAngles(theta, 0), flat, found)
+    left = look_up(cells, sides, everything, scales, task, starts, TileAngles(theta, 0), flat, found)
     return np.concatenate([flat, found]), left
 
 
@@ -251,15 +250,52 @@ def test_cells_whose_angles_lie_in_other_panels(table):
     assert np.allclose(found[1:], exact[1:], rtol=0, atol=2e-13, equal_nan=True)
 
 
-@pytest.mark.parametrize(("ordered", "single"), [(False, False), (True, False), (False, True)])
-def test_cores_do_not_depend_on_what_else_was_asked_for(table, ordered, single):
-    every, few = (Cells.of(table, SPAN, 4, ordered, single) for _ in range(2))
-    assert not np.any(few.cores_for(np.array([], dtype=int), np.arange(4)).cores)
-    for rows, columns in (([2], [3]), ([0, 1], [1]), ([3, 2, 1], [3, 1, 2]), ([1, 2, 3], [0])):
-        few.cores_for(np.array(rows), np.array(columns))
-    assert not np.array_equal(few.arrays.cores, every.cores.cores)
-    for alone, together in zip(few.cores, every.cores, strict=True):
-        assert np.array_equal(alone, together)
+@pytest.mark.parametrize("single", [False, True])
+def test_cores_do_not_depend_on_what_else_was_asked_for(table, single):
+    every, few = (Cells.of(table, SPAN, 4, single) for _ in range(2))
+    together = every.cores
+    few.make(np.zeros(few.arrays.numbers.shape, dtype=bool))
+    assert np.all(few.arrays.numbers < 0)
+    for t, rows, columns in ((2, [2], [3]), (0, [0, 1], [1]), (2, [3, 2, 1], [3, 1, 2]), (3, [1, 2, 3], [0])):
+        asked = np.zeros(few.arrays.numbers.shape, dtype=bool)
+        asked[np.ix_(rows, columns, [t])] = True
+        few.make(asked)
+        assert np.all(few.arrays.numbers[asked] >= 0)
+    alone, panels = few.arrays, [t for t, tensors in enumerate(table.panels) if tensors is not None]
+    for numbers, exact in ((alone.numbers[..., panels], 14), (few.cores.numbers[..., panels], 48)):
+        made = numbers >= 0
+        assert made.sum() == len(np.unique(numbers[made])) == exact
+    alone = few.arrays
+    for place in zip(*np.nonzero(together.numbers >= 0), strict=True):
+        first, second = alone.numbers[place], together.numbers[place]
+        assert np.array_equal(alone.cores[:, first], together.cores[:, second])
+        assert np.array_equal(alone.lengths[:, first], together.lengths[:, second])
+    assert np.array_equal(alone.flats, together.flats)
+
+
+def test_only_what_is_met_is_made(table):
+    """A look-up makes the cores of the cells and panels of its pairs, and no others."""
+    cells = Cells.of(table, SPAN, 4)
+    logs = SPAN.low + SPAN.width * np.array([0.1, 0.9])
+    middle = (EDGES[:-1] + EDGES[1:]) / 2
+    looked_up(cells, logs[:1], logs, middle[[0, 2]][None])
+    assert list(zip(*np.nonzero(cells.arrays.numbers >= 0), strict=True)) == [(0, 0, 0), (0, 3, 2)]
+
+
+def test_threads_that_make_cores_at_the_same_time(table):
+    """The arrays grow while other threads read them."""
+    random = np.random.default_rng(10)
+    logs, theta = np.sort(random.uniform(SPAN.low, SPAN.high, 200)), np.pi * random.random((200, 200))
+    every = Cells.of(table, SPAN, 6)
+    exact, _ = looked_up(every, logs, logs, theta)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            few = Cells.of(table, SPAN, 6)
+            tasks = [pool.submit(looked_up, few, logs[i : i + 5], logs, theta[i : i + 5]) for i in range(0, 200, 5)]
+            found = np.concatenate([task.result()[0] for task in tasks], axis=1)
+            inside = ~np.isnan(exact)
+            assert np.array_equal(found[1:], exact[1:], equal_nan=True)
+            assert np.array_equal(found[0][inside[1]], exact[0][inside[1]])
 
 
 def test_one_cell_for_functions_that_oscillate(table):
@@ -287,13 +323,11 @@ def test_signs_scales_and_columns_that_are_left_out(table, sign):
     plain, _ = looked_up(cells, logs[:2], logs, np.minimum(theta, np.pi - theta))
     side = cells.side(logs)
     scales = random.random((2, 200))
-    rows = TileSide(side.cells[:2], side.by_point[:2], np.ascontiguousarray(scales[:, :2]))
-    columns = TileSide(side.cells, side.vectors, scales)
     starts, out = np.array([40, 57]), np.full((2, 2, 200), 7.0)
-    room, flat = room_for(cells.cores, side.cells), np.empty((0, 0, 0))
     out[:, 0, 40:], out[:, 1, 57:] = np.nan, np.nan
     task, after = Task(0, 2, sign), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
-    look_up_tile(cells.cores_for(side.cells[:2], side.cells), room, task, rows, columns, starts, after, flat, out)
+    both, parts = (np.ascontiguousarray(scales[:, :2]), scales), (slice(0, 2), slice(0, 200))
+    look_up(cells, (side, side), parts, both, task, starts, after, np.empty((0, 0, 0)), out)
     factor = scales[:, :2, None] * scales[:, None]
     factor *= np.where(theta > np.pi / 2, sign, 1.0)
     for i, start in enumerate(starts):

@@ -11,7 +11,7 @@ from holokern.numeric.exact import Dependence, natural_roots, nullspace, subtrac
 from holokern.numeric.fit import fit_angles, graded_edges, narrowed
 from holokern.numeric.gauss import hermite_rule, legendre_rule
 from holokern.numeric.lifting import Lifted, Lifting
-from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, between
+from holokern.numeric.panels import EPS, AnyArray, Array, Index, Panels, Some, between
 from holokern.numeric.precision import series_length, working_precision
 from holokern.numeric.table import (
     MANY_TERMS,
@@ -37,6 +37,7 @@ __all__ = [
     "Panels",
     "Range",
     "Series",
+    "Some",
     "Table",
     "Tensor",
     "between",

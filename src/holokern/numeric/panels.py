@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Some = slice | Index
+"""Some of many, such as rows of a matrix, by their places."""
 AnyArray: TypeAlias = Any
 """An array of numpy, JAX or torch: they have no common type."""
 EPS = float(np.finfo(float).eps)

@@ -97,7 +97,7 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
     """E[f(x) g(x cos θ + y sin θ)] and E[ḟ ġ]."""
     twice = f.profile.parity is not None and f.profile.parity == g.profile.parity
     outer = _outer_panels(f, g, theta, twice).halved(resolution.halvings)
-    boxed = _better_on_boxes(f, g, theta, np.bincount(outer.owner, minlength=len(theta)), resolution)
+    boxed = _better_on_boxes(f, g, theta, _nested_work(g, theta, outer, resolution), resolution)
     outer = outer.part(~boxed[outer.owner])
     blur = _Blur.of(g, theta, resolution)
     totals = np.zeros((4, len(theta)))
@@ -146,7 +146,8 @@ def mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array]) -> 
     result, todo = np.empty(len(theta)), np.arange(len(theta))
     for halvings in range(MOST_HALVINGS + 1):
         some = f.some(todo), g.some(todo), theta[todo], (scales[0][todo], scales[1][todo])
-        coarse, result[todo] = (_mean_square(*some, Resolution(nodes, halvings)) for nodes in ORDERS)
+        # The finer one first: if it takes too long, nothing was done.
+        result[todo], coarse = (_mean_square(*some, Resolution(nodes, halvings)) for nodes in reversed(ORDERS))
         todo = todo[np.abs(result[todo] - coarse) > _CLOSE * result[todo]]
         if not len(todo):
             break
@@ -155,6 +156,7 @@ def mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array]) -> 
 
 def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], resolution: Resolution) -> Array:
     outer = _outer_panels(f, g, theta, False).halved(resolution.halvings)
+    _allow(_nested_work(g, theta, outer, resolution), f, g, theta)
     blur = _Blur.of(g, theta, resolution)
     total = np.zeros(len(theta))
     for part, x, weight in _chunks(outer, resolution):
@@ -171,25 +173,38 @@ def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], re
     return total
 
 
-def _better_on_boxes(f: Side, g: Side, theta: Array, outer: Index, resolution: Resolution) -> NDArray[np.bool_]:
-    """Where boxes take less work than nested integrals with so many outer panels, which take long.
+def _ends_inside(side: Side) -> Index:
+    return np.asarray(np.count_nonzero(np.abs(side.smoothness.ends) < HALF_RANGE, axis=1))
+
+
+def _nested_work(g: Side, theta: Array, outer: Panels, resolution: Resolution) -> Array:
+    """Values that nested integrals with these outer panels take, for each point."""
+    panels = np.bincount(outer.owner, minlength=len(theta))
+    inner = (3.0 + _ends_inside(g) * np.sin(theta)) * 2**resolution.halvings
+    return np.asarray(panels * inner * resolution.nodes**2)
+
+
+def _better_on_boxes(f: Side, g: Side, theta: Array, nested: Array, resolution: Resolution) -> NDArray[np.bool_]:
+    """Where boxes take less work than nested integrals, which take long.
 
     Raises PrecisionLost if both take too long.
     """
-    inside = [np.count_nonzero(np.abs(side.smoothness.ends) < HALF_RANGE, axis=1) for side in (f, g)]
-    parts = 2**resolution.halvings
-    nested = outer * (3.0 + inside[1] * np.sin(theta)) * parts * resolution.nodes**2
     reach = HALF_RANGE + np.maximum.reduce([f.left, f.right, g.left, g.right])
-    boxes = _BOX * resolution.nodes * ((inside[0] + inside[1]) * parts + 2 * box_count(theta, reach))
+    ends = (_ends_inside(f) + _ends_inside(g)) * 2**resolution.halvings
+    boxes = _BOX * resolution.nodes * (ends + 2 * box_count(theta, reach))
     better = (nested > _LONG) & (boxes < nested / 2)
-    work = np.where(better, boxes, nested)
+    _allow(np.where(better, boxes, nested), f, g, theta)
+    return np.asarray(better)
+
+
+def _allow(work: Array, f: Side, g: Side, theta: Array) -> None:
+    """Raise PrecisionLost if a point takes too many values."""
     if np.any(work > _LONGEST * patience()):
         at = int(np.argmax(work))
         raise PrecisionLost(
             f"{f.profile.label} at c1 = {f.c[at]:.6g}, c2 = {g.c[at]:.6g}, θ = {theta[at]:.6g} oscillates too fast: "
             f"quadrature needs {work[at]:.1e} values; use smaller deviations, or another method"
         )
-    return np.asarray(better)
 
 
 def _on_boxes(f: Side, g: Side, theta: float, resolution: Resolution) -> Array:

@@ -6,6 +6,7 @@ from 0 and π few of them count, whatever the breaks of the functions, and a mat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,8 +21,8 @@ _LOST = 36.7
 _PHASE = 6.0
 """Radians of a Hermite function on a panel: together with a polynomial of degree 15 they are one of degree 31."""
 
-_AT_ONCE = 256
-"""Hermite functions that are made at a time: a few megabytes."""
+_AT_ONCE = 64
+"""Hermite functions that are made at a time, an even number: about what the second cache holds."""
 
 _MACHINE_CODE = 1 << 20
 """Values of Hermite functions from which on machine code is quicker, though it takes a moment to load."""
@@ -43,18 +44,31 @@ def hermite_sums(values: Array, x: Array, weights: Array, count: int) -> Array:
 
     ``weights`` are those of dx. The square root of the density stays with the Hermite functions, which do not overflow.
     """
-    root = np.exp(-x * x / 4) / (2 * np.pi) ** 0.25
-    heavy = values * (weights * root)
-    result = np.empty((len(values), count))
-    before, now = np.zeros_like(x), root
-    some = np.empty((_AT_ONCE, len(x)))
-    for start in range(0, count, _AT_ONCE):
-        stop = min(start + _AT_ONCE, count)
-        for n in range(start, stop):
-            some[n - start] = now
-            before, now = now, x * (now / np.sqrt(n + 1)) - before * np.sqrt(n / (n + 1))
-        result[:, start:stop] = heavy @ some[: stop - start].T
+    heavy, result = values * (weights * _root_density(x)), np.empty((len(values), count))
+    for some, functions in _hermite_functions(x, count):
+        result[:, some] = heavy @ functions.T
     return result
+
+
+def _root_density(x: Array) -> Array:
+    return np.asarray(np.exp(-x * x / 4) / (2 * np.pi) ** 0.25)
+
+
+def _hermite_functions(x: Array, count: int) -> Iterator[tuple[slice, Array]]:
+    """√φ h_n at points x for n < count, one row each; some rows at a time from an even n on, in the same memory."""
+    rows, spare = np.empty((_AT_ONCE, len(x))), np.empty_like(x)
+    before = now = np.zeros_like(x)
+    for start in range(0, count, _AT_ONCE):
+        some = slice(start, min(start + _AT_ONCE, count))
+        for n, row in enumerate(rows[: some.stop - start], start):
+            if n == 0:
+                row[:] = _root_density(x)
+            else:
+                np.multiply(x, now, out=row)
+                np.divide(row, np.sqrt(n), out=row)
+                np.subtract(row, np.multiply(before, np.sqrt((n - 1) / n), out=spare), out=row)
+            before, now = now, row
+        yield some, rows[: some.stop - start]
 
 
 def hermite_sums_of_rows(values: Array, x: Array, weights: Array, ends: Index, count: int) -> Array:
@@ -75,7 +89,7 @@ def hermite_sums_of_rows(values: Array, x: Array, weights: Array, ends: Index, c
         return np.stack([hermite_sums(values[:, part], x[part], weights[part], count) for part in parts], axis=1)
     from holokern.dual.sampling.hermite_loop import add_up
 
-    root = np.exp(-x * x / 4) / (2 * np.pi) ** 0.25
+    root = _root_density(x)
     n, heavy = np.arange(float(count)), np.ascontiguousarray(values * (weights * root))
     result = np.empty((len(values), len(ends) - 1, count))
     add_up(heavy, x, root, ends, 1 / np.sqrt(n + 1), np.sqrt(n / (n + 1)), result)
@@ -83,7 +97,7 @@ def hermite_sums_of_rows(values: Array, x: Array, weights: Array, ends: Index, c
 
 
 def coefficients_on_mesh(mesh: Mesh, values: Array, count: int) -> Array:
-    """Hermite coefficients of functions that are given by rows of values on a mesh.
+    """Hermite coefficients, along the last axis, of functions that are given by their values on a mesh along it.
 
     Examples
     --------
@@ -93,12 +107,16 @@ def coefficients_on_mesh(mesh: Mesh, values: Array, count: int) -> Array:
     """
     fine = mesh.split(_PHASE / np.sqrt(count))
     x, w = fine.right
-    everywhere = values if fine.edges.shape == mesh.edges.shape else mesh.values_at(values, fine.nodes)
+    rows = values.reshape(-1, values.shape[-1])
+    everywhere = rows if fine.edges.shape == mesh.edges.shape else mesh.values_at(rows, fine.nodes)
     right, left = everywhere[:, len(x) :], everywhere[:, len(x) - 1 :: -1]
     # Hermite polynomials are even or odd: half of the line is enough.
-    both = hermite_sums(np.concatenate([right + left, right - left]), x, w, count)
-    both[: len(values), 1::2] = both[len(values) :, 1::2]
-    return both[: len(values)]
+    heavy, result = w * _root_density(x), np.empty((len(rows), count))
+    parts = (right + left) * heavy, (right - left) * heavy
+    for some, functions in _hermite_functions(x, count):
+        for parity, part in enumerate(parts):
+            result[:, some][:, parity::2] = part @ functions[parity::2].T
+    return result.reshape(*values.shape[:-1], count)
 
 
 @dataclass(frozen=True, eq=False)

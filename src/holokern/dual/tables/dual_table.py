@@ -314,9 +314,7 @@ class _Builder:
         rows = self.rows.correlation
         if not isinstance(rows, Correlation):
             return None
-        groups, functions, _ = rows.values.shape
-        flat = coefficients_on_mesh(rows.mesh, rows.values.reshape(groups * functions, -1), terms_needed(_SERIES_FROM))
-        return HermiteRows(flat.reshape(groups, functions, -1))
+        return HermiteRows(coefficients_on_mesh(rows.mesh, rows.values, terms_needed(_SERIES_FROM)))
 
     def at_zero(self) -> Array:
         """What k is subtracted from: k at θ = 0, or n1 n2 if W is left out."""

@@ -108,9 +108,7 @@ def hermite_rows(sigma: Activation, span: Range, smallest: float) -> Rows:
         if whole is None:
             values, norms = between_breaks(count, sigma, c)
         else:
-            mesh = mesh_for(sigma, part, FURTHER) if oscillates else whole
-            found = [on_mesh(count, mesh, f, c) for f in functions_of(sigma)]
-            values, norms = (np.stack(parts) for parts in zip(*found, strict=True))
+            values, norms = on_mesh(count, mesh_for(sigma, part, FURTHER) if oscillates else whole, sigma, c)
         return values, values * damping, norms
 
     made = compressed(sigma, span, sampled, oscillates)
@@ -152,8 +150,7 @@ def checking_rows(sigma: Activation, c: Array, smallest: float) -> Correlation |
     mesh = Mesh(np.sort(np.concatenate([coarse, (coarse[1:] + coarse[:-1]) / 2])))
     values = np.stack([f(np.multiply.outer(c, mesh.nodes)) for f in functions_of(sigma)])
     if smallest and len(mesh.nodes) > 2 * _OSCILLATING:
-        flat = coefficients_on_mesh(mesh, values.reshape(-1, len(mesh.nodes)), terms_needed(smallest))
-        return HermiteRows(flat.reshape(*values.shape[:2], -1))
+        return HermiteRows(coefficients_on_mesh(mesh, values, terms_needed(smallest)))
     return Correlation(mesh, values, bool(sigma.breaks))
 
 

@@ -123,10 +123,10 @@ def _scaled(function: Activation, c: Array, scale: Array, x: Array, owner: Index
     return np.asarray(function(here * x) / size)
 
 
-def on_mesh(count: int, mesh: Mesh, function: Activation, c: Array) -> tuple[Array, Array]:
-    """Hermite coefficients of f(cx), and E[f(cx)²]^(1/2)."""
-    values = function(np.multiply.outer(c, mesh.nodes))
-    return coefficients_on_mesh(mesh, values, count), np.linalg.norm(values * np.sqrt(mesh.masses), axis=1)
+def on_mesh(count: int, mesh: Mesh, sigma: Activation, c: Array) -> tuple[Array, Array]:
+    """Hermite coefficients of σ(cx) and, unless σ jumps, of σ′(cx), and their norms."""
+    values = np.stack([function(np.multiply.outer(c, mesh.nodes)) for function in functions_of(sigma)])
+    return coefficients_on_mesh(mesh, values, count), np.linalg.norm(values * np.sqrt(mesh.masses), axis=2)
 
 
 @dataclass(frozen=True, eq=False)

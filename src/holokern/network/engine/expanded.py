@@ -35,8 +35,7 @@ class ExpandedRows:
             with np.errstate(divide="ignore"):
                 logs = np.log(points.length)
             sides.append(cells.side(np.where(points.length > 0, logs, cells.part.low)))
-            scales.append(np.asarray(expansion.scales(points.length), dtype=cells.arrays.cores.dtype))
-        cells.cores_for(sides[0].cells, sides[-1].cells)
+            scales.append(np.asarray(expansion.scales(points.length), dtype=cells.dtype))
         return cls(rows, columns, kernels, expansion, cells, (sides[0], sides[-1]), (scales[0], scales[-1]))
 
     def fill(self, strip: Strip, starts: NDArray[np.int64], panels: Array) -> int:
@@ -44,18 +43,14 @@ class ExpandedRows:
 
         Returns how many entries have no expansion; they stay NaN.
         """
-        from holokern.numeric import machine
-
-        (own, other), (scale, scales), cores = self.sides, self.scales, self.cells.arrays
-        some, others, dtype = strip.some, strip.others, cores.cores.dtype
-        rows = machine.TileSide(own.cells[some], own.by_point[some], np.ascontiguousarray(scale[:, some]))
-        columns = machine.TileSide(
-            other.cells[others], *(np.ascontiguousarray(one[:, others]) for one in (other.vectors, scales))
-        )
+        parts = strip.some, strip.others
+        scales = [np.ascontiguousarray(scale[:, part]) for scale, part in zip(self.scales, parts, strict=True)]
         task = machine.Task(self.kernels[0], self.kernels[-1] + 1, float(self.expansion.fold))
-        angles, flat = machine.TileAngles(strip.theta, strip.first - others.start), np.empty((0, 0, 0), dtype)
-        room = machine.room_for(cores, columns.cells)
-        return int(machine.look_up_tile(cores, room, task, rows, columns, starts, angles, flat, panels))
+        angles = machine.TileAngles(strip.theta, strip.first - strip.others.start)
+        flat = np.empty((0, 0, 0), self.cells.dtype)
+        return machine.look_up(
+            self.cells, self.sides, parts, (scales[0], scales[1]), task, starts, angles, flat, panels
+        )
 
     def fill_diagonal(self, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
         """The kernels of each of these rows with itself, in the columns ``starts``."""

@@ -102,8 +102,8 @@ class Expansion:
         return np.ascontiguousarray(np.where(length > 0, rows, 0.0))
 
     def cells(self) -> machine.Cells:
-        """The table cut into cells, for pairs whose first point has the smaller deviation."""
-        return machine.cells_of(self.table, self.table.range, _CELL, ordered=True)
+        """The table cut into cells."""
+        return machine.cells_of(self.table, self.table.range, _CELL)
 
     @cached_property
     def single(self) -> machine.Cells:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
@@ -21,7 +20,7 @@ from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
-from holokern.numeric import Array, Range, machine
+from holokern.numeric import Array, Index, Range, Some, machine
 
 _WIDTH = 128
 """Columns of a tile: with 64 rows its arrays stay in the second cache."""
@@ -37,12 +36,6 @@ _WIDE_CELL = 0.8
 
 Tile = tuple[Array, Array, Array]
 """θ, Σ and Θ of some rows and some columns."""
-
-Places = NDArray[np.intp]
-"""Rows or columns by their numbers."""
-
-Some = slice | Places
-"""Rows or columns of a tile."""
 
 
 def first_tile(rows: Points, columns: Points, some: slice, others: slice) -> Tile:
@@ -214,10 +207,10 @@ class LayerStep:
             return self._by_products(made.table, theta, some, others, lost, slope)
         rows, columns = made.sides
         assert rows is not None and columns is not None
-        sides = rows.part(some), columns.part(others)
-        cores = made.cells.cores_for(sides[0].cells, sides[1].cells)
-        numbers = self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]
-        lost[:], slope[:], left = table_losses(made.table, cores, sides, numbers, theta, with_tangent)
+        numbers, parts = (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]), (some, others)
+        lost[:], slope[:], left = table_losses(
+            made.table, made.cells, (rows, columns), parts, numbers, theta, with_tangent
+        )
         slope /= self.layer.weight
         return left
 
@@ -342,7 +335,7 @@ class LayeredRows:
             for kernel in matrix.kernels:
                 panels[kernel][:, part.start - others.start : part.stop - others.start] = tile[1 + kernel]
 
-    def complete(self, matrix: Matrix, strip: Strip, rows: Places, columns: Places, panels: Array) -> None:
+    def complete(self, matrix: Matrix, strip: Strip, rows: Index, columns: Index, panels: Array) -> None:
         """The entries of a strip in these places: often few rows meet few columns."""
         found = np.unique(columns)
         for start in range(0, len(found), _WIDTH):

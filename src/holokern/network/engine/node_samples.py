@@ -34,7 +34,7 @@ class _NodeLayer:
     side: LayerSide
     span: LayerSpan
     angles: tuple[float, ...]
-    _cores: dict[float, tuple[machine.Cores, DualTable]] = field(default_factory=dict)
+    _cells: dict[float, tuple[machine.Cells, DualTable]] = field(default_factory=dict)
     _integrated: list[int] = field(default_factory=list)
 
     def losses(self, nodes: Index, theta: Array, with_tangent: bool) -> tuple[Array, Array]:
@@ -76,19 +76,15 @@ class _NodeLayer:
         self, smallest: float, nodes: Index, theta: Array, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
         layer = self.layer
-        if smallest not in self._cores:
+        if smallest not in self._cells:
             table, _ = layer_table(layer, self.span, smallest, short=True)
             logs = self.side.numbers[0] * (table.homogeneity is None)
-            self._cores[smallest] = machine.cores_at_points(table.table, logs), table
-        cores, table = self._cores[smallest]
-        count, angles = theta.shape
-        ones = np.ones((max(count, angles), 1))
-        sides = (
-            machine.CellSide(np.arange(count), ones[:count], ones[:count].T),
-            machine.CellSide(nodes, ones[:angles], ones[:angles].T),
-        )
+            self._cells[smallest] = machine.cells_at_points(table.table, logs), table
+        cells, table = self._cells[smallest]
+        count, every = len(theta), np.arange(cells.count)
+        side, parts = machine.CellSide(every, np.zeros(cells.count)), (every[:count], nodes)
         numbers = self.side.numbers[:, :count], self.side.numbers[:, nodes]
-        *found, left = table_losses(table, cores, sides, numbers, theta, with_tangent)
+        *found, left = table_losses(table, cells, (side, side), parts, numbers, theta, with_tangent)
         found[1] /= layer.weight
         # Only what is missing is written: the first table that serves an angle decides.
         missing = np.isnan(lost)

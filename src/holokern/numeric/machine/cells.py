@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix
-from holokern.numeric.panels import Array, Index
+from holokern.numeric.panels import Array, Index, Some
 from holokern.numeric.table import Range, Table, Tensor
 
 _DROPPED = 2e-15
@@ -36,6 +36,9 @@ _KEPT = 1 << 29
 """Bytes of cells that stay in memory beside those of the last table: ten tables of most activations, one that
 oscillates."""
 
+_NONE, UNMADE = -1, -2
+"""In `Cores.numbers`: the table has no panel there, and nobody has met this panel in these cells yet."""
+
 Counts = NDArray[np.int64]
 
 
@@ -47,7 +50,7 @@ class Cores(NamedTuple):
     edges
         Ends of the panels in θ.
     numbers
-        The number of the core for two cells and a panel, -1 where the table has none.
+        The number of the core for two cells and a panel, negative where there is none.
     cores, lengths
         For every function that depends on the angle: cores[f, n, p, q, m], and how many m each q of a core needs.
     flats
@@ -66,7 +69,7 @@ class Cores(NamedTuple):
         return max(int(self.cores.shape[2]), int(self.flats.shape[3]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class CellSide:
     """Points in their cells.
 
@@ -74,65 +77,82 @@ class CellSide:
     ----------
     cells
         The cell of every point.
-    by_point, vectors
-        Chebyshev polynomials of the place in the cell, one row for each point, and one row for each polynomial.
+    places
+        The place in the cell, from -1 to 1.
+    functions
+        As in `Cells`.
+    dtype
+        The type of the polynomials.
     """
 
     cells: Counts
-    by_point: Array
-    vectors: Array
+    places: Array
+    functions: Array | None = None
+    dtype: type[np.floating[Any]] = np.float64
+    _known: Array = field(default_factory=lambda: np.empty((0, 0)))
 
-    def part(self, some: slice | NDArray[np.intp]) -> CellSide:
-        """Some of the points."""
-        return CellSide(self.cells[some], self.by_point[some], np.ascontiguousarray(self.vectors[:, some]))
+    def polynomials(self, count: int, some: Some) -> Array:
+        """The first Chebyshev polynomials of the places of some points, or the functions instead; one row each."""
+        known = self._known
+        if len(known) < count:
+            terms = count if self.functions is None else len(self.functions)
+            basis = chebyshev_basis(self.places, terms)
+            values = basis if self.functions is None else basis @ self.functions[:, :count]
+            self._known = known = np.ascontiguousarray(values.T, dtype=self.dtype)
+        return np.ascontiguousarray(known[:count, some])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Cells:
-    """Cells of equal width in log c over a part of the range of a table.
+    """Cells of equal width in log c over a part of the range of a table, cut when they are met.
 
     Attributes
     ----------
+    table
+        The table.
     part
-        The part of the range.
+        The part of its range.
     count
         The number of cells.
-    arrays
-        The arrays of the machine code, with zeros for pairs of cells that were not asked for by `cores_for`.
-    cuts, flat
-        What fills them: for each panel the functions that depend on the angle, and the functions that do not.
     dropped
         Coefficients that are left out of the sums.
+    dtype
+        The type of the arrays.
     functions
         None if points are known by polynomials of their places in a cell; else the functions of ℓ that stand for them.
+    arrays
+        The arrays of the machine code, with what was made so far.
     """
 
+    table: Table
     part: Range
     count: int
-    arrays: Cores
-    cuts: list[list[_Cut]]
-    flat: list[_Cut]
-    dropped: float
+    dropped: float = _DROPPED
+    dtype: type[np.floating[Any]] = np.float64
     functions: Array | None = None
+    arrays: Cores = field(init=False)
+    _made: int = 0
+    _cuts: dict[int, list[_Cut]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @classmethod
-    def of(cls, table: Table, part: Range, count: int, ordered: bool = False, single: bool = False) -> Cells:
-        """Cut a table; a part that is a single deviation has one cell.
-
-        If it is ``ordered`` there are only pairs of cells whose first is not the higher one. ``single`` asks for arrays
-        of float32.
-        """
-        count = 1 if part.is_point else count
-        places = _Places(table.range, part, count, [1] if part.is_point else list(_NODES))
-        dropped = _SINGLE if single else _DROPPED
-        cut = [[_Cut.of(one, places, dropped) for one in tensors] for tensors in table.panels if tensors is not None]
-        cuts, flat = [cores[table.flat :] for cores in cut], cut[-1][: table.flat]
-        allowed = np.ones((count, count), dtype=bool)
-        cores = _empty(
-            table, np.triu(allowed) if ordered else allowed, cuts, flat, np.float32 if single else np.float64
+    def __post_init__(self) -> None:
+        panels = self.table.panels
+        numbers = np.empty((self.count, self.count, len(panels)), dtype=np.int64)
+        numbers[:] = [_NONE if tensors is None else UNMADE for tensors in panels]
+        shape = self.table.count - self.table.flat, 0, 1
+        self.arrays = Cores(
+            np.ascontiguousarray(self.table.edges, dtype=self.dtype),
+            numbers,
+            np.zeros((*shape, 1, _UNROLLED), self.dtype),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros((self.table.flat, self.count, self.count, 1, 1), self.dtype),
         )
-        return cls(part, count, cores, cuts, flat, dropped)
+
+    @classmethod
+    def of(cls, table: Table, part: Range, count: int, single: bool = False) -> Cells:
+        """Cut a table; a part that is a single deviation has one cell. ``single`` asks for arrays of float32."""
+        numbers = (_SINGLE, np.float32) if single else (_DROPPED, np.float64)
+        return cls(table, part, 1 if part.is_point else count, *numbers)
 
     @classmethod
     def undivided(cls, table: Table) -> Cells | None:
@@ -148,82 +168,102 @@ class Cells:
         # These functions may be larger than polynomials, which are at most one.
         places = np.cos(np.linspace(0, np.pi, 2 * len(functions)))
         largest = np.max(np.abs(chebyshev_basis(places, len(functions)) @ functions))
-        dropped = _DROPPED / max(1.0, float(largest)) ** 2
-        bent = [[_Cut.undivided(one.core, dropped) for one in tensors[table.flat :]] for tensors in made]
-        flat = [_Cut.undivided(np.zeros((1, 1, 1)), dropped)] * table.flat
-        cores = _empty(table, np.ones((1, 1), dtype=bool), bent, flat, np.float64)
-        return cls(table.range, 1, cores, bent, flat, dropped, functions[:, : cores.cores.shape[2]])
+        return cls(table, table.range, 1, _DROPPED / max(1.0, float(largest)) ** 2, functions=functions)
 
-    @cached_property
-    def _known(self) -> NDArray[np.bool_]:
-        """The pairs of cells whose cores are made; those that there are not count as made."""
-        return np.asarray(np.all(self.arrays.numbers < 0, axis=2))
+    def make(self, asked: NDArray[np.bool_]) -> None:
+        """Make the cores that are asked for, two cells and a panel each, but for those that there are.
 
-    def cores_for(self, rows: Counts, columns: Counts) -> Cores:
-        """The arrays, made for all pairs of these cells: data seldom meet all of them, and they take long to make.
-
-        The numbers of a pair do not depend on what else is asked for.
+        Their numbers do not depend on what else is asked for.
         """
-        first, second = (np.flatnonzero(np.bincount(cells, minlength=self.count)) for cells in (rows, columns))
-        if not np.all(self._known[np.ix_(first, second)]):
-            with self._lock:
-                for row in first.tolist():
-                    others = second[~self._known[row, second]]
-                    if len(others):
-                        self._make(row, others)
-                        self._known[row, others] = True
-        return self.arrays
+        with self._lock:
+            wanted = asked & (self.arrays.numbers == UNMADE)
+            panels = np.flatnonzero(np.any(wanted, axis=(0, 1))).tolist()
+            for t in panels:
+                if t not in self._cuts:
+                    self._cuts[t] = [self._cut(tensor) for tensor in self.table.panels[t] or ()]
+            if panels:
+                self._grow(self._made + int(np.sum(wanted)))
+            for t in panels:
+                for row in np.flatnonzero(np.any(wanted[:, :, t], axis=1)).tolist():
+                    self._make(row, np.flatnonzero(wanted[row, :, t]), t)
 
     @property
     def cores(self) -> Cores:
-        """The arrays for all pairs of cells."""
-        everything = np.arange(self.count)
-        return self.cores_for(everything, everything)
+        """The arrays for all panels of all pairs of cells."""
+        self.make(np.ones(self.arrays.numbers.shape, dtype=bool))
+        return self.arrays
 
-    def _make(self, row: int, columns: Index) -> None:
-        """The cores of one cell of rows and some cells of columns, and the lengths of their sums, in fours."""
+    def _cut(self, tensor: Tensor) -> _Cut:
+        if self.functions is not None:
+            return _Cut.undivided(tensor.core, self.dropped)
+        return _Cut.of(tensor, self.table.range, self.part, self.count, self.dropped)
+
+    def _grow(self, needed: int) -> None:
+        """Arrays that have room for so many cores of all panels that are cut, with what there is.
+
+        Other threads may read the old ones, so their numbers stay as they are.
+        """
+        flat, old = self.table.flat, self.arrays
+        cuts = [one for panel in self._cuts.values() for one in panel[flat:]]
+        rank, degree = max(one.rank for one in cuts), max(one.degree for one in cuts)
+        degree = -(-degree // _UNROLLED) * _UNROLLED
+        functions, capacity, least, _, terms = old.cores.shape
+        if rank <= least and degree <= terms and needed <= capacity:
+            return
+        # Memory that is not written to costs nothing.
+        shape = functions, max(needed, old.numbers.size), max(rank, least)
+        cores, lengths = np.zeros((*shape, shape[2], max(degree, terms)), self.dtype), np.zeros(shape, dtype=np.int64)
+        cores[:, : self._made, :least, :least, :terms] = old.cores[:, : self._made]
+        lengths[:, : self._made, :least] = old.lengths[:, : self._made]
+        places = max((one.rank for panel in self._cuts.values() for one in panel[:flat]), default=1)
+        flats = np.zeros((*old.flats.shape[:3], places, places), self.dtype)
+        flats[..., : old.flats.shape[3], : old.flats.shape[4]] = old.flats
+        self.arrays = Cores(old.edges, old.numbers.copy(), cores, lengths, flats)
+
+    def _make(self, row: int, columns: Index, t: int) -> None:
+        """The cores of a cell of rows and some cells of columns in a panel, and the lengths of their sums, in fours."""
         _, numbers, cores, lengths, flats = self.arrays
-        found = numbers[row, columns]
-        for number, cuts in zip(found[:, found[0] >= 0].T, self.cuts, strict=True):
-            for f, one in enumerate(cuts):
-                block, some = one.cores(row, columns), slice(0, one.rank)
-                cores[f, number, some, some, : one.degree] = block
-                sizes = np.maximum(np.max(block, axis=1), -np.min(block, axis=1))
-                used = sizes >= self.dropped * np.maximum(1.0, np.max(sizes, axis=(1, 2), keepdims=True))
-                # The last term that counts, found from the end.
-                needed = np.where(np.any(used, axis=2), one.degree - np.argmax(used[..., ::-1], axis=2), 0)
-                lengths[f, number, some] = -(-needed // _UNROLLED) * _UNROLLED
-        for one, target in zip(self.flat, flats, strict=True):
+        new, flat = slice(self._made, self._made + len(columns)), self.table.flat
+        for f, one in enumerate(self._cuts[t][flat:]):
+            block, some = one.cores(row, columns), slice(0, one.rank)
+            cores[f, new, some, some, : one.degree] = block
+            sizes = np.maximum(np.max(block, axis=1), -np.min(block, axis=1))
+            used = sizes >= self.dropped * np.maximum(1.0, np.max(sizes, axis=(1, 2), keepdims=True))
+            # The last term that counts, found from the end.
+            needed = np.where(np.any(used, axis=2), one.degree - np.argmax(used[..., ::-1], axis=2), 0)
+            lengths[f, new, some] = -(-needed // _UNROLLED) * _UNROLLED
+        for one, target in zip(self._cuts[t][:flat], flats, strict=True):
             target[row, columns, : one.rank, : one.rank] = one.cores(row, columns)[..., 0]
+        self._made = new.stop
+        # Last of all, as machine code may look for them at the same time.
+        numbers[row, columns, t] = np.arange(new.start, new.stop)
 
     @property
     def bytes(self) -> int:
         """The memory that the arrays take."""
-        return sum(array.nbytes for array in self.arrays)
+        _, numbers, cores, lengths, flats = self.arrays
+        each = (cores.nbytes + lengths.nbytes) // max(1, cores.shape[1])
+        return int(self._made * each + numbers.nbytes + flats.nbytes)
 
     def side(self, logs: Array) -> CellSide:
         """Place points by the logarithms of their deviations."""
         place = self.part.place(logs)
-        if self.functions is not None:
-            by_point = chebyshev_basis(place, len(self.functions)) @ self.functions
-            return CellSide(np.zeros(len(logs), dtype=np.int64), by_point, np.ascontiguousarray(by_point.T))
         cell = np.clip(((place + 1) / 2 * self.count).astype(np.int64), 0, self.count - 1)
-        local = np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
-        by_point = np.ascontiguousarray(chebyshev_basis(local, self.arrays.polynomials), dtype=self.arrays.cores.dtype)
-        return CellSide(cell, by_point, np.ascontiguousarray(by_point.T))
+        local = place if self.count == 1 else np.clip((place + 1) * self.count - 2 * cell - 1, -1.0, 1.0)
+        return CellSide(cell, local, self.functions, self.dtype)
 
 
-_kept: OrderedDict[tuple[Table, Range, int, bool, bool], Cells] = OrderedDict()
+_kept: OrderedDict[tuple[Table, Range, int, bool], Cells] = OrderedDict()
 _lock = threading.Lock()
 
 
-def cells_of(table: Table, part: Range, width: float, ordered: bool = False, single: bool = False) -> Cells:
+def cells_of(table: Table, part: Range, width: float, single: bool = False) -> Cells:
     """A table cut into cells of about this width over a part of its range; the last ones are kept.
 
-    With ``ordered`` it serves pairs whose first point has the smaller deviation; ``single`` asks for float32.
+    ``single`` asks for float32.
     """
     most = _MOST_SINGLE if single else _MOST
-    key = table, part, min(most, max(1, int(np.ceil(part.width / width)))), ordered, single
+    key = table, part, min(most, max(1, int(np.ceil(part.width / width)))), single
     with _lock:
         if key not in _kept:
             _kept[key] = Cells.of(*key)
@@ -250,16 +290,17 @@ class _Cut:
     columns: Array
 
     @classmethod
-    def of(cls, tensor: Tensor, places: _Places, dropped: float) -> _Cut:
-        """Cut a tensor."""
-        while True:
-            moved = places.moved(tensor.functions)
-            half = np.moveaxis(np.tensordot(moved, tensor.core, axes=(2, 1)), 2, 1)
+    def of(cls, tensor: Tensor, span: Range, part: Range, cells: int, dropped: float) -> _Cut:
+        """Cut a tensor on a range into cells of equal width in a part of it."""
+        largest = np.max(np.abs(tensor.core), axis=0)
+        for count in (1,) if part.is_point else _NODES:
+            moved = _to_cells(span, part, cells, count, len(tensor.functions)) @ tensor.functions
             # A cell is narrow, so few polynomials of its place count.
-            rank, degree = _that_count(half, dropped)
-            if rank <= places.counts[0] - 2 or len(places.counts) == 1:
+            rank, degree = _that_count((np.abs(moved) @ largest)[:, None], dropped)
+            if rank <= count - 2:
                 break
-            places.counts.pop(0)
+        half = np.moveaxis(np.tensordot(moved[:, :rank], tensor.core[..., :degree], axes=(2, 1)), 2, 1)
+        rank, degree = _that_count(half, dropped)
         return cls(np.ascontiguousarray(moved[:, :rank]), np.ascontiguousarray(half[:, :, :rank, :degree]))
 
     @classmethod
@@ -294,55 +335,21 @@ def _that_count(columns: Array, dropped: float) -> tuple[int, int]:
     return rank, degree
 
 
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """Cells of equal width in a part of a range, and the numbers of nodes that are still tried, the first one next."""
-
-    span: Range
-    part: Range
-    cells: int
-    counts: list[int]
-
-    def moved(self, functions: Array) -> Array:
-        """From Chebyshev coefficients on the range to those in the cells, of shape (cells, nodes, functions)."""
-        return np.asarray(_to_cells(self.span, self.part, self.cells, self.counts[0], len(functions)) @ functions)
-
-
 @lru_cache(maxsize=16)
 def _to_cells(span: Range, part: Range, cells: int, count: int, terms: int) -> Array:
+    """From Chebyshev coefficients on a range to those in the cells of a part, of shape (cells, count, terms)."""
     edges = np.linspace(part.low, part.high, cells + 1)
     at = np.stack([Range(float(a), float(b)).nodes(count) for a, b in pairwise(edges)])
     return np.asarray(chebyshev_matrix(count) @ chebyshev_basis(span.place(at), terms))
 
 
-def _empty(
-    table: Table, allowed: NDArray[np.bool_], cuts: list[list[_Cut]], flat: list[_Cut], dtype: type[np.floating[Any]]
-) -> Cores:
-    """Arrays of zeros for these pairs of cells; memory that is not written to costs nothing."""
-    rank = max(one.rank for panel in cuts for one in panel)
-    degree = -(-max(one.degree for panel in cuts for one in panel) // _UNROLLED) * _UNROLLED
-    pairs, places = int(np.sum(allowed)), max((one.rank for one in flat), default=1)
-    numbers = np.full((*allowed.shape, len(table.panels)), -1, dtype=np.int64)
-    made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
-    for index, t in enumerate(made):
-        numbers[allowed, t] = np.arange(index * pairs, (index + 1) * pairs)
-    shape = (len(cuts[0]), len(made) * pairs, rank)
-    return Cores(
-        np.ascontiguousarray(table.edges, dtype=dtype),
-        numbers,
-        np.zeros((*shape, rank, degree), dtype),
-        np.zeros(shape, dtype=np.int64),
-        np.zeros((len(flat), *allowed.shape, places, places), dtype),
-    )
-
-
-def cores_at_points(table: Table, logs: Array) -> Cores:
+def cells_at_points(table: Table, logs: Array) -> Cells:
     """Every point a cell of its own."""
-    count = len(logs)
+    count, cells = len(logs), Cells(table, table.range, len(logs))
     place = table.range.place(logs)
     made = [t for t, tensors in enumerate(table.panels) if tensors is not None]
     pairs = np.arange(count**2).reshape(count, count)
-    numbers = np.full((count, count, len(table.panels)), -1, dtype=np.int64)
+    numbers = cells.arrays.numbers
     bent: list[list[Array]] = []
     flat: list[Array] = []
     for index, t in enumerate(made):
@@ -360,13 +367,12 @@ def cores_at_points(table: Table, logs: Array) -> Cores:
             lengths[f, index] = -(-line.shape[2] // _UNROLLED) * _UNROLLED
     flats = np.stack([line.T for line in flat]) if flat else np.zeros((0, count, count))
     joined = (len(bent[0]), len(made) * count**2, 1)
-    return Cores(
-        np.ascontiguousarray(table.edges),
-        numbers,
-        cores.reshape(*joined, 1, degree),
-        lengths.reshape(joined),
-        np.ascontiguousarray(flats[..., None, None]),
+    cells.arrays = cells.arrays._replace(
+        cores=cores.reshape(*joined, 1, degree),
+        lengths=lengths.reshape(joined),
+        flats=np.ascontiguousarray(flats[..., None, None]),
     )
+    return cells
 
 
 def _lines(tensor: Tensor, place: Array) -> Array:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.machine.cells import Cores
+from holokern.numeric.machine.cells import UNMADE, Cells, CellSide, Cores
 from holokern.numeric.machine.compiled import entry
-from holokern.numeric.panels import Array
+from holokern.numeric.panels import Array, Some
 
 CHUNK = 1024
 """Columns that are looked up at a time: enough that panels with few of their angles do not cost much."""
@@ -83,6 +83,8 @@ class Room(NamedTuple):
         The angles of a chunk of columns, those in one panel, and the values of all functions.
     ends
         For each column where those in its cell end, or the chunk that it is in.
+    asked
+        Which cores were met that are not made, by their two cells and their panel.
     """
 
     lines: Array
@@ -91,6 +93,7 @@ class Room(NamedTuple):
     places: NDArray[np.int64]
     chunk: Array
     ends: NDArray[np.int64]
+    asked: NDArray[np.bool_]
 
 
 # Rows of `Room.work` after the polynomials, the sums being the first of them.
@@ -111,23 +114,60 @@ def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
         np.empty(CHUNK, dtype=np.int64),
         np.empty((2 + functions, CHUNK), dtype),
         np.repeat(stops, np.diff(stops, prepend=0)),
+        np.zeros(cores.numbers.shape, dtype=bool),
     )
+
+
+def look_up(
+    cells: Cells,
+    sides: tuple[CellSide, CellSide],
+    parts: tuple[Some, Some],
+    scales: tuple[Array, Array],
+    task: Task,
+    starts: NDArray[np.int64],
+    angles: TileAngles,
+    flat: Array,
+    out: Array,
+) -> int:
+    """`look_up_tile` for parts of the points of both sides, with their ``scales``; cores that are met are made.
+
+    Data seldom meet all cells and panels, and to cut a table into them may take as long as to look up the data.
+    """
+    first, second = (side.cells[some] for side, some in zip(sides, parts, strict=True))
+    while True:
+        cores = cells.arrays
+        room = room_for(cores, second)
+        rows, columns = (side.polynomials(cores.polynomials, some) for side, some in zip(sides, parts, strict=True))
+        left, asked = look_up_tile(
+            cores,
+            room,
+            task,
+            TileSide(first, np.ascontiguousarray(rows.T), scales[0]),
+            TileSide(second, columns, scales[1]),
+            starts,
+            angles,
+            flat,
+            out,
+        )
+        if not asked:
+            return int(left)
+        cells.make(room.asked)
 
 
 @entry
 def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
     cores: Any, room: Any, task: Any, rows: Any, columns: Any, starts: Any, tile: Any, flat: Any, out: Any
-) -> int:
+) -> tuple[int, int]:
     """Functions of the pairs of a tile, in row i those from the column ``starts[i]`` on that are NaN.
 
     ``out`` has one tile a function that depends on the angle, ``flat`` one for each that does not. Values without a
-    panel stay NaN, and their number is returned.
+    panel stay NaN, and their number is returned, and how many of these have one that is not made.
     """
     edges, numbers, coefficients, lengths, flats = cores.edges, cores.numbers, cores.cores, cores.lengths, cores.flats
     lines, known, counts, work, places = room.lines, room.known[0], room.known[1], room.work, room.places
     angles, near, values, others = room.chunk[0], room.chunk[1], room.chunk[2:], columns.polynomials
     theta, before, wanted = tile.theta, tile.before, range(task.first, task.stop)
-    left_out, last, rank, degree = 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
+    left_out, asked, last, rank, degree = 0, 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
     x, part, value, gathered = work[1], work[degree], work[degree + _VALUE], work[degree + _GATHERED :]
     number_type = theta.dtype.type
     half_turn, quarter, one, nothing = number_type(math.pi), number_type(0.5 * math.pi), number_type(1), number_type(0)
@@ -161,6 +201,9 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                 beyond = above
                 if numbers[cell, other, t] < 0:
                     left_out += counts[t]
+                    if numbers[cell, other, t] == UNMADE and counts[t] > 0:
+                        asked += counts[t]
+                        room.asked[cell, other, t] = True
                     counts[t] = 0
                 fullest = t if counts[t] >= counts[fullest] else fullest
                 known[t] = known[t] if other == cell_before else 0
@@ -238,4 +281,4 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                 for j in range(size):
                     new = values[f, j] * (mine * scales[j] * (sign if here[j] > quarter else one))
                     line[j] = new if angles[j] >= nothing else line[j]
-    return left_out
+    return left_out, asked
