@@ -79,6 +79,7 @@ def test_zero_is_refused() -> None:
         "u + sin(u)^2",
         "Heaviside(u)*exp(-u)*cos(2*u)",
         "u^3 - 3*u",
+        "Heaviside(u - 1/2)*u^2*exp(-4*u/3)*cos(u)",  # numbers beyond 64 bits
     ],
 )
 @pytest.mark.parametrize("c", [Fraction(1), Fraction(7, 10), Fraction(3)])

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from flint import arb, fmpq, fmpz_mpoly
+from flint import arb, fmpq, fmpq_poly, fmpz_mpoly
 
-from holokern.errors import BadInput, NotHolonomic, PrecisionLost
-from holokern.numeric import subtract
+from holokern.errors import BadInput, NotHolonomic
+from holokern.numeric import natural_roots, subtract
 from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field, weyl_algebra
 
 Shift = tuple[RationalFunction, ...]
@@ -217,21 +217,12 @@ def _primitive(row: Shift) -> Shift:
 
 
 def _first_good(polynomial: fmpz_mpoly) -> int:
-    """One more than the largest non-negative integer root in n of the factors that contain n alone."""
-    start = 0
-    try:
-        factors = polynomial.factor()[1]
-    except OverflowError:
-        # flint 0.9 cannot sort factors with coefficients beyond 64 bits
-        raise PrecisionLost("the recurrence of the Hermite coefficients has too large numbers") from None
-    for factor, _ in factors:
-        degrees = [int(e) for e in factor.degrees()]
-        if degrees[0] == 1 and degrees[1] == 0:
-            values = {tuple(map(int, key)): int(c) for key, c in factor.terms()}
-            root, rest = divmod(-values.get((0, 0), 0), values[(1, 0)])
-            if rest == 0:
-                start = max(start, root + 1)
-    return start
+    """One more than the largest non-negative integer n at which the polynomial vanishes for every c."""
+    powers = dict[int, dict[int, int]]()
+    for key, coefficient in polynomial.terms():
+        powers.setdefault(int(key[1]), {})[int(key[0])] = int(coefficient)
+    in_n = [fmpq_poly([terms.get(n, 0) for n in range(max(terms) + 1)]) for terms in powers.values()]
+    return 1 + max(natural_roots(in_n), default=-1)
 
 
 def _shifted(value: RationalFunction, m: int) -> RationalFunction:
