@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,17 +59,32 @@ class Step:
     taps: NDArray[np.int64]
 
 
-class Steps(Protocol):
-    """What blocks need to know of layers: see `Run`."""
+class Written(NamedTuple):
+    """Layers as blocks of pairs go through them.
 
-    @property
-    def positions(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def channels(self) -> int: ...  # noqa: D102
-    @property
-    def is_mean(self) -> bool: ...  # noqa: D102
-    @property
-    def written(self) -> tuple[tuple[Step, ...], int, int, tuple[int, ...]]: ...  # noqa: D102
+    Attributes
+    ----------
+    steps
+        The steps.
+    most
+        The most numbers of a pair of inputs.
+    length
+        How many numbers an input needs.
+    channels
+        The number of channels of inputs, if these are the first layers; else 0.
+    before, after
+        The numbers of positions before and after the layers.
+    is_mean
+        Whether only the mean over all positions is wanted after them.
+    """
+
+    steps: tuple[Step, ...]
+    most: int
+    length: int
+    channels: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    is_mean: bool
 
 
 class _Blocks(ABC):
@@ -83,9 +98,9 @@ class _Blocks(ABC):
         How many there are on each side.
     """
 
-    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
-        self.run, self.layout, self.is_paired = run, layout, layout.is_paired
-        self.steps, self.most, _, self.positions = run.written
+    def __init__(self, written: Written, layout: Layout, sides: tuple[Array, Array]) -> None:
+        self.written, self.layout, self.is_paired = written, layout, layout.is_paired
+        self.steps, self.most = written.steps, written.most
         self.inputs = sides[0].shape[1], sides[1].shape[1]
 
     @abstractmethod
@@ -118,12 +133,12 @@ class _Blocks(ABC):
 
     def through(self, gap: Array | None, tangent: Array | None) -> tuple[Array, Array | None]:
         """G and Θ of all pairs after the layers."""
-        layout, positions = self.layout, self.positions
+        layout, positions = self.layout, self.written.after
         (first, second), both = self.inputs, () if layout.is_tied else positions
         shape = (*positions, *both, first) if layout.is_paired else (*positions, first, *both, second)
         found = np.empty(shape), None if tangent is None else np.empty(shape)
         outs = [None if array is None else self.arrange(array) for array in found]
-        given = [None if array is None or self.run.channels else self.arrange(array) for array in (gap, tangent)]
+        given = [None if array is None or self.written.channels else self.arrange(array) for array in (gap, tangent)]
         size = self.steps[-1].size
         for some in self.blocks():
             block = self._start(some, given[0], given[1], tangent is not None)
@@ -134,12 +149,12 @@ class _Blocks(ABC):
             for numbers, out in zip(block, outs, strict=True):
                 if out is not None:
                     made = self.cut(numbers, some, size)
-                    self.part(out, some)[...] = self.mean(made) if self.run.is_mean else made
+                    self.part(out, some)[...] = self.mean(made) if self.written.is_mean else made
         return found
 
     def _start(self, some: Some, given: Array | None, before: Array | None, with_tangent: bool) -> tuple[Array, Array]:
         """G and Θ of a block before the layers, flat; G of inputs is half the mean squared difference over channels."""
-        size, (height, width) = math.prod(self.run.positions), (part.stop - part.start for part in some)
+        size, (height, width) = math.prod(self.written.before), (part.stop - part.start for part in some)
         room = height * width * self.most
         gap, tangent = np.empty(room), np.zeros(room if with_tangent else 0)
         if given is not None:
@@ -148,7 +163,7 @@ class _Blocks(ABC):
                 self.cut(tangent, some, size)[...] = self.part(before, some)
             return gap, tangent
         total = self.cut(gap, some, size)
-        for channel in range(self.run.channels):
+        for channel in range(self.written.channels):
             first, second = self.at(some, channel * size, size)
             apart = first - second
             np.multiply(apart, apart, out=apart)
@@ -156,7 +171,7 @@ class _Blocks(ABC):
                 total += apart
             else:
                 total[...] = apart
-        total *= 0.5 / self.run.channels
+        total *= 0.5 / self.written.channels
         return gap, tangent
 
     @cached_property
@@ -191,8 +206,8 @@ def _scales(weights: Weights) -> tuple[float, float, float]:
 class Lines(_Blocks):
     """The numbers of a pair of inputs follow each other in lines, as `mix_code` says."""
 
-    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
-        super().__init__(run, layout, sides)
+    def __init__(self, written: Written, layout: Layout, sides: tuple[Array, Array]) -> None:
+        super().__init__(written, layout, sides)
         self.is_tied = layout.is_tied
         self.numbers = [np.ascontiguousarray(side.T) for side in sides]
         self.flat = [side.reshape(-1) for side in self.numbers]
@@ -284,8 +299,8 @@ def _flat(side: Array, apart: int) -> Array:
 class Planes(_Blocks):
     """One plane of pairs of inputs for each position; inputs with themselves are one line of it."""
 
-    def __init__(self, run: Steps, layout: Layout, sides: tuple[Array, Array]) -> None:
-        super().__init__(run, layout, sides)
+    def __init__(self, written: Written, layout: Layout, sides: tuple[Array, Array]) -> None:
+        super().__init__(written, layout, sides)
         self.numbers = sides
         # Sides may be some columns of an array: their numbers are not copied, but have the distances that they have.
         self.apart = sides[0].strides[0] // _FLOAT, sides[1].strides[0] // _FLOAT

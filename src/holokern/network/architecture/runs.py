@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual import LineForm
-from holokern.network.architecture.blocks import Lines, Planes, Step
+from holokern.network.architecture.blocks import Lines, Planes, Step, Written
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.table_form import TableForm
 from holokern.network.layers.layer import Layer, Shape
@@ -58,8 +58,8 @@ class Run:
     is_mean: bool
 
     @cached_property
-    def written(self) -> tuple[tuple[Step, ...], int, int, tuple[int, ...]]:
-        """The steps, the most numbers of a pair, how many an input needs, and the positions after the layers."""
+    def written(self) -> Written:
+        """The layers as blocks of pairs go through them."""
         steps, positions, size = list[Step](), self.positions, math.prod(self.positions)
         variances, most = size * self.channels, size
         length = variances + size
@@ -83,7 +83,8 @@ class Run:
             steps.append(Step(step, size, place, length, table, np.concatenate(taps)))
             variances, length = length, length + size
         numbers = most if self.is_tied or not self.positions else (most + 1) * most
-        return tuple(steps), numbers, length + self.is_mean, (1,) * len(positions) if self.is_mean else positions
+        ends = (1,) * len(positions) if self.is_mean else positions
+        return Written(tuple(steps), numbers, length + self.is_mean, self.channels, self.positions, ends, self.is_mean)
 
     def sides(self, inputs: Inputs, variances: Array, check: Callable[[Array], None], is_bare: bool) -> Array:
         """What is known of inputs: one column for each, which ends with the variances after the last layer.
@@ -92,7 +93,8 @@ class Run:
         interest (``is_bare``), numbers that inputs do not need for themselves may be left out.
         """
         count, place = len(inputs), math.prod(self.positions) * (self.channels + 1)
-        found = np.empty((self.written[2], count)) if self.by_planes else np.empty((count, self.written[2])).T
+        length = self.written.length
+        found = np.empty((length, count)) if self.by_planes else np.empty((count, length)).T
         found[:place] = np.concatenate([*inputs.values[: self.channels], variances]).reshape(-1, count)
         for step in self.steps:
             if isinstance(step, LineForm):
@@ -119,8 +121,8 @@ class Run:
 
     def __call__(self, state: State, sides: tuple[Array, Array]) -> State:
         """The state after the layers."""
-        layout, positions = state.layout, self.written[3]
-        pairs = (Planes if self.by_planes else Lines)(self, layout, sides)
+        layout, positions = state.layout, self.written.after
+        pairs = (Planes if self.by_planes else Lines)(self.written, layout, sides)
         size = math.prod(positions)
         gap, tangent = pairs.through(state.gap, state.tangent)
         first, second = (side[-size:].reshape(*positions, -1) for side in sides)
