@@ -18,6 +18,7 @@ from holokern.dual.quadrature.pairing import conditional, pair
 from holokern.dual.quadrature.profile import Profile, profile_of
 from holokern.dual.quadrature.sides import MOST_HALVINGS, ORDERS, Moments, Resolution, Side
 from holokern.numeric import Array, Index, how_many_fit
+from holokern.progress import report
 
 FINE = Resolution(ORDERS[1])
 
@@ -25,8 +26,9 @@ FINE = Resolution(ORDERS[1])
 _LEAST_POWER = 1e-3
 # of the norms: the normal law beyond nine deviations in one of two variables
 _BEYOND = 1e-18
-# ends of panels of all points at a time: some ten arrays of 32 megabytes; and the bytes of one end in all of them
-_MOST_ENDS, _BYTES_OF_AN_END = 1 << 22, 80
+# ends of panels of all points at a time: some ten arrays of 8 megabytes, and not many seconds between two reports; and
+# the bytes of one end in all of them
+_MOST_ENDS, _BYTES_OF_AN_END = 1 << 20, 80
 # the norms of so few deviations, those of one or two points, are kept
 _FEW = 4
 # the smallest float with all digits
@@ -102,6 +104,8 @@ def quadrature(
         some = np.arange(start, min(start + step, len(theta)))
         part = refine(within(some), f.some(some), g.some(some), theta[some], tolerance)
         result.put(some, part)
+        if step < len(theta):
+            report(f"pairs of {profile.label} by quadrature", start + len(some), len(theta))
     return result.arrays
 
 
