@@ -31,6 +31,8 @@ _STEP = 8
 """Lines are filled up to a multiple of this: what vector instructions take in one turn."""
 
 _ROW = WIDTH + 8
+"""Numbers between two rows: a line of the cache more, so that rows do not push each other out of it."""
+
 _BASIS = (HEAD + RANK) * _ROW
 """Numbers of all second variables of a line."""
 
