@@ -28,12 +28,12 @@ class Places(NamedTuple):
     apart: tuple[int, int]
 
 
-class LineForm(ABC):
-    """Distances and slopes of pairs after an activation."""
+class Form(ABC):
+    """Moments of an activation at single deviations."""
 
     @abstractmethod
     def norms(self, c: Array) -> Array:
-        """E[σ(cz)²]^(1/2) for deviations c ≥ 0."""
+        """E[σ(cz)²]^(1/2) for deviations c > 0."""
 
     @abstractmethod
     def slope_norms(self, c: Array) -> Array:
@@ -42,6 +42,10 @@ class LineForm(ABC):
     @abstractmethod
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
+
+
+class LineForm(Form):
+    """Distances and slopes of pairs after an activation; deviations may be zero."""
 
     @property
     @abstractmethod

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 
+from holokern.dual.line_form import Form
 from holokern.numeric import Array
 
 _NEAR = 0.01
 """Below this loss 1 - k/(n₁n₂) has lost two digits."""
 
 
-class DistanceForm(ABC):
+class DistanceForm(Form):
     """Closed forms of k, k′ and of the distance ½E[(σ(u) - σ(v))²]."""
-
-    @abstractmethod
-    def norms(self, c: Array) -> Array:
-        """E[σ(cz)²]^(1/2) for deviations c > 0."""
-
-    @abstractmethod
-    def slope_norms(self, c: Array) -> Array:
-        """E[σ′(cz)²]^(1/2)."""
-
-    @abstractmethod
-    def means(self, c: Array) -> Array:
-        """E[σ(cz)]."""
 
     @abstractmethod
     def values(self, c: Array, d: Array, theta: Array) -> tuple[Array, Array]:
