@@ -56,6 +56,10 @@ class LineForm(Form):
     def numbers(self, c: Array) -> Array:
         """These numbers for deviations c ≥ 0, along a first axis; the first one is c."""
 
+    def norms_of(self, numbers: Array) -> Array:
+        """`norms` of deviations whose numbers are known."""
+        return self.norms(numbers[0])
+
     @abstractmethod
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places."""

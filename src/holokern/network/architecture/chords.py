@@ -50,15 +50,15 @@ _BEYOND = 0.1
 _NODES = 128
 """The most deviations of samples: functions that need more of them are too many."""
 
+_LOOKS, _SPARE = 9, 3
+"""Angles at which functions of a deviation are looked at, and how many more terms than seen there they get."""
+
 _DROPPED, _STEEPER, _NOISE = 5e-13, 0.6, 3e-14
 """What each T_m may lose of values of order one; how much larger, in units of m, that is in the derivative: with
 `_BEYOND` m / √(1 - x²) times s/2 at the end of a panel; and the errors of tables, below which nothing counts."""
 
-_CELLS = 32
-"""Parts of the range of log c that have numbers of terms of their own: small deviations need fewer."""
-
-_FINE = 4
-"""Deviations in each part at which terms are measured."""
+_GROWTH = 100.0
+"""By how much powers may be larger than the polynomials that they make up: so many times the rounding error."""
 
 
 class Chords(NamedTuple):
@@ -70,48 +70,47 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
-    low, inverse
-        The least log c, and parts per unit of log c; 0 if nothing depends on deviations.
+    longest
+        The most numbers of a panel that has one deviation put in.
     edges
         Ends of the panels of chords. Unless folded there are as many panels again for the chords beyond π/2.
-    ends
-        The chords that are -1 and 1 for the polynomials of a panel: ends[panel, 0 or 1].
+    middles
+        What is taken from chords in a panel: polynomials have powers of the difference.
     flats
         Coefficients of W, and of A where it counts: flats[0 or 1, p, q].
     groups
-        How many groups of four T_m count for the first deviations in a part of the range: groups[panel, part].
+        How many groups of four powers a panel has.
     fours
-        How many q count in a group of four T_m, in fours: fours[panel, group].
-    sizes
-        How many terms four p need: sizes[panel, four].
+        How many p and q count in a group, in fours: fours[panel, group].
+    ends
+        The sum of 16 ``fours`` of a panel.
     starts, values
-        Where the coefficients begin in ``values``: for each p group by group, and in a group four q for each of four m.
+        Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`.
     """
 
     fold: int
     power: int
     rank: int
-    low: float
-    inverse: float
+    longest: int
     edges: Array
-    ends: Array
+    middles: Array
     flats: Array
     groups: NDArray[np.int64]
     fours: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    ends: NDArray[np.int64]
     starts: NDArray[np.int64]
     values: Array
 
 
 def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series] | None:
-    """The functions of a table for all angles, and the ψ, for deviations in a part of its range.
+    """The functions of a table for all angles, and a series for deviations in a part of its range.
 
-    None if they are too rough, or need more than ``most`` functions ψ.
+    The columns of the series are log n and log gn, and then the ψ. None if they are too rough, or need more than ``most`` functions ψ.
     """
     if any(tensors is None for tensors in table.table.panels) or table.table.is_rough:
         return None
     part = table.table.range if table.homogeneity is not None else span
-    grid = _Grid(table, part)
+    grid = _Grid(table, part).thinned()
     edges, sides = [0.0], list[list[_Panel]]([[] for _ in range(1 if table.fold else 2)])
     waiting = [(0.0, 0.5**0.5, 0)]
     while waiting:
@@ -157,11 +156,21 @@ class _Grid:
         W.
     """
 
-    def __init__(self, table: DualTable, span: Range) -> None:
+    def __init__(self, table: DualTable, span: Range, most: int = _NODES) -> None:
         first = table.table.panels[0] or ()
-        count = 1 if span.is_point else min(_NODES, max(len(one.functions) for one in first))
+        count = 1 if span.is_point else min(most, max(len(one.functions) for one in first))
         self.table, self.span, self.logs = table, span, span.nodes(count)
         self.flat = self._at(0, 0, np.zeros(1))[:, :, 0]
+
+    def thinned(self) -> _Grid:
+        """With as many deviations as their range needs, if it is a small part of that of the table."""
+        count = len(self.logs)
+        theta = np.linspace(0, np.pi / 2 if self.table.fold else np.pi, _LOOKS)
+        looked = self._slopes(theta) if self.table.power == 2 else self._lost(theta)
+        values = [looked, self.flat[:, :, None], self.scales().T[:, :, None]]
+        sizes = [np.max(np.abs(np.einsum("ca,abm->cbm", chebyshev_matrix(count), one)), axis=(1, 2)) for one in values]
+        needed = np.flatnonzero(np.max([size / max(1.0, size[0]) for size in sizes], axis=0) > 0.1 * _NOISE)
+        return _Grid(self.table, self.span, _SPARE + int(np.max(needed, initial=0)))
 
     def _at(self, number: int, panel: int, theta: Array) -> Array:
         """A function of the table at angles in one of its panels."""
@@ -208,9 +217,12 @@ class _Grid:
                 matrix = np.concatenate([matrix, place @ chebyshev_matrix(count)])
             found = known @ np.linalg.pinv(matrix).T
         coefficients = found @ chebyshev_matrix(count).T
-        largest = float(np.max(np.abs(coefficients[:, :, -2:])))
-        is_enough = largest <= _NEGLIGIBLE * max(1.0, float(np.max(self._ratios)))
-        return _Panel(bottom, top, coefficients) if is_enough else None
+        sizes, scale = np.max(np.abs(coefficients), axis=(0, 1)), max(1.0, float(np.max(self._ratios)))
+        is_enough = float(np.max(sizes[-2:])) <= _NEGLIGIBLE * scale
+        # |T_m| has the sum (1 + √2)^m / 2 of its coefficients
+        powers = np.where(sizes > _NEGLIGIBLE * scale, sizes, 0.0) * (1 + 2**0.5) ** np.arange(count) / 2
+        is_tame = float(np.sum(powers)) <= _GROWTH * scale
+        return _Panel(bottom, top, coefficients) if is_enough and is_tame else None
 
     def _slopes(self, theta: Array) -> Array:
         """k′ c₁c₂ / (n₁n₂ g₁g₂); past π/2 of a folded table from its symmetry."""
@@ -226,6 +238,12 @@ class _Grid:
         """The ratios b = cd/n."""
         c = np.exp(self.logs)
         return np.asarray(c * self.table.slope_norms(c) / self.table.norms(c))
+
+    def scales(self) -> Array:
+        """The logarithms of n and gn, or of n twice when σ jumps."""
+        norms = np.log(self.table.norms(np.exp(self.logs)))
+        b = self._ratios
+        return np.stack([norms, norms + (np.log(b) - 0.25 * np.log1p(b**2) if self.table.power == 2 else 0.0)])
 
     def at_opposite(self, panel: _Panel) -> Array:
         """A, from a far panel with power 2."""
@@ -264,26 +282,24 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
     if psi.shape[1] > most:
         return None
     series = chebyshev_matrix(count) @ psi
-    rows = chebyshev_basis(np.linspace(-1, 1, _CELLS * _FINE), count) @ series
-    found = [_terms(one.values, psi / count, rows) for one in panels]
+    found = [_terms(one, psi / count) for one in panels]
     lengths = [len(terms.values) for terms in found]
+    ends = np.array([16 * int(np.sum(terms.fours)) for terms in found])
     made = Chords(
         fold=table.fold,
         power=table.power,
         rank=psi.shape[1],
-        low=span.low,
-        inverse=0.0 if span.is_point else _CELLS / span.width,
+        longest=int(np.max(ends)),
         edges=edges,
-        ends=np.array([[one.low, one.high] for one in panels]),
+        middles=np.array([(one.low + one.high) / 2 for one in panels]),
         flats=np.stack([psi.T @ one @ psi / count**2 for one in flats]),
-        groups=np.stack([terms.groups for terms in found]),
+        groups=np.array([len(terms.fours) for terms in found]),
         fours=np.stack([np.pad(terms.fours, (0, _GROUPS - len(terms.fours))) for terms in found]),
-        sizes=np.stack([terms.sizes for terms in found]),
+        ends=ends,
         starts=np.cumsum([0, *lengths[:-1]]),
         values=np.concatenate([terms.values for terms in found]),
     )
-    kept = np.flatnonzero(np.max(np.abs(series), axis=1) > 0.1 * _NOISE)
-    return made, Series(span, np.ascontiguousarray(series[: 1 + int(np.max(kept, initial=0))]))
+    return made, Series(span, np.concatenate([chebyshev_matrix(count) @ grid.scales().T, series], axis=1))
 
 
 def _spanned(known: Array, functions: list[Array]) -> Array:
@@ -297,26 +313,34 @@ class _Terms(NamedTuple):
     """The terms of one function, as `Chords` has them."""
 
     fours: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    sizes: NDArray[np.int64]
     values: Array
 
 
-def _terms(values: Array, dual: Array, rows: Array) -> _Terms:
-    """The terms that count, from coefficients at pairs of deviations; ``rows`` are the ψ at some deviations."""
-    core = np.einsum("ap,abm,bq->pqm", dual, values, dual, optimize=True)
-    rank, number = len(core), core.shape[2] // 4
+def _terms(panel: _Panel, dual: Array) -> _Terms:
+    """The terms that count, from coefficients at pairs of deviations, as powers of the chord."""
+    core = np.einsum("ap,abm,bq->pqm", dual, panel.values, dual, optimize=True)
+    number = core.shape[2] // 4
     allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(4 * number)), _NOISE)
     # What is left out with all ψ from the q-th on, of either deviation
     tails = np.sqrt(np.cumsum(np.sum(core**2, axis=0)[::-1], axis=0)[::-1])
     reach = np.max(np.sum(tails > allowed, axis=0).reshape(number, 4), axis=1)
     fours = np.maximum.accumulate(-(-reach[::-1] // 4))[::-1]
     fours = np.maximum(fours[: max(1, int(np.sum(fours > 0)))], 1)
-    counts = np.linalg.norm(np.einsum("ap,pqm->aqm", rows, core), axis=1) > allowed
-    needed = np.any(counts.reshape(_CELLS, _FINE, number, 4), axis=(1, 3))
-    groups = np.max(np.where(needed, np.arange(1, number + 1), 1), axis=1)
-    blocks = [(g, k) for g, four in enumerate(fours) for k in range(four)]
-    q, m = np.array([(4 * k + q, 4 * g + m) for g, k in blocks for m in range(4) for q in range(4)]).T
-    sizes = np.array([16 * int(np.sum(fours[fours > p])) for p in range(rank // 4)])
-    chosen = [core[p, q[: sizes[p // 4]], m[: sizes[p // 4]]] for p in range(rank)]
-    return _Terms(fours, np.minimum(groups, len(fours)), sizes, np.concatenate(chosen))
+    kept = 4 * np.repeat(fours, 4)
+    order = np.arange(len(core))
+    core = np.where((order[:, None, None] < kept) & (order[:, None] < kept), core[:, :, : len(kept)], 0.0)
+    powers = core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept))
+    values = [
+        powers[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
+        for g, four in enumerate(fours)
+        for k in range(four)
+    ]
+    return _Terms(fours, np.concatenate(values))
+
+
+def _powers(count: int) -> Array:
+    """The matrix from coefficients of Chebyshev polynomials to those of powers."""
+    found = np.zeros((count, count))
+    for m in range(count):
+        found[: m + 1, m] = chebyshev.cheb2poly(np.eye(count)[m])[: m + 1]
+    return found

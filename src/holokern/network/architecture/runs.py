@@ -100,8 +100,9 @@ class Run:
             if isinstance(step, LineForm):
                 check(variances)
                 c = np.sqrt(variances)
-                variances = step.norms(c) ** 2
-                numbers = np.broadcast_to(c, (step.count, *c.shape)) if is_bare and self.by_planes else step.numbers(c)
+                is_enough = is_bare and self.by_planes
+                numbers = np.broadcast_to(c, (step.count, *c.shape)) if is_enough else step.numbers(c)
+                variances = (step.norms(c) if is_enough else step.norms_of(numbers)) ** 2
                 parts = [*numbers, variances]
             else:
                 variances = step.scale * side_sums(xp, variances, step.windows) + step.bias

@@ -32,36 +32,30 @@ def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
 
 
 @machine.entry
-def chebyshev_sums(coefficients: Any, places: Any, values: Any) -> None:
-    """Σ coefficients[q, m] T_m at flat ``places``, for each q; there are an even number of terms."""
-    count, terms, length = coefficients.shape[0], coefficients.shape[1], places.shape[0]
-    x, one, two, total = (
-        machine.on_stack(_WIDTH),
-        machine.on_stack(_WIDTH),
-        machine.on_stack(_WIDTH),
-        machine.on_stack(_WIDTH),
-    )
-    table, flat, place = np.empty(terms * _WIDTH), values.reshape(-1), places
+def chebyshev_sums(weights: Any, columns: Any, fours: Any, places: Any, values: Any) -> None:
+    """Σ_m weights[q, m] T_m at flat ``places``, for each of some columns q, into flat ``values``.
+
+    The weights are those of `machine.weighted_rows`; there are four times ``fours`` terms.
+    """
+    length, w = places.shape[0], _U(_WIDTH)
+    x, one, two = machine.on_stack(_WIDTH), machine.on_stack(_WIDTH), machine.on_stack(_WIDTH)
+    table, found = np.empty(4 * fours * _WIDTH), np.empty((columns + 3) // 4 * 4 * _WIDTH)
     for start in range(0, length, _WIDTH):
         size = _U(min(_WIDTH, length - start))
-        for j in range(size):
-            x[j] = place[_U(start) + j]
+        for j in range(w):
+            x[j] = places[_U(start) + j] if j < size else 0.0
             one[j] = 1.0
             two[j] = x[j]
-        for m in range(0, terms, 2):
+        for m in range(0, 4 * fours, 2):
             row = _U(m * _WIDTH)
-            for j in range(size):
+            for j in range(w):
                 table[row + j] = one[j]
-                table[row + _U(_WIDTH) + j] = two[j]
+                table[row + w + j] = two[j]
                 one[j] = 2.0 * x[j] * two[j] - one[j]
                 two[j] = 2.0 * x[j] * one[j] - two[j]
-        for q in range(count):
+        vectors = (int(size) + machine.LANES - 1) // machine.LANES
+        machine.weighted_rows(weights, fours, table, _WIDTH, found, 0, _WIDTH, (columns + 3) // 4, vectors)
+        for q in range(columns):
+            source, to = _U(q * _WIDTH), _U(q * length + start)
             for j in range(size):
-                total[j] = 0.0
-            for m in range(0, terms, 2):
-                a, b, row = coefficients[q, m], coefficients[q, m + 1], _U(m * _WIDTH)
-                for j in range(size):
-                    total[j] = (total[j] + a * table[row + j]) + b * table[row + _U(_WIDTH) + j]
-            to = _U(q * length + start)
-            for j in range(size):
-                flat[to + j] = total[j]
+                values[to + j] = found[source + j]

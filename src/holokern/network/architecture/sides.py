@@ -54,8 +54,9 @@ class ActivationTable:
         shape = variances.shape
         c = np.sqrt(variances)
         if self.form is not None:
-            points = np.moveaxis(self.form.numbers(c), 0, -1)
-            return NumpySide(self.form.norms(c) ** 2, c == 0, self.form.means(c), points, np.empty((0, *shape)))
+            numbers = self.form.numbers(c)
+            after, points = self.form.norms_of(numbers) ** 2, np.moveaxis(numbers, 0, -1)
+            return NumpySide(after, c == 0, self.form.means(c), points, np.empty((0, *shape)))
         side = LayerSide.of(self.layer, c.reshape(-1), *self.functions)
         numbers = np.stack([*side.numbers[:3], side.safe]).reshape(4, *shape)
         after, means = (side.numbers[1] ** 2).reshape(shape), side.means.reshape(shape)

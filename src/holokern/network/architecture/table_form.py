@@ -45,50 +45,59 @@ class TableForm(LineForm):
 
     def norms(self, c: Array) -> Array:
         """E[σ(cz)²]^(1/2) for deviations c ≥ 0."""
-        return self._radical(self.table.log_norm, self.table.norms, c, self.dual.limits.norm)
+        if self.table.homogeneity is None:
+            safe = self._safe(c)
+            return self._with_zeros(np.exp(_at(self.functions, 0, np.log(safe))), c, self.dual.limits.norm)
+        return self._usual(self.table.norms, c, self.dual.limits.norm)
 
     def slope_norms(self, c: Array) -> Array:
         """E[σ′(cz)²]^(1/2), and 0 for zeros, where Θ is zero."""
-        return self._radical(self.table.log_slope, self.table.slope_norms, c, 0.0)
+        if self.table.homogeneity is None:
+            return self._with_zeros(np.exp(_at(self.table.log_slope, 0, np.log(self._safe(c)))), c, 0.0)
+        return self._usual(self.table.slope_norms, c, 0.0)
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
         if self.table.homogeneity is None:
-            found = _at(self.table.mean, np.log(self._safe(c))) * self.norms(c)
-        else:
-            found = self.table.means(self._safe(c).reshape(-1)).reshape(c.shape)
-        return np.where(c > 0, found, self.dual.limits.mean)
+            found = _at(self.table.mean, 0, np.log(self._safe(c))) * self.norms(c)
+            return self._with_zeros(found, c, self.dual.limits.mean)
+        return self._usual(self.table.means, c, self.dual.limits.mean)
 
     def _safe(self, c: Array) -> Array:
         """With another deviation instead of zeros."""
         return c if np.all(c) else np.where(c > 0, c, np.exp(self.functions.range.low))
 
-    def _radical(self, series: Series, usual: Callable[[Array], Array], c: Array, limit: float) -> Array:
-        safe = self._safe(c)
-        if self.table.homogeneity is None:
-            found = np.exp(_at(series, np.log(safe)))
-        else:
-            found = usual(safe.reshape(-1)).reshape(c.shape)
-        return found if safe is c else np.where(c > 0, found, limit)
+    def _usual(self, function: Callable[[Array], Array], c: Array, limit: float) -> Array:
+        return self._with_zeros(function(self._safe(c).reshape(-1)).reshape(c.shape), c, limit)
+
+    @staticmethod
+    def _with_zeros(found: Array, c: Array, limit: float) -> Array:
+        return found if np.all(c) else np.where(c > 0, found, limit)
 
     @property
     def count(self) -> int:
         """How many numbers the machine code needs of a variable."""
         from holokern.network.architecture.chord_lines import HEAD
 
-        return HEAD + int(self.functions.coefficients.shape[1])
+        return HEAD - 2 + int(self.functions.coefficients.shape[1])
 
     def numbers(self, c: Array) -> Array:
         """c, 1/c, log c, n, gn and the functions; 1/c is 0 for zeros."""
-        safe, rank = self._safe(c), self.functions.coefficients.shape[1]
-        logs, norms, found = np.log(safe), self.norms(c), np.empty((self.count, *c.shape))
-        small = norms
-        if self.table.power == 2:
-            ratio = safe * self.slope_norms(c) / np.where(norms > 0, norms, 1.0)
-            small = norms * ratio / (1 + ratio**2) ** 0.25
-        found[:-rank] = c, 1 / np.where(c > 0, c, np.inf), logs, norms, small
-        _sums(self.functions, logs, found[-rank:])
+        found, safe = np.empty((self.count, *c.shape)), self._safe(c)
+        found[0] = c
+        np.divide(1.0, np.where(c > 0, c, np.inf) if safe is not c else c, out=found[1])
+        np.log(safe, out=found[2])
+        _sums(self.functions, found[2], found[3:])
+        np.exp(found[3:5], out=found[3:5])
+        if self.table.homogeneity is not None:
+            found[4] *= self.norms(c) / found[3]
+        if self.table.homogeneity is not None or safe is not c:
+            found[3] = self.norms(c)
         return found
+
+    def norms_of(self, numbers: Array) -> Array:
+        """They are among the numbers."""
+        return np.asarray(numbers[3])
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places; lines have one first variable each."""
@@ -98,10 +107,10 @@ class TableForm(LineForm):
         return partial(chord_lines, self.chords, places)
 
 
-def _at(series: Series, logs: Array) -> Array:
+def _at(series: Series, column: int, logs: Array) -> Array:
     """The values of a series, by machine code: images have many positions."""
-    found = np.empty((1, *logs.shape))
-    _sums(Series(series.range, series.coefficients[:, None]), logs, found)
+    found, given = np.empty((1, *logs.shape)), series.coefficients.reshape(len(series.coefficients), -1)
+    _sums(Series(series.range, given[:, column : column + 1]), logs, found)
     return np.asarray(found[0])
 
 
@@ -109,6 +118,9 @@ def _sums(series: Series, logs: Array, out: Array) -> None:
     """The values of several series, which are the columns of one."""
     from holokern.network.architecture.series_code import chebyshev_sums
 
-    given = series.coefficients.T
-    even = np.ascontiguousarray(np.pad(given, ((0, 0), (0, given.shape[1] % 2))))
-    chebyshev_sums(even, np.ascontiguousarray(series.range.place(logs)).reshape(-1), out)
+    given = series.coefficients
+    whole = np.pad(given, [(0, -size % 4) for size in given.shape])
+    # Four columns at a time, and in them four terms: the order of `machine.weighted_rows`
+    weights = whole.reshape(len(whole), -1, 4).transpose(1, 0, 2).reshape(-1)
+    places = np.ascontiguousarray(series.range.place(logs)).reshape(-1)
+    chebyshev_sums(weights, given.shape[1], len(whole) // 4, places, out.reshape(-1))

@@ -11,9 +11,11 @@ from holokern.numeric.machine.angles import (
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
 from holokern.numeric.machine.compiled import called, entry, inlined, on_stack
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
+from holokern.numeric.machine.vectors import LANES, polynomials, put_in, weighted_rows
 
 __all__ = [
     "CHUNK",
+    "LANES",
     "TINY",
     "CellSide",
     "Cells",
@@ -30,5 +32,8 @@ __all__ = [
     "look_up",
     "loss_of",
     "on_stack",
+    "polynomials",
+    "put_in",
     "slope_quotient",
+    "weighted_rows",
 ]

@@ -28,7 +28,7 @@ _LINE = 64
 """Bytes of a line of the cache: arrays on the stack begin with one, so that no vector lies across two."""
 
 
-_WIDE = '"prefer-vector-width"="512"'
+WIDE = '"prefer-vector-width"="512"'
 """Functions with arrays on the stack are long loops without branches: where vectors of 512 bits exist they take three
 quarters of the time, while the compiler would choose shorter ones."""
 
@@ -54,7 +54,7 @@ def _floats_on_stack(_: Any, count: Any) -> Any:
         found = cgutils.alloca_once(builder, ir.DoubleType(), size=signature.args[0].literal_value)  # type: ignore[no-untyped-call]
         found.align = _LINE
         # Attributes of functions that llvmlite does not list, it refuses to add by its own method.
-        set.add(builder.function.attributes, _WIDE)
+        set.add(builder.function.attributes, WIDE)
         return found
 
     if isinstance(count, types.IntegerLiteral):
