@@ -116,6 +116,10 @@ class _Blocks(ABC):
         """Numbers of both sides at all positions, in a shape that goes together with that of `cut`."""
 
     @abstractmethod
+    def deviations(self, some: Some, step: Step) -> tuple[Array, Array]:
+        """The deviations that an activation meets: the first of its numbers."""
+
+    @abstractmethod
     def code(self, number: int, some: Some) -> Callable[..., None]:
         """The machine code of a step for a block; its arguments are G and Θ."""
 
@@ -180,7 +184,7 @@ class _Blocks(ABC):
         everything = slice(0, self.inputs[0]), slice(0, self.inputs[1])
         return [
             isinstance(step.what, LineForm)
-            and any(bool(np.any(side == 0.0)) for side in self.at(everything, step.place, step.size))
+            and any(bool(np.any(side == 0.0)) for side in self.deviations(everything, step))
             for step in self.steps
         ]
 
@@ -188,7 +192,7 @@ class _Blocks(ABC):
         """Pairs with an output that is zero: the limit of small outputs; their Θ is zero."""
         form = step.what
         assert isinstance(form, LineForm)
-        c, d = self.at(some, step.place, step.size)
+        c, d = self.deviations(some, step)
         one, two = self.at(some, step.after, step.size)
         first, second = c == 0.0, d == 0.0
         value = np.where(first & second, np.sqrt(one) * np.sqrt(two), form.means(c) * form.means(d))
@@ -240,6 +244,10 @@ class Lines(_Blocks):
             first[:, None, None] if self.is_tied else first[:, None, :, None],
             second[:, None, None] if self.is_paired else second[None, :, None],
         )
+
+    def deviations(self, some: Some, step: Step) -> tuple[Array, Array]:
+        """The deviations that an activation meets."""
+        return self.at(some, step.place, step.size)
 
     def code(self, number: int, some: Some) -> Callable[..., None]:
         """The machine code of a step for a block."""
@@ -323,7 +331,15 @@ class Planes(_Blocks):
 
     def at(self, some: Some, place: int, size: int) -> tuple[Array, Array]:
         """Numbers of both sides at all positions."""
-        first, second = (side[place : place + size] for side in self.numbers)
+        return self._of(some, slice(place, place + size))
+
+    def deviations(self, some: Some, step: Step) -> tuple[Array, Array]:
+        """The deviations that an activation meets; the numbers of a position follow each other."""
+        assert isinstance(step.what, LineForm)
+        return self._of(some, slice(step.place, step.place + step.size * step.what.count, step.what.count))
+
+    def _of(self, some: Some, rows: slice) -> tuple[Array, Array]:
+        first, second = (side[rows] for side in self.numbers)
         columns = second[:, None, some[1]]
         return first[:, None, some[1]] if self.is_paired else first[:, some[0], None], columns
 
@@ -332,8 +348,12 @@ class Planes(_Blocks):
         step, (height, width) = self.steps[number], (part.stop - part.start for part in some)
         if self.is_paired and isinstance(step.what, LineForm):
             return partial(self._own, step, step.what, some)
-        u, v = self.apart
-        planes = np.arange(step.size if isinstance(step.what, LineForm) else 1)[:, None] * [u, v, height * width]
+        (u, v), what = self.apart, step.what
+        planes = (
+            np.arange(step.size)[:, None] * [what.count * u, what.count * v, height * width]
+            if isinstance(what, LineForm)
+            else np.zeros((1, 3), dtype=np.int64)
+        )
         start = [some[1].start if self.is_paired else some[0].start, some[1].start, 0]
         key = number, height, width
         if key not in self.known:
@@ -345,8 +365,7 @@ class Planes(_Blocks):
 
         (u, v), what, plane = self.apart, step.what, height * width
         if isinstance(what, LineForm):
-            begin, apart = (step.place * u, step.place * v), (step.size * u, step.size * v)
-            return what.code(Places(begin, height, width, False, apart))
+            return what.code(Places((step.place * u, step.place * v), height, width, False, (u, v)))
         # The pairs of a plane are one more axis behind those of positions, along which nothing moves.
         sums = step.sums.copy()
         sums[:, [0, 1, 4]] *= plane
@@ -358,7 +377,7 @@ class Planes(_Blocks):
         """Inputs with themselves: coinciding outputs stay so, whatever rounding left of their distance."""
         self.cut(gap, some, step.size)[...] = 0.0
         if tangent.size:
-            c = self.at(some, step.place, step.size)[0]
+            c = self.deviations(some, step)[0]
             self.cut(tangent, some, step.size)[...] *= form.slope_norms(c) ** 2
 
     def arrange(self, array: Array) -> Array:

@@ -25,10 +25,10 @@ RANK = 48
 """The most functions of a deviation."""
 
 WIDTH = 128
-"""Pairs at a time, so that their numbers and functions stay in the nearest cache."""
+"""Pairs of a line at a time, so that their numbers and functions stay in the nearest cache."""
 
-_STEP = machine.LANES
-"""Lines are filled up to a multiple of this: what vector instructions take in one turn."""
+_STEP = 32
+"""Loops have a multiple of this as length: four vectors are what the compiler takes in one turn."""
 
 _ROW = WIDTH + 8
 """Numbers between two rows: a line of the cache more, so that rows do not push each other out of it."""
@@ -36,27 +36,32 @@ _ROW = WIDTH + 8
 _BASIS = (HEAD + RANK) * _ROW
 """Numbers of all second variables of a line."""
 
+_LEVELS = 4 * _ROW
+"""Numbers of four sums for each pair, of which W and A are two."""
+
 
 @machine.entry
-def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
+    chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any
+) -> None:
     """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`."""
     rank, half, width, w, power = chords.rank, chords.edges.shape[0] - 1, places.width, _U(_ROW), chords.power
-    with_slope, count, panels = tangent.shape[0] > 0 and power == 2, HEAD + rank, chords.starts.shape[0]
-    edges, flats, groups, fours = chords.edges, chords.flats.reshape(-1), chords.groups, chords.fours.reshape(-1)
-    levels, most, starts, values = chords.flats.shape[0], chords.fours.shape[1], chords.starts, chords.values
-    folded, opposite = 1.0 if chords.fold != 0 else 0.0, levels > 1
+    with_slope, count, panels = tangent.shape[0] > 0 and power == 2, HEAD + rank, chords.middles.shape[0]
+    edges, groups, fours, most = chords.edges, chords.groups, chords.fours.reshape(-1), chords.fours.shape[1]
+    starts, values, folded, far_owner = chords.starts, chords.values, 1.0 if chords.fold != 0 else 0.0, float(half)
     odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    own, flat, lines = np.zeros(HEAD + RANK), np.zeros(RANK), np.zeros(chords.longest)
+    own, lines, lengths = np.zeros(HEAD + RANK), np.zeros(chords.longest), chords.ends
     basis, given, chord = machine.on_stack(_BASIS), machine.on_stack(_ROW), machine.on_stack(_ROW)
-    owner, level, bent = machine.on_stack(_ROW), machine.on_stack(_ROW), machine.on_stack(_ROW)
-    rate, x = machine.on_stack(_ROW), machine.on_stack(_ROW)
-    far_owner = float(half)
+    owner, level, bent = machine.on_stack(_ROW), machine.on_stack(_LEVELS), machine.on_stack(_ROW)
+    rate = machine.on_stack(_ROW)
+    # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
+    for j in range(_U(_ROW)):
+        level[j], level[w + j], bent[j], rate[j] = 0.0, 0.0, 0.0, 0.0
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         for start in range(0, width, WIDTH):
             chunk = min(WIDTH, width - start)
-            times = (chunk + _STEP - 1) // _STEP
-            padded = _U(times * _STEP)
+            padded, vectors = _U((chunk + _STEP - 1) // _STEP * _STEP), (chunk + machine.LANES - 1) // machine.LANES
             for k in range(count):
                 source, to = _U(c + start + k * places.apart[1]), _U(k) * w
                 for j in range(_U(chunk)):
@@ -67,7 +72,7 @@ def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, g
                 for k in range(count):
                     own[k] = first[r + line + k * places.apart[0]]
                 d, inverse, log_c, n, small = own[0], own[1], own[2], own[3], own[4]
-                begin, beyond = _U(at + line * width + start), 0.0
+                begin = _U(at + line * width + start)
                 for j in range(_U(chunk)):
                     given[j] = gap[begin + j]
                 for j in range(_U(chunk), padded):
@@ -81,59 +86,41 @@ def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, g
                     low = edges[panel]
                     for j in range(padded):
                         owner[j] += 1.0 if chord[j] >= low else 0.0
-                # δ²W, or what there is at π
-                for j in range(padded):
-                    beyond = max(beyond, owner[j])
-                for f in range(2 if opposite and beyond >= far_owner else 1):
-                    for q in range(rank):
-                        flat[q] = 0.0
-                    for p in range(rank):
-                        row, factor = _U((f * rank + p) * rank), own[HEAD + p]
-                        for q in range(_U(rank)):
-                            flat[q] += flats[row + q] * factor
-                    for j in range(padded):
-                        x[j] = 0.0
-                    for q in range(0, rank, 4):
-                        v, f1, f2, f3, f4 = _U(HEAD + q) * w, flat[q], flat[q + 1], flat[q + 2], flat[q + 3]
-                        v2, v3, v4 = v + w, v + w + w, v + w + w + w
-                        for j in range(padded):
-                            two = f1 * basis[v + j] + f2 * basis[v2 + j]
-                            x[j] += two + (f3 * basis[v3 + j] + f4 * basis[v4 + j])
-                    for j in range(padded):
-                        apart = log_c - basis[_U(2) * w + j]
-                        if f == 0:
-                            level[j] = apart * apart * x[j]
-                        else:
-                            level[j] = x[j] if owner[j] >= far_owner else level[j]
+                # W and A come first, like two powers.
+                machine.put_in(values, starts[panels], fours, panels * most, 1, own, HEAD, lines, 0)
+                machine.weighted_rows(lines, rank // 4, basis, HEAD * _ROW, _ROW, level, _ROW, 1, vectors)
                 for panel in range(panels):
                     inside = 0.0
                     for j in range(padded):
-                        inside = max(inside, 1.0 if owner[j] == float(panel) else 0.0)
+                        inside += 1.0 if owner[j] == float(panel) else 0.0
                     if inside > 0.0:
                         row, number = panel * most, groups[panel]
-                        machine.put_in(values, starts[panel], fours, row, number, own, HEAD, lines)
-                        end = chords.ends[panel]
+                        machine.put_in(values, starts[panel], fours, row, number, own, HEAD, lines, 0)
                         machine.polynomials(
-                            lines, end, fours, row, number, basis, HEAD * _ROW, _ROW,
-                            chords.middles[panel], panel, owner, chord, bent, rate, times,
+                            lines, lengths[panel], fours, row, number, basis, HEAD * _ROW, _ROW,
+                            chords.middles[panel], panel, owner, chord, bent, rate, vectors,
                         )  # fmt: skip
                 for j in range(padded):
                     e, m, both = basis[j], basis[_U(3) * w + j], small * basis[_U(4) * w + j]
-                    # What H̃ is multiplied with: 1 - cos θ, of the supplement if folded, or the chord when σ jumps
-                    square, is_beyond = chord[j] * chord[j], owner[j] >= far_owner
+                    apart, is_beyond = log_c - basis[_U(2) * w + j], owner[j] >= far_owner
+                    # δ²W, or what there is at π, and what H̃ is multiplied with: 1 - cos θ, of the supplement if folded,
+                    # or the chord when σ jumps
+                    known = apart * apart * level[j]
+                    known = level[w + j] if is_beyond and power == 2 else known
+                    square = chord[j] * chord[j]
                     factor = -2.0 * square if is_beyond else 2.0 * square
                     if power == 1:
                         factor = math.sqrt(1.0 - square) if is_beyond else chord[j]
-                    lost = n * m * level[j] + both * factor * bent[j]
+                    lost = n * m * known + both * factor * bent[j]
                     # cos θ < 0 means that the distance is larger than that of independent variables
                     is_far = 2.0 * given[j] > d * d + e * e
                     far = folded if is_far else 0.0
                     lost += odd * far * (2.0 * n * m - 2.0 * lost)
-                    level[j] = 0.5 * (n - m) * (n - m) + lost
-                    rate[j] = (bent[j] + 0.5 * chord[j] * rate[j]) * (both * (inverse * basis[w + j]))
-                    rate[j] *= 1.0 - even * far
+                    given[j] = 0.5 * (n - m) * (n - m) + lost
+                    slope = (bent[j] + 0.5 * chord[j] * rate[j]) * (both * (inverse * basis[w + j]))
+                    owner[j] = slope * (1.0 - even * far)
                 for j in range(_U(chunk)):
-                    gap[begin + j] = level[j]
+                    gap[begin + j] = given[j]
                 if with_slope:
                     for j in range(_U(chunk)):
-                        tangent[begin + j] *= rate[j]
+                        tangent[begin + j] *= owner[j]

@@ -76,8 +76,6 @@ class Chords(NamedTuple):
         Ends of the panels of chords. Unless folded there are as many panels again for the chords beyond π/2.
     middles
         What is taken from chords in a panel: polynomials have powers of the difference.
-    flats
-        Coefficients of W, and of A where it counts: flats[0 or 1, p, q].
     groups
         How many groups of four powers a panel has.
     fours
@@ -85,7 +83,8 @@ class Chords(NamedTuple):
     ends
         The sum of 16 ``fours`` of a panel.
     starts, values
-        Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`.
+        Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Behind
+        the panels follow W, and A where it counts, as if they were the powers of a panel.
     """
 
     fold: int
@@ -94,7 +93,6 @@ class Chords(NamedTuple):
     longest: int
     edges: Array
     middles: Array
-    flats: Array
     groups: NDArray[np.int64]
     fours: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -105,7 +103,8 @@ class Chords(NamedTuple):
 def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series] | None:
     """The functions of a table for all angles, and a series for deviations in a part of its range.
 
-    The columns of the series are log n and log gn, and then the ψ. None if they are too rough, or need more than ``most`` functions ψ.
+    The columns of the series are log n and log gn, and then the ψ. None if the functions are too rough, or need more than
+    ``most`` functions ψ.
     """
     if any(tensors is None for tensors in table.table.panels) or table.table.is_rough:
         return None
@@ -283,6 +282,10 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
         return None
     series = chebyshev_matrix(count) @ psi
     found = [_terms(one, psi / count) for one in panels]
+    cores = np.zeros((psi.shape[1], psi.shape[1], 4))
+    for place, one in enumerate(flats):
+        cores[:, :, place] = psi.T @ one @ psi / count**2
+    found.append(_written(cores, np.array([psi.shape[1] // 4])))
     lengths = [len(terms.values) for terms in found]
     ends = np.array([16 * int(np.sum(terms.fours)) for terms in found])
     made = Chords(
@@ -292,7 +295,6 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),
-        flats=np.stack([psi.T @ one @ psi / count**2 for one in flats]),
         groups=np.array([len(terms.fours) for terms in found]),
         fours=np.stack([np.pad(terms.fours, (0, _GROUPS - len(terms.fours))) for terms in found]),
         ends=ends,
@@ -329,9 +331,13 @@ def _terms(panel: _Panel, dual: Array) -> _Terms:
     kept = 4 * np.repeat(fours, 4)
     order = np.arange(len(core))
     core = np.where((order[:, None, None] < kept) & (order[:, None] < kept), core[:, :, : len(kept)], 0.0)
-    powers = core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept))
+    return _written(core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept)), fours)
+
+
+def _written(core: Array, fours: NDArray[np.int64]) -> _Terms:
+    """Coefficients of powers in the order of `machine.put_in`."""
     values = [
-        powers[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
+        core[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
         for g, four in enumerate(fours)
         for k in range(four)
     ]

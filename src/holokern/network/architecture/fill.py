@@ -54,6 +54,10 @@ _WIDE, _WIDEST = 64, 512
 """Columns of a tile: enough for vector instructions, and few enough that several rows share them; or more where one
 tile for each position is looked up in a table, and the columns share the preparation of a row."""
 
+_LOW, _STRIPS = 4, 16
+"""Rows of a tile of a symmetric matrix, however small that is, and tiles below each other: what a tile computes below
+the diagonal is thrown away, so that few rows are better, while rows share what is read of columns."""
+
 _MOST = 4096
 """Inputs of a block, however small they are."""
 
@@ -157,6 +161,8 @@ class Architecture:
                     _write_diagonal(first, outs)
             second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
             height, width = self._tile_for(len(second), spans)
+            if second is first:
+                height = min(height, max(_LOW, len(first) // _STRIPS))
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)

@@ -1,7 +1,7 @@
 """Machine code with explicit vectors: sums of products that stay in registers, which loops of scalars do not.
 
-Coefficients a[p, q, m] of polynomials Σ a[p, q, m] φ_p ψ_q x^m come in groups of four powers m. In group g, q and p both
-run over four times ``fours[g]`` functions. First the φ of one line are put in, then many ψ and x.
+Coefficients a[p, q, m] of polynomials Σ a[p, q, m] φ_p ψ_q x^m come in groups of four powers m. In group g, q and p
+both run over four times ``fours[g]`` functions. First the φ of one line are put in, then many ψ and x.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ class _Vectors:
     def __init__(self, names: str, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.builder = context, builder
         self.given = {
-            name: (kind, value)
-            for name, kind, value in zip(names.split(), signature.args, arguments, strict=True)
+            name: (kind, value) for name, kind, value in zip(names.split(), signature.args, arguments, strict=True)
         }
         set.add(builder.function.attributes, WIDE)
 
@@ -81,7 +80,7 @@ class _Vectors:
         self.builder.store(vector, self._place(array, place)).align = 8
 
     def times_plus(self, one: Any, two: Any, three: Any) -> Any:
-        """one · two + three."""
+        """A product and a sum, fused where the processor can."""
         return self.builder.fadd(self.builder.fmul(one, two, flags=FAST), three, flags=FAST)
 
     def variables(self, count: int) -> list[Any]:
@@ -111,20 +110,22 @@ class _Vectors:
 
 
 @intrinsic
-def put_in(_: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, lines: Any) -> Any:
-    """Coefficients of ψ_q x^m: ``lines`` is Σ_p own[begin + p] values[start …].
+def put_in(
+    _: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, lines: Any, to: Any
+) -> Any:
+    """Coefficients of ψ_q x^m: lines[to …] is Σ_p own[begin + p] values[start …].
 
     ``values`` has 16 numbers, q before m, for one p after the other, for four q after the other, group by group.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = _Vectors("values start fours row groups own begin lines", context, builder, signature, arguments)
+        it = _Vectors("values start fours row groups own begin lines to", context, builder, signature, arguments)
         values, fours, own, lines = (it.array(name) for name in ("values", "fours", "own", "lines"))
         row, begin, sums = it.integer("row"), it.integer("begin"), it.variables(2)
-        source = cgutils.alloca_once_value(builder, it.integer("start"))  # type: ignore[no-untyped-call]
-        target = cgutils.alloca_once_value(builder, _number(0))  # type: ignore[no-untyped-call]
+        source = cgutils.alloca_once(builder, _INTEGER)  # type: ignore[no-untyped-call]
+        target = cgutils.alloca_once(builder, _INTEGER)  # type: ignore[no-untyped-call]
         builder.store(it.integer("start"), source)
-        builder.store(_number(0), target)
+        builder.store(it.integer("to"), target)
         with cgutils.for_range(builder, it.integer("groups"), intp=_INTEGER) as group:
             count = it.at(fours, builder.add(row, group.index))
             with cgutils.for_range(builder, count, intp=_INTEGER):
@@ -141,7 +142,7 @@ def put_in(_: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, o
                 builder.store(builder.add(place, _number(_BLOCK)), target)
         return context.get_dummy_value()
 
-    return types.void(values, start, fours, row, groups, own, begin, lines), code
+    return types.void(values, start, fours, row, groups, own, begin, lines, to), code
 
 
 @intrinsic
@@ -154,9 +155,7 @@ def polynomials(
     ``lines`` are what `put_in` found, which ``end`` there, ψ_q of pair j is functions[begin + q · apart + j], and x is
     places - middle. Where ``panels`` is not ``panel``, value and change stay; vectors without it are left out.
     """
-    names = (
-        "lines end fours row groups functions begin apart middle panel panels places value change vectors"
-    )
+    names = "lines end fours row groups functions begin apart middle panel panels places value change vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = _Vectors(names, context, builder, signature, arguments)
@@ -196,13 +195,22 @@ def polynomials(
 
 @intrinsic
 def weighted_rows(
-    _: Any, weights: Any, fours: Any, rows: Any, apart: Any, out: Any, at: Any, beyond: Any, columns: Any, vectors: Any
+    _: Any,
+    weights: Any,
+    fours: Any,
+    rows: Any,
+    begin: Any,
+    apart: Any,
+    out: Any,
+    beyond: Any,
+    columns: Any,
+    vectors: Any,
 ) -> Any:
-    """Sums of rows: out[at + q · beyond + j] is Σ_m weights[q, m] rows[m · apart + j], for fours of q and of m.
+    """Sums of rows: out[q · beyond + j] is Σ_m weights[q, m] rows[begin + m · apart + j], for fours of q and of m.
 
     ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q after the other.
     """
-    names = "weights fours rows apart out at beyond columns vectors"
+    names = "weights fours rows begin apart out beyond columns vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = _Vectors(names, context, builder, signature, arguments)
@@ -210,15 +218,15 @@ def weighted_rows(
         fours, beyond = it.integer("fours"), it.integer("beyond")
         with cgutils.for_range(builder, it.integer("vectors"), intp=_INTEGER) as vector:
             j = builder.mul(vector.index, _number(LANES))
+            source = builder.add(it.integer("begin"), j)
             with cgutils.for_range(builder, it.integer("columns"), intp=_INTEGER) as column:
                 start = builder.mul(column.index, builder.mul(fours, _number(_BLOCK)))
                 it.clear(terms)
-                it.add_four_sums(terms, weights, start, rows, j, (fours, it.integer("apart")))
-                place = builder.mul(column.index, builder.mul(beyond, _number(_GROUP)))
-                place = builder.add(builder.add(place, it.integer("at")), j)
+                it.add_four_sums(terms, weights, start, rows, source, (fours, it.integer("apart")))
+                place = builder.add(j, builder.mul(column.index, builder.mul(beyond, _number(_GROUP))))
                 for term in terms:
                     it.store(builder.load(term), out, place)
                     place = builder.add(place, beyond)
         return context.get_dummy_value()
 
-    return types.void(weights, fours, rows, apart, out, at, beyond, columns, vectors), code
+    return types.void(weights, fours, rows, begin, apart, out, beyond, columns, vectors), code
