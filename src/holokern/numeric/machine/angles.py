@@ -8,10 +8,9 @@ from typing import Any
 
 import numba
 from numba.core import types
-from numba.extending import intrinsic
 
 from holokern.numeric.arcs import ARCSINE, ARCTANGENT, SHORT_ARCSINE, TANGENT
-from holokern.numeric.machine.compiled import FAST, bare_entry
+from holokern.numeric.machine.compiled import FAST, bare_entry, instructions
 
 _TANGENT = TANGENT
 _SMALLEST = 1e-300
@@ -45,7 +44,7 @@ def _polynomial(coefficients: tuple[float, ...], context: Any, builder: Any, kin
     return builder.fadd(even, builder.fmul(y, odd, FAST), FAST)
 
 
-@intrinsic
+@instructions
 def _arctangent(_: Any, y: Any) -> Any:
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return _polynomial(ARCTANGENT, context, builder, y, arguments[0])
@@ -53,7 +52,7 @@ def _arctangent(_: Any, y: Any) -> Any:
     return y(y), code
 
 
-@intrinsic
+@instructions
 def angle_from_gap(_: Any, gap: Any) -> Any:
     """The angle θ from 1 - cos θ by half-angle chords and a polynomial arcsine, in the precision of its argument.
 
