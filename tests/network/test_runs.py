@@ -7,7 +7,15 @@ from holokern import layers as L
 from holokern.network import Network
 from holokern.network.architecture import walks
 
-ACTIVATIONS = [L.Activation(name) for name in ("relu", "erf", "gelu", "elu", "tanh", "softplus")]
+NAMES = ("relu", "erf", "gelu", "elu", "tanh", "softplus")
+ACTIVATIONS = [L.Activation(name) for name in NAMES]
+SLOW = {("elu", None), ("tanh", 0.2), ("softplus", None)}
+"""Tables take seconds: one bias for each activation that needs them."""
+CASES = [
+    pytest.param(one, bias, marks=[pytest.mark.slow] if (name, bias) in SLOW else [])
+    for bias in (None, 0.2)
+    for name, one in zip(NAMES, ACTIVATIONS, strict=True)
+]
 
 
 def data(*shape):
@@ -41,8 +49,7 @@ def nets(s, b):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=str)
-@pytest.mark.parametrize("bias", [None, 0.2])
+@pytest.mark.parametrize(("activation", "bias"), CASES, ids=str)
 def test_layers_at_once_and_one_by_one(activation, bias, monkeypatch):
     # Slopes of opposite points are the square roots of rounding errors; tables see them more than closed forms.
     allowed = 2e-14 if activation.dual.pair_form else 2e-13

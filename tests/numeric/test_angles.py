@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 
@@ -9,15 +10,20 @@ from holokern.numeric.machine.angles import angle_from_gap, angles_between
 from holokern.numeric.unit_vectors import rounding_of_lengths, small_angles, unit_vectors
 
 
+@numba.njit
+def angle(gap):
+    return angle_from_gap(gap)
+
+
 @pytest.mark.parametrize("theta", [0.0, 1e-9, 1e-4, 0.3, 1.0, np.pi / 2, 2.0, 3.0, np.pi])
 def test_angles_from_gaps(theta):
-    found = angle_from_gap(2 * np.sin(theta / 2) ** 2)
+    found = angle(2 * np.sin(theta / 2) ** 2)
     assert found == pytest.approx(theta, rel=1e-15, abs=0)
 
 
 def test_gaps_that_rounding_has_put_outside():
-    assert angle_from_gap(-1e-17) == 0.0
-    assert angle_from_gap(2.0 + 1e-15) == np.pi
+    assert angle(-1e-17) == 0.0
+    assert angle(2.0 + 1e-15) == np.pi
 
 
 @pytest.mark.parametrize("theta", [1e-9, 1e-5, 0.01])

@@ -28,7 +28,7 @@ class Step(NamedTuple):
     fold: int
 
 
-@machine.entry
+@machine.bare_entry
 def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: Any, sigma: Any, tangent: Any) -> None:
     """One layer of a tile, in place, from 1 - |k|/(n₁n₂) and k′.
 

@@ -9,7 +9,7 @@ from holokern.numeric.machine.angles import (
     slope_quotient,
 )
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
-from holokern.numeric.machine.compiled import called, entry, inlined, on_stack
+from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, on_stack
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
 from holokern.numeric.machine.vectors import LANES, polynomials, put_in, weighted_rows
 
@@ -24,6 +24,7 @@ __all__ = [
     "angle_from_gap",
     "angle_of_quotient",
     "angles_between",
+    "bare_entry",
     "called",
     "cells_at_points",
     "cells_of",

@@ -7,15 +7,12 @@ from functools import reduce
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core import types
-from numba.extending import intrinsic, overload
 
 from holokern.numeric.arcs import ARCSINE, ARCTANGENT, SHORT_ARCSINE, TANGENT
-from holokern.numeric.machine.compiled import FAST, entry
+from holokern.numeric.machine.compiled import FAST, bare_entry, instructions
 
 _TANGENT = TANGENT
-_HALF, _ONE, _TWO, _PI = (np.float32(a) for a in (0.5, 1.0, 2.0, math.pi))
 _SMALLEST = 1e-300
 """Added to divisors that may be zero."""
 
@@ -32,30 +29,52 @@ _BLOCK = 256
 """Angles that are looked through one by one if one of them is so small: every row of a matrix has its diagonal."""
 
 
-def _polynomial(coefficients: tuple[float, ...]) -> Any:
-    """A polynomial, highest coefficient first, as two in y² by Horner's rule; y and the result have one type.
+def _polynomial(coefficients: tuple[float, ...], context: Any, builder: Any, kind: Any, y: Any) -> Any:
+    """Instructions for a polynomial, highest coefficient first, as two in y² by Horner's rule; ``kind`` is y's type.
 
-    Its instructions are written here: numba takes a tenth of a second for as many terms. A loop would keep the loops
-    around it scalar.
+    numba takes a tenth of a second for as many terms. A loop would keep the loops around it scalar.
     """
 
-    @intrinsic
-    def value(_: Any, y: Any) -> Any:
-        def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            def step(total: Any, a: Any) -> Any:
-                return builder.fadd(builder.fmul(total, square, FAST), a, FAST)
+    def step(total: Any, a: Any) -> Any:
+        return builder.fadd(builder.fmul(total, square, FAST), a, FAST)
 
-            square = builder.fmul(arguments[0], arguments[0], FAST)
-            terms = [context.get_constant(y, a) for a in coefficients[::-1]]
-            even, odd = (reduce(step, terms[first::2][::-1]) for first in (0, 1))
-            return builder.fadd(even, builder.fmul(arguments[0], odd, FAST), FAST)
-
-        return y(y), code
-
-    return value
+    square = builder.fmul(y, y, FAST)
+    terms = [context.get_constant(kind, a) for a in coefficients[::-1]]
+    even, odd = (reduce(step, terms[first::2][::-1]) for first in (0, 1))
+    return builder.fadd(even, builder.fmul(y, odd, FAST), FAST)
 
 
-_arcsine, _short_arcsine, _arctangent = _polynomial(ARCSINE), _polynomial(SHORT_ARCSINE), _polynomial(ARCTANGENT)
+@instructions
+def _arctangent(_: Any, y: Any) -> Any:
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _polynomial(ARCTANGENT, context, builder, y, arguments[0])
+
+    return y(y), code
+
+
+@instructions
+def angle_from_gap(_: Any, gap: Any) -> Any:
+    """The angle θ from 1 - cos θ by half-angle chords and a polynomial arcsine, in the precision of its argument.
+
+    In double precision to full relative accuracy as θ → 0; in single precision a cosine leaves an error of 1e-7/θ. Its
+    instructions are written here: numba would compile it by itself and again inside of what calls it.
+    """
+    coefficients = SHORT_ARCSINE if gap == types.float32 else ARCSINE
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        numbers = 0.0, 0.5, 1.0, 2.0, 4.0, math.pi
+        zero, half, one, two, four, half_turn = (context.get_constant(gap, a) for a in numbers)
+        is_sharp = builder.fcmp_ordered("<=", arguments[0], one)
+        near = builder.select(is_sharp, arguments[0], builder.fsub(two, arguments[0], FAST))
+        near = builder.select(builder.fcmp_ordered(">", near, zero), near, zero)
+        square = builder.fmul(half, near, FAST)
+        root = builder.call(builder.module.declare_intrinsic("llvm.sqrt", [square.type]), [square])
+        y = builder.fsub(builder.fmul(four, square, FAST), one, FAST)
+        arcsine = _polynomial(coefficients, context, builder, gap, y)
+        small = builder.fmul(builder.fmul(two, root, FAST), arcsine, FAST)
+        return builder.select(is_sharp, small, builder.fsub(half_turn, small, FAST))
+
+    return gap(gap), code
 
 
 @numba.njit(inline="always")
@@ -67,16 +86,6 @@ def loss_of(gap: Any, apart: Any, inverse: Any) -> Any:
     """
     found, noise = (gap - apart) * inverse, _NOISE * gap * inverse
     return 2.0 if found > 2.0 - noise else found if found > noise else 0.0
-
-
-@numba.njit(inline="always")
-def angle_from_gap(gap: Any) -> Any:
-    """The angle θ from 1 - cos θ by half-angle chords, to full relative accuracy as θ → 0; a polynomial arcsine."""
-    # Written out: numba compiles min and max as functions of their own.
-    near = gap if gap <= 1.0 else 2.0 - gap
-    square = 0.5 * near if near > 0.0 else 0.0
-    small = 2.0 * math.sqrt(square) * _arcsine(4.0 * square - 1.0)
-    return small if gap <= 1.0 else math.pi - small
 
 
 @numba.njit(inline="always")
@@ -98,38 +107,17 @@ def angle_of_quotient(slope: Any, up: Any, along: Any) -> Any:
     return small if up <= along else 0.5 * math.pi - small
 
 
-def _single_angle(cosine: Any) -> Any:
-    """The angle from its cosine in single precision, with an error of 1e-7/θ."""
-    square = _HALF * max(_ONE - abs(cosine), _ONE - _ONE)
-    small = _TWO * np.sqrt(square) * _short_arcsine(_TWO * (square + square) - _ONE)
-    return small if cosine >= _ONE - _ONE else _PI - small
-
-
-def _double_angle(cosine: Any) -> Any:
-    return angle_from_gap(1.0 - cosine)
-
-
-def _angle(cosine: Any) -> Any:
-    """The angle from its cosine: the code of one precision is not compiled for the other."""
-    raise NotImplementedError(f"only machine code calls this, not Python with {cosine}")
-
-
-@overload(_angle, inline="always")
-def _angle_code(cosine: Any) -> Any:
-    return _single_angle if cosine == types.float32 else _double_angle
-
-
-@entry
+@bare_entry
 def angles_between(cosines: Any, rows: Any, columns: Any) -> Any:
     """Turn cosines of unit vectors into angles, in place; all arrays may be of single precision.
 
     Nearly parallel vectors are subtracted from each other, or added if they are opposite. Returns how many angles are
     so close to 0 or π (`TINY`) that rounded unit vectors do not tell them.
     """
-    tiny = 0
+    tiny, one = 0, cosines.dtype.type(1)
     for i in range(cosines.shape[0]):
         for j in range(cosines.shape[1]):
-            cosines[i, j] = _angle(cosines[i, j])
+            cosines[i, j] = angle_from_gap(one - cosines[i, j])
         # Counted in a loop of its own: it would keep the one above from becoming vector instructions.
         for first in range(0, cosines.shape[1], _BLOCK):
             line, near = cosines[i, first : first + _BLOCK], 0
@@ -142,7 +130,7 @@ def angles_between(cosines: Any, rows: Any, columns: Any) -> Any:
                     for k in range(rows.shape[1]):
                         part = rows[i, k] - sign * columns[first + j, k]
                         square += part * part
-                    small = 2.0 * math.asin(0.5 * math.sqrt(square))
+                    small = angle_from_gap(0.5 * square)
                     line[j] = small if sign > 0.0 else math.pi - small
                     tiny += 1 if small < TINY else 0
     return tiny

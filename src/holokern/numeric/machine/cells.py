@@ -36,7 +36,7 @@ _KEPT = 1 << 29
 """Bytes of cells that stay in memory beside those of the last table: ten tables of most activations, one that
 oscillates."""
 
-_NONE, UNMADE = -1, -2
+NONE, _UNMADE = -1, -2
 """In `Cores.numbers`: the table has no panel there, and nobody has met this panel in these cells yet."""
 
 Counts = NDArray[np.int64]
@@ -138,7 +138,7 @@ class Cells:
     def __post_init__(self) -> None:
         panels = self.table.panels
         numbers = np.empty((self.count, self.count, len(panels)), dtype=np.int64)
-        numbers[:] = [_NONE if tensors is None else UNMADE for tensors in panels]
+        numbers[:] = [NONE if tensors is None else _UNMADE for tensors in panels]
         shape = self.table.count - self.table.flat, 0, 1
         self.arrays = Cores(
             np.ascontiguousarray(self.table.edges, dtype=self.dtype),
@@ -176,7 +176,7 @@ class Cells:
         Their numbers do not depend on what else is asked for.
         """
         with self._lock:
-            wanted = asked & (self.arrays.numbers == UNMADE)
+            wanted = asked & (self.arrays.numbers == _UNMADE)
             panels = np.flatnonzero(np.any(wanted, axis=(0, 1))).tolist()
             for t in panels:
                 if t not in self._cuts:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric.machine.cells import UNMADE, Cells, CellSide, Cores
-from holokern.numeric.machine.compiled import entry
+from holokern.numeric.machine.cells import NONE, Cells, CellSide, Cores
+from holokern.numeric.machine.compiled import bare_entry
 from holokern.numeric.panels import Array, Some
 
 CHUNK = 1024
@@ -76,15 +76,15 @@ class Room(NamedTuple):
     known
         For each panel how long its lines are, 0 if they are not made; and how many angles it has.
     work
-        Polynomials of angles, then room for sums, values and the polynomials of gathered columns.
+        Polynomials of angles, then room for sums, and for values and polynomials of gathered columns.
     places
         The places of the angles in one panel.
     chunk
         The angles of a chunk of columns, those in one panel, and the values of all functions.
     ends
         For each column where those in its cell end, or the chunk that it is in.
-    asked
-        Which cores were met that are not made, by their two cells and their panel.
+    missing
+        Which cores were met that there are not, by their two cells and their panel.
     """
 
     lines: Array
@@ -93,11 +93,11 @@ class Room(NamedTuple):
     places: NDArray[np.int64]
     chunk: Array
     ends: NDArray[np.int64]
-    asked: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
 
 
 # Rows of `Room.work` after the polynomials, the sums being the first of them.
-_VALUE, _GATHERED = 1, 2
+_SPARE, _GATHERED = 1, 2
 
 
 def room_for(cores: Cores, columns: NDArray[np.int64]) -> Room:
@@ -138,7 +138,8 @@ def look_up(
         cores = cells.arrays
         room = room_for(cores, second)
         rows, columns = (side.polynomials(cores.polynomials, some) for side, some in zip(sides, parts, strict=True))
-        left, asked = look_up_tile(
+        flat[:] = 0.0
+        left = look_up_tile(
             cores,
             room,
             task,
@@ -149,26 +150,26 @@ def look_up(
             flat,
             out,
         )
-        if not asked:
+        if not left or not np.any(room.missing & (cores.numbers != NONE)):
             return int(left)
-        cells.make(room.asked)
+        cells.make(room.missing)
 
 
-@entry
+@bare_entry
 def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
     cores: Any, room: Any, task: Any, rows: Any, columns: Any, starts: Any, tile: Any, flat: Any, out: Any
-) -> tuple[int, int]:
+) -> int:
     """Functions of the pairs of a tile, in row i those from the column ``starts[i]`` on that are NaN.
 
-    ``out`` has one tile a function that depends on the angle, ``flat`` one for each that does not. Values without a
-    panel stay NaN, and their number is returned, and how many of these have one that is not made.
+    ``out`` has one tile a function that depends on the angle, ``flat`` one of zeros for each that does not. Values
+    without a core stay NaN, and their number is returned.
     """
     edges, numbers, coefficients, lengths, flats = cores.edges, cores.numbers, cores.cores, cores.lengths, cores.flats
     lines, known, counts, work, places = room.lines, room.known[0], room.known[1], room.work, room.places
     angles, near, values, others = room.chunk[0], room.chunk[1], room.chunk[2:], columns.polynomials
     theta, before, wanted = tile.theta, tile.before, range(task.first, task.stop)
-    left_out, asked, last, rank, degree = 0, 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
-    x, part, value, gathered = work[1], work[degree], work[degree + _VALUE], work[degree + _GATHERED :]
+    left_out, last, rank, degree = 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
+    x, part, spare, gathered = work[1], work[degree], work[degree + _SPARE], work[degree + _GATHERED :]
     number_type = theta.dtype.type
     half_turn, quarter, one, nothing = number_type(math.pi), number_type(0.5 * math.pi), number_type(1), number_type(0)
     folded, sign = task.sign != 0.0, number_type(task.sign if task.sign != 0.0 else 1.0)
@@ -179,8 +180,6 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
             size = stop - start
             for f in range(flat.shape[0]):
                 line = flat[f, i, start:stop]
-                for j in range(size):
-                    line[j] = 0.0
                 for q in range(flats.shape[3]):
                     factor, column = 0.0, others[q, start:stop]
                     for p in range(flats.shape[3]):
@@ -199,11 +198,9 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                     above += 1 if angles[j] >= edge else 0
                 counts[t] = above - beyond
                 beyond = above
-                if numbers[cell, other, t] < 0:
+                if numbers[cell, other, t] < 0 and counts[t] > 0:
                     left_out += counts[t]
-                    if numbers[cell, other, t] == UNMADE and counts[t] > 0:
-                        asked += counts[t]
-                        room.asked[cell, other, t] = True
+                    room.missing[cell, other, t] = True
                     counts[t] = 0
                 fullest = t if counts[t] >= counts[fullest] else fullest
                 known[t] = known[t] if other == cell_before else 0
@@ -247,12 +244,12 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                     for m in range(2, known[t]):
                         for j in range(some):
                             work[m, j] = (x[j] + x[j]) * work[m - 1, j] - work[m - 2, j]
-                    if step > 0:
-                        for q in range(rank):
-                            for j in range(some):
-                                gathered[q, j] = others[q, start + places[at + j]]
+                    for q in range(rank if step > 0 else 0):
+                        for j in range(some):
+                            gathered[q, j] = others[q, start + places[at + j]]
                     for f in wanted:
                         # Σ lines[q, m] columns[q, j] T_m, four terms at a time, to load and store sums less often
+                        value = spare if step > 0 else values[f, at : at + some]
                         for j in range(some):
                             value[j] = 0.0
                         for q in range(rank):
@@ -269,16 +266,11 @@ def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
                                 column = gathered[q] if step > 0 else others[q, start + at : start + at + some]
                                 for j in range(some):
                                     value[j] += part[j] * column[j]
-                        if step > 0:
-                            for j in range(some):
-                                values[f, places[at + j]] = value[j]
-                        else:
-                            line = values[f, at : at + some]
-                            for j in range(some):
-                                line[j] = value[j]
+                        for j in range(some if step > 0 else 0):
+                            values[f, places[at + j]] = value[j]
             for f in wanted:
                 mine, scales, line = rows.scales[f, i], columns.scales[f, start:stop], out[f, i, start:stop]
                 for j in range(size):
                     new = values[f, j] * (mine * scales[j] * (sign if here[j] > quarter else one))
                     line[j] = new if angles[j] >= nothing else line[j]
-    return left_out, asked
+    return left_out
