@@ -12,6 +12,7 @@ from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
+    Entry,
     LeftIdeal,
     Matrix,
     Operator,
@@ -108,23 +109,8 @@ def from_matrices(
 
 def row_of(system: PfaffianSystem, operator: object) -> Row:
     """The row r with r·F = Pf: r(∂_i P) = ∂_i r(P) + r(P) P_i, from the row of f itself."""
-    read = _algebra(system)(operator)
-    known: dict[tuple[int, ...], Row] = {(0,) * len(system.variables): system.function_row}
-    total = [system.field.zero] * system.rank
-    for key, coefficient in read:
-        row = _row_of_monomial(system, tuple(key), known)
-        total = [t + coefficient * r if r else t for t, r in zip(total, row, strict=True)]
-    return tuple(total)
-
-
-def _row_of_monomial(system: PfaffianSystem, key: tuple[int, ...], known: dict[tuple[int, ...], Row]) -> Row:
-    if key not in known:
-        i = next(place for place, e in enumerate(key) if e)
-        lower = _row_of_monomial(system, (*key[:i], key[i] - 1, *key[i + 1 :]), known)
-        (moved,) = multiply_matrices((lower,), system.matrices[i])
-        name = system.variables[i]
-        known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
-    return known[key]
+    algebra = _algebra(system)
+    return tuple(Entry(algebra, system.matrices, system.function_row).applied(algebra(operator)))
 
 
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:

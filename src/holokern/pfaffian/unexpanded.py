@@ -32,6 +32,7 @@ from holokern.weyl import (
     exact_rational,
     inverse_matrix,
     multiply_matrices,
+    raised,
     rational_weyl_algebra,
 )
 
@@ -290,9 +291,7 @@ def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:
     used = {tuple(beta) for b in chosen or () for beta, _ in b}
     used |= {tuple(map(int, key[n:])) for g in ideal.generators for key, _ in g}
     # operators times ∂_i for the matrices, and lower derivations for the check
-    used |= {
-        tuple(e + int(k == i) for k, e in enumerate(beta)) for b in chosen or () for beta, _ in b for i in range(n)
-    }
+    used |= {raised(tuple(beta), i) for b in chosen or () for beta, _ in b for i in range(n)}
     further = {lower for beta in used for lower in chain_below(beta)}
     for relations in relations_by_prolongation(ideal, further):
         standard = tuple(algebra.from_terms({key: 1}) for key in relations.standard)

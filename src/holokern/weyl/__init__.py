@@ -1,5 +1,6 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
+from holokern.weyl.algebra.monomials import grevlex_key, lowered, raised
 from holokern.weyl.algebra.notation import latex_name
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
@@ -33,6 +34,7 @@ from holokern.weyl.modules.koyama_takemura import (
 from holokern.weyl.modules.module import LeftModule
 from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
+from holokern.weyl.rational.basis import differentiate
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
@@ -76,6 +78,7 @@ __all__ = [
     "check_groebner_basis",
     "check_membership",
     "compose",
+    "differentiate",
     "elimination",
     "exact_rational",
     "fourier_transform",
@@ -86,6 +89,7 @@ __all__ = [
     "gcrd",
     "gkz",
     "grevlex",
+    "grevlex_key",
     "hyperexponential",
     "hypergeometric",
     "integration_ideal",
@@ -101,10 +105,12 @@ __all__ = [
     "lex",
     "local_bernstein_sato",
     "localization",
+    "lowered",
     "membership_certificate",
     "multiply_matrices",
     "polynomial_solutions",
     "product_of_functions",
+    "raised",
     "rational_extension",
     "rational_solutions",
     "rational_weyl_algebra",

@@ -49,7 +49,7 @@ class CurveSystem:
     def entry(self, row: Sequence[RationalFunction]) -> Entry:
         """The function r·F of a row r over Q(t)."""
         algebra = rational_weyl_algebra(self.parameter, "d" + self.parameter)
-        return Entry(algebra, (tuple(map(list, self.matrix)),), list(row))
+        return Entry(algebra, (self.matrix,), row)
 
     def scalar_ode(self, component: int | Sequence[object] = 0) -> Operator:
         """The ODE of least order of one component; see :func:`scalar_ode`."""

@@ -10,6 +10,7 @@ from itertools import product as cartesian
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import monomial_dimension
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
 from holokern.weyl.algebra.terms import ideal_latex
@@ -30,33 +31,6 @@ def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
     found = {key: sum(w * e for w, e in zip(weights, key, strict=True)) for key in operator.terms}
     top = max(found.values())
     return Operator(operator.algebra, {key: c for key, c in operator if found[key] == top})
-
-
-def monomial_dimension(monomials: Iterable[Monomial], size: int) -> int:
-    """The dimension of the zero set of monomials in ``size`` variables; -1 when one of them is 1.
-
-    It is the largest number of variables that together contain no monomial's support.
-
-    >>> monomial_dimension([(1, 1, 0), (0, 1, 1)], 3)
-    2
-    """
-    supports = {frozenset(i for i, e in enumerate(m) if e) for m in monomials}
-    if frozenset() in supports:
-        return -1
-    minimal = [s for s in supports if not any(t < s for t in supports)]
-    return size - _smallest_cover(minimal, size)
-
-
-def _smallest_cover(supports: list[frozenset[int]], limit: int) -> int:
-    """The least number of variables that meet every support."""
-    if not supports:
-        return 0
-    if limit <= 0:
-        return 1
-    best = limit
-    for i in min(supports, key=len):
-        best = min(best, 1 + _smallest_cover([s for s in supports if i not in s], best - 1))
-    return best
 
 
 def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) -> WeylAlgebra:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.rank import outside
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class LeftModule:
     def rank(self) -> int:
         """The dimension over Q(x) of Q(x)⟨∂⟩^r/N, the number of independent solutions; NotHolonomic if infinite."""
         leads = leading_derivations(self.algebra, self._rows, self.certified)
-        return sum(len(outside(some, self.algebra.dimension, self)) for some in leads)
+        return sum(len(outside(some, self.algebra.derivations, self)) for some in leads)
 
     def annihilator(self, place: int = 0) -> LeftIdeal:
         """The ideal of one generator: the operators that annihilate f_i."""

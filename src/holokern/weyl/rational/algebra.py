@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
+from holokern.weyl.algebra.monomials import lowered
 from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
@@ -248,13 +249,12 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         self, function: RationalFunction, k: Exponents, known: dict[Exponents, RationalFunction]
     ) -> RationalFunction:
         """∂^k of the function; lower derivatives are kept in ``known``."""
+        if not any(k):
+            return function
         if k not in known:
-            i = next((i for i, e in enumerate(k) if e), None)
-            if i is None:
-                known[k] = function
-            else:
-                lower = self._derivative(function, (*k[:i], k[i] - 1, *k[i + 1 :]), known)
-                known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
+            i, below = lowered(k)
+            lower = self._derivative(function, below, known)
+            known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
         return known[k]
 
     def __truediv__(self, other: object) -> RationalOperator:
