@@ -14,7 +14,7 @@ from holokern.weyl.algebra.monomials import monomial_dimension
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
 from holokern.weyl.algebra.terms import ideal_latex
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_names
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.division import Divider, interreduce
 
@@ -47,17 +47,13 @@ def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) ->
     n = algebra.dimension
     places = range(n) if commuting is None else commuting
     kept = [name for i, name in enumerate(algebra.derivations) if i not in places]
-    names = list(algebra.variables)
-    for i in places:
-        name = f"xi_{algebra.variables[i]}"
-        while name in names or name in kept:
-            name += "_"
-        names.append(name)
+    symbols = fresh_names((*algebra.variables, *kept), (f"xi_{algebra.variables[i]}" for i in places))
+    names = (*algebra.variables, *symbols)
     derivations = [f"unused_d{i}" for i in range(len(names))]
     for i in range(n):
         if i not in places:
             derivations[i] = algebra.derivations[i]
-    return WeylAlgebra(tuple(names), tuple(derivations))
+    return WeylAlgebra(names, tuple(derivations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from holokern.numeric import bounded, to_fraction
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational, fresh_names, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -28,13 +28,7 @@ def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
         names = sorted(names_in(parse(given, "polynomial")))
         if not names:
             raise BadInput(f"expected a polynomial in at least one variable, got {given[:60]!r}")
-        derivations: list[str] = []
-        for name in names:
-            derivation = "d" + name
-            while derivation in (*names, *derivations):
-                derivation += "_"
-            derivations.append(derivation)
-        given = WeylAlgebra(tuple(names), tuple(derivations))(given)
+        given = WeylAlgebra(tuple(names), fresh_names(names, ("d" + name for name in names)))(given)
     if not isinstance(given, Operator) or given.order != 0 or (given.degree == 0 and not constant):
         kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
         raise BadInput(f"expected {kind}, got {given}")
@@ -117,7 +111,7 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     given = polynomial_of(polynomial)
     f, places = sorted_by_degree(given)
     small, n = f.algebra, f.algebra.dimension
-    power, tag = fresh_name(small, name), fresh_name(small, "T")
+    power, tag = fresh_names((*small.variables, *small.derivations), (name, "T"))
     mixed = WeylAlgebra((*small.variables, tag), (*small.derivations, power))
 
     def term(operator: Operator, t: int) -> Operator:
@@ -129,10 +123,7 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     rows = [tuple(int(i == place) for i in range(2 * n + 2)) for place in (n, 2 * n + 1)]
     order = Order("T, then s", 2 * n + 2, (*rows, tuple(1 - a - b for a, b in zip(*rows, strict=True))), True)
     basis = groebner_basis(generators, order, certified=certified, shifts=[n])
-    large = WeylAlgebra((*small.variables, power), (*small.derivations, fresh_name(small, "d" + power)))
-    wanted = WeylAlgebra(
-        (*given.algebra.variables, power), (*given.algebra.derivations, fresh_name(small, "d" + power))
-    )
+    large, wanted = enlarged(small, name), enlarged(given.algebra, name)
     found = [
         Operator(large, {(*key[:n], key[-1], *key[n + 1 : -1], 0): c for key, c in g})
         for g in basis

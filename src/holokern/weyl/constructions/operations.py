@@ -8,7 +8,7 @@ from holokern.errors import BadInput
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import elimination
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
+from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.closure import tensor_product
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -41,12 +41,11 @@ def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
     first.expect_same_algebra(second)
     small = first.algebra
     n, certified = small.dimension, first.certified or second.certified
-    tag = fresh_name(small, "u")
-    large = WeylAlgebra((*small.variables, tag), (*small.derivations, fresh_name(small, "d" + tag)))
-    u = large.gen(tag)
+    large = enlarged(small, "u")
+    u = large.gens[n]
     generators = [u * widened(g, large, range(n)) for g in first.generators]
     generators += [(1 - u) * widened(g, large, range(n)) for g in second.generators]
-    basis = groebner_basis(generators, elimination(large, [tag]), certified=certified)
+    basis = groebner_basis(generators, elimination(large, large.variables[n:]), certified=certified)
     kept = [{(*key[:n], *key[n + 1 : -1]): c for key, c in g} for g in basis if not any(key[n] for key, _ in g)]
     return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
@@ -104,18 +103,11 @@ def product_of_functions(
     if not isinstance(first, LeftIdeal) or not isinstance(second, LeftIdeal) or second.algebra != small:
         raise BadInput(f"the ideals {first!r} and {second!r} belong to different algebras")
     n = small.dimension
-    new: list[str] = []
-    for name in small.variables:
-        shift = fresh_name(small, f"z_{name}")
-        while shift in new:
-            shift += "_"
-        new.append(shift)
-    derivations = [fresh_name(small, f"d{name}") for name in new]
-    large = WeylAlgebra((*small.variables, *new), (*small.derivations, *derivations))
+    large = enlarged(small, *(f"z_{name}" for name in small.variables))
     x, z, dx, dz = (large.gens[i * n : (i + 1) * n] for i in range(4))
     images = [substituted(P, x, [a - b for a, b in zip(dx, dz, strict=True)], large) for P in first.generators]
     images += [substituted(Q, [a + b for a, b in zip(x, z, strict=True)], dz, large) for Q in second.generators]
-    return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(new)
+    return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(large.variables[n:])
 
 
 def adjoint(operator: Operator) -> Operator:

@@ -164,7 +164,11 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
     >>> b_function(weyl_algebra("x").ideal("x*dx^2 + 3*dx - 1"), (1,))
     s*(s + 2)
     """
-    weights = _checked(ideal, weights)
+    return b_function_along(ideal, _checked(ideal, weights))
+
+
+def b_function_along(ideal: LeftIdeal, weights: tuple[int, ...]) -> BFunction:
+    """The same for weights of any sign."""
     n = ideal.algebra.dimension
     initial = cast("LeftIdeal", ideal.initial((*(-w for w in weights), *weights)))
     algebra = ideal.algebra

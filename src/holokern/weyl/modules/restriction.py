@@ -15,7 +15,7 @@ from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.modules.automorphisms import chosen_variables, translate
 from holokern.weyl.modules.bfunction import BFunction, b_function
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.module import LeftModule, first_components
+from holokern.weyl.modules.module import LeftModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,12 @@ class RestrictionModule:
         """
         if not self.algebra.dimension or not self.basis:
             return self.dimension if not self.algebra.dimension else 0
+        return self._module.rank()
+
+    @property
+    def _module(self) -> LeftModule:
         nothing = (self.algebra.zero,) * len(self.basis)
-        return LeftModule(self.algebra, (*self.relations, nothing), self.certified).rank()
+        return LeftModule(self.algebra, (*self.relations, nothing), self.certified)
 
     def ideal(self, place: int = 0) -> LeftIdeal:
         """The annihilator of the generator at a place of ``basis``; of the class of 1, the restriction ideal, first."""
@@ -78,10 +82,7 @@ class RestrictionModule:
             )
         if not self.basis:
             return LeftIdeal(self.algebra, [self.algebra.one], certified=self.certified)
-        order = [place, *(i for i in range(len(self.basis)) if i != place)]
-        columns, rows = _component_of_one(tuple(tuple(row[i] for i in order) for row in self.relations))
-        found = [row[0] for row in rows] if len(columns) == 1 else first_components(self.algebra, rows, self.certified)
-        basis = LeftIdeal(self.algebra, found, certified=self.certified).groebner()
+        basis = self._module.annihilator(place).groebner()
         return LeftIdeal(self.algebra, basis, certified=self.certified)
 
 
@@ -195,20 +196,3 @@ def _at_zero(
         if not any(key[i] for i in places):
             parts[tuple(key[n + i] for i in places)][tuple(key[i] for i in kept)] = c
     return tuple(smaller.from_terms(parts[key]) for key in basis)
-
-
-def _component_of_one(relations: tuple[tuple[Operator, ...], ...]) -> tuple[list[int], list[tuple[Operator, ...]]]:
-    """The generators that relations tie to the first one, directly or not, and those relations.
-
-    Parity often cuts the module into pieces, and then most generators need no elimination.
-    """
-    columns, size = {0}, 0
-    while size < len(columns):
-        size = len(columns)
-        for row in relations:
-            support = {i for i, entry in enumerate(row) if entry}
-            if support & columns:
-                columns |= support
-    chosen = sorted(columns)
-    rows = [tuple(row[i] for i in chosen) for row in relations if any(row[i] for i in chosen)]
-    return chosen, rows

@@ -15,7 +15,7 @@ from holokern.weyl.algebra.monomials import lowered
 from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, split_names, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 if TYPE_CHECKING:
@@ -54,15 +54,7 @@ class RationalWeylAlgebra:
     @property
     def wide_algebra(self) -> WeylAlgebra:
         """The polynomial Weyl algebra in which the parameters are variables; operators are read from there too."""
-        if not self.parameters:
-            return self.polynomial_algebra
-        derivations: list[str] = []
-        for name in self.parameters:
-            derivation = "d" + name
-            while derivation in (*self.field.variables, *self.derivations, *derivations):
-                derivation += "_"
-            derivations.append(derivation)
-        return WeylAlgebra(self.field.variables, (*self.derivations, *derivations))
+        return enlarged(self.polynomial_algebra, *self.parameters)
 
     @property
     def variables(self) -> tuple[str, ...]:
