@@ -3,7 +3,6 @@
 from holokern.pfaffian.cache import open_cache
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
-from holokern.pfaffian.evaluation import split_off
 from holokern.pfaffian.ideal import ideal_of
 from holokern.pfaffian.scalar.exponents import (
     coefficient_polynomials,
@@ -33,6 +32,5 @@ __all__ = [
     "restrict",
     "scalar_ode",
     "singular_points",
-    "split_off",
     "unexpanded",
 ]

@@ -109,13 +109,13 @@ def from_matrices(
 
 def row_of(system: PfaffianSystem, operator: object) -> Row:
     """The row r with r·F = Pf: r(∂_i P) = ∂_i r(P) + r(P) P_i, from the row of f itself."""
-    algebra = _algebra(system)
-    return tuple(Entry(algebra, system.matrices, system.function_row).applied(algebra(operator)))
+    entry = Entry(system.algebra, system.matrices, system.function_row)
+    return tuple(entry.applied(entry.algebra(operator)))
 
 
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
     """The system of the vector that given operators make of a solution."""
-    operators = read_operators(_algebra(system), basis)
+    operators = read_operators(system.algebra, basis)
     if len(operators) != system.rank:
         raise BadInput(f"expected a basis of {system.rank} operators, got {len(operators)}; the rank decides")
     transform = tuple(row_of(system, P) for P in operators)
@@ -145,17 +145,9 @@ def unless_first(row: Row) -> Row | None:
     return None if row[0] == one and not any(row[1:]) else row
 
 
-def _algebra(system: PfaffianSystem) -> RationalWeylAlgebra:
-    """The rational Weyl algebra in the coordinates, with the names of derivations that the ideal has."""
-    if system.annihilators and not system.of_dual_activation:
-        algebra = system.annihilators[0][0].algebra
-        return algebra if isinstance(algebra, RationalWeylAlgebra) else rational_weyl_algebra(algebra)
-    return rational_weyl_algebra(system.variables, parameters=system.parameters)
-
-
 def substituted(system: PfaffianSystem, values: Mapping[str, object] | None, check: bool = True) -> PfaffianSystem:
     """Values for parameters of a system; the other parameters stay."""
-    put = substitution(_algebra(system), values)
+    put = substitution(system.algebra, values)
     if check and system.annihilators:
         # refuses values for which the rank may differ
         RationalIdeal(put.source, [put.source(P) for P in system.annihilators[0]]).substitute(values)

@@ -39,6 +39,7 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction, fu
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
+from holokern.weyl.rational.polynomials import evaluate_polynomial, multiplicity, split_off
 from holokern.weyl.systems.gkz import gkz, toric_ideal
 from holokern.weyl.systems.hypergeometric import appell, gauss, hyperexponential, hypergeometric, lauricella
 from holokern.weyl.univariate.bernstein import bernstein_basis
@@ -80,6 +81,7 @@ __all__ = [
     "compose",
     "differentiate",
     "elimination",
+    "evaluate_polynomial",
     "exact_rational",
     "fourier_transform",
     "function_field",
@@ -107,6 +109,7 @@ __all__ = [
     "localization",
     "lowered",
     "membership_certificate",
+    "multiplicity",
     "multiply_matrices",
     "polynomial_solutions",
     "product_of_functions",
@@ -118,6 +121,7 @@ __all__ = [
     "restriction_ideal",
     "restriction_module",
     "saturation",
+    "split_off",
     "substitution",
     "symmetric_product",
     "telescoper",

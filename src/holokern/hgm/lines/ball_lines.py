@@ -16,7 +16,8 @@ from holokern.errors import PrecisionLost
 from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import Ball, BallRow, Polynomial
 from holokern.numeric import working_precision
-from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
+from holokern.pfaffian import PfaffianSystem, RationalFunction
+from holokern.weyl import evaluate_polynomial, split_off
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class BallLines:
         kind = acb_poly if any(isinstance(x, acb) for x in (*a, *b)) else arb_poly
         lines = [kind([x, y - x]) for x, y in zip(a, b, strict=True)]
         speeds = [y - x for x, y in zip(a, b, strict=True)]
-        factors = [_on_line(factor, lines, kind) for factor in self._factors]
+        factors = [kind([0]) + evaluate_polynomial(factor, lines) for factor in self._factors]
         known: dict[RationalFunction, Polynomial] = {}
         rows = []
         for i, split in enumerate(self._split):
@@ -65,7 +66,7 @@ class BallLines:
             for (v, j), (powers, scale) in moving.items():
                 entry = self.system.matrices[v][i][j]
                 if entry not in known:
-                    known[entry] = _on_line(entry.numerator, lines, kind)
+                    known[entry] = kind([0]) + evaluate_polynomial(entry.numerator, lines)
                 top = known[entry] * (speeds[v] / scale)
                 for factor, power, most in zip(factors, powers, highest, strict=True):
                     top = top * factor ** (most - power)
@@ -74,35 +75,11 @@ class BallLines:
         return BallSystem(tuple(rows))
 
 
-def _on_line(polynomial: fmpz_mpoly, lines: Sequence[Polynomial], kind: type[arb_poly] | type[acb_poly]) -> Polynomial:
-    """A polynomial in the coordinates as a polynomial in t."""
-    powers: list[list[Polynomial]] = [[kind([1])] for _ in lines]
-    total = kind([])
-    for key, c in polynomial.terms():
-        term = kind([int(c)])
-        for known, line, e in zip(powers, lines, map(int, key), strict=True):
-            while len(known) <= e:
-                known.append(known[-1] * line)
-            term = term * known[e] if e else term
-        total = total + term
-    return total
-
-
 def value_at(function: RationalFunction, point: Sequence[Ball]) -> Ball:
     """A rational function at a point of balls."""
-    values = [x if isinstance(x, acb) else arb(x) for x in point]
-    zero = acb(0) if any(isinstance(x, acb) for x in values) else arb(0)
-    parts = function.numerator, function.denominator
-    top, bottom = (sum((_term(int(c), key, values) for key, c in p.terms()), zero) for p in parts)
+    zero = acb(0) if any(isinstance(x, acb) for x in point) else arb(0)
+    top, bottom = (zero + evaluate_polynomial(p, point) for p in (function.numerator, function.denominator))
     return top / bottom
-
-
-def _term(coefficient: int, key: Sequence[int], values: Sequence[Ball]) -> Ball:
-    term: Ball = arb(coefficient)
-    for x, e in zip(values, key, strict=True):
-        if e:
-            term = term * x ** int(e)
-    return term
 
 
 _GUARD_BITS = 64  # bits beyond the digits that are asked for; what a dozen steps lose

@@ -20,7 +20,8 @@ import numpy as np
 from flint import fmpz_mpoly
 
 from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, nearest_root, power_table
-from holokern.pfaffian import PfaffianSystem, split_off
+from holokern.pfaffian import PfaffianSystem
+from holokern.weyl import split_off
 
 Powers = tuple[int, ...]
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.hgm.steps.series import Array
-from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
+from holokern.pfaffian import PfaffianSystem, RationalFunction
+from holokern.weyl import split_off
 
 #: An entry: numerator, powers of the other factors, powers of det, S11 and S22, and the constant below.
 Part = tuple[fmpz_mpoly, list[int], list[int], int]

@@ -21,7 +21,7 @@ from holokern.errors import TooLarge
 from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
-from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.pfaffian.derivation.quotient import PRIMES, echelon
 from holokern.weyl import (
     Entry,
     FunctionField,
@@ -147,7 +147,7 @@ class _Prolonged:
             return None
         prime = PRIMES[0]
         table = self._at_random_point(self.rows, prime)
-        reduced, pivots = _echelon(table)
+        reduced, pivots = echelon(table)
         leading = {self.columns[p] for p in pivots}
         standard = [(0,) * self.n] if (0,) * self.n not in leading else []
         for beta in standard:
@@ -198,7 +198,7 @@ class _Prolonged:
         # columns of the transposed table: the first independent rows are its pivots
         flat = [int(c) for c in table.transpose().entries()]
         extended = [[*flat[k * count : (k + 1) * count], *(goal[k] for goal in goals)] for k in range(width)]
-        reduced, pivots = _echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
+        reduced, pivots = echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
         used = set()
         for pivot, row in zip(pivots, reduced, strict=False):
             if pivot < count and any(row[count:]):
@@ -206,7 +206,7 @@ class _Prolonged:
         return sorted(used)
 
     def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
-        _, pivots = _echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
+        _, pivots = echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
         return [self.columns[p] for p in pivots]
 
     def _checked(self, found: Connection) -> Connection | None:
@@ -220,15 +220,6 @@ class _Prolonged:
         one = [self.field.one if not any(key) else self.field.zero for key in found.standard]
         entry = Entry(rational_weyl_algebra(self.field.variables), found.matrices, one)
         return not any(entry.applied((key, self.field(c)) for key, c in generator.items()))
-
-
-def _echelon(table: nmod_mat) -> tuple[list[list[int]], list[int]]:
-    """The non-zero rows of the reduced echelon form and the places of their pivots."""
-    reduced, rank = table.rref()
-    width = table.ncols()
-    flat = [int(c) for c in reduced.entries()[: rank * width]]
-    rows = [flat[k * width : (k + 1) * width] for k in range(rank)]
-    return rows, [next(k for k, c in enumerate(row) if c) for row in rows]
 
 
 def eliminated(

@@ -194,7 +194,7 @@ class _Elimination:
         self.shifts = list(presentation.shifts(degree))
         self.matrix = self._matrix(self.shifts, self.columns)
         charge(_PRODUCT_WORK * len(self.shifts) * len(self.columns) ** 2)
-        self.pivots = _pivots(*self.matrix.rref())
+        self.pivots = echelon(self.matrix)[1]
         free = sorted(set(range(len(self.columns))) - set(self.pivots), reverse=True)
         self.dimension = len(free)
         self.basis = tuple(self.columns[c] for c in free if sum(self.columns[c]) % 2 == 0)
@@ -223,7 +223,7 @@ class _Elimination:
 
     def _needed(self, targets: tuple[Pair, ...]) -> list[Shift]:
         """The relations that take part in the normal forms of the targets, among the first independent ones."""
-        independent = [self.shifts[row] for row in _pivots(*self.matrix.transpose().rref())]
+        independent = [self.shifts[row] for row in echelon(self.matrix.transpose())[1]]
         rank = len(independent)
         square = self._matrix(independent, [self.columns[c] for c in self.pivots])
         unit = [0] * (rank * len(targets))
@@ -249,7 +249,7 @@ class _Elimination:
     ) -> tuple[Pair, ...]:
         late = {*targets, *basis}
         columns = [m for m in self.columns if m not in late] + [*targets, *basis]
-        return tuple(columns[c] for c in _pivots(*self._matrix(shifts, columns).rref()))
+        return tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
@@ -269,13 +269,13 @@ def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]
     }
 
 
-def _pivots(reduced: nmod_mat, rank: int) -> list[int]:
-    """The pivot columns of a reduced row echelon form."""
+def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
+    """The non-zero rows of the reduced row echelon form, and their pivot columns."""
+    reduced, rank = matrix.rref()
+    width = matrix.ncols()
+    flat = [int(c) for c in reduced.entries()[: rank * width]]
+    rows = [flat[k * width : (k + 1) * width] for k in range(rank)]
     pivots: list[int] = []
-    column = 0
-    for row in reduced.tolist()[:rank]:
-        while not int(row[column]):
-            column += 1
-        pivots.append(column)
-        column += 1
-    return pivots
+    for row in rows:
+        pivots.append(next(k for k in range(pivots[-1] + 1 if pivots else 0, width) if row[k]))
+    return rows, pivots

@@ -36,9 +36,8 @@ from holokern.pfaffian.derivation.interpolate import (
     value_modulo,
     values_at,
 )
-from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
-from holokern.weyl import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, RationalFunction, split_off
 
 _MAX_SAMPLES = 300  # values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 # how every refusal ends

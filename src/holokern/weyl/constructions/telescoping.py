@@ -21,6 +21,7 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.polynomials import multiplicity
 
 _MAX_ORDER = 8  # of the operators that are tried by default
 
@@ -177,7 +178,7 @@ class _Search:
         for factor, _ in (common * bottom).factor()[1]:
             if self._degree_of(factor) < 1:
                 continue
-            poles, own = _multiplicity(common, factor), _multiplicity(bottom, factor)
+            poles, own = multiplicity(common, factor), multiplicity(bottom, factor)
             power = poles - max(own, 1)
             if own == 1:
                 power = max(power, *self._residues(factor), 0)
@@ -224,10 +225,3 @@ class _Search:
 def _shortest(row: dict[int, RationalFunction]) -> int:
     """The place of the simplest entry."""
     return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))
-
-
-def _multiplicity(polynomial: fmpz_mpoly, factor: fmpz_mpoly) -> int:
-    count = 0
-    while (polynomial % factor).is_zero():
-        polynomial, count = polynomial // factor, count + 1
-    return count

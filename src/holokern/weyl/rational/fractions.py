@@ -15,6 +15,7 @@ from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.weyl_algebra import exact_rational
+from holokern.weyl.rational.polynomials import evaluate_polynomial
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class RationalFunction:
         Fraction(1, 2)
         """
         point = [values[name] for name in self.field.variables]
-        return _divided(_at(self.numerator, point), _at(self.denominator, point))
+        return _divided(evaluate_polynomial(self.numerator, point), evaluate_polynomial(self.denominator, point))
 
     def __call__(self, *point: Any, **values: Any) -> Any:
         """The value at a point: numbers in the order of the variables, or by name; see :meth:`evaluate`.
@@ -293,7 +294,9 @@ class RationalFunction:
     def substitute(self, values: Mapping[str, RationalFunction]) -> RationalFunction:
         """Replace every variable by an element of one (possibly other) function field."""
         images = [values[name] for name in self.field.variables]
-        return images[0].field(_divided(_at(self.numerator, images), _at(self.denominator, images)))
+        return images[0].field(
+            _divided(evaluate_polynomial(self.numerator, images), evaluate_polynomial(self.denominator, images))
+        )
 
     def __str__(self) -> str:
         top = str(self.numerator)
@@ -335,26 +338,6 @@ def common_denominator(field: FunctionField, functions: Iterable[RationalFunctio
 def _divided(top: Any, bottom: Any) -> Any:
     """The quotient; constants stay exact where Python would make a float of two integers."""
     return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
-
-
-def _at(polynomial: fmpz_mpoly, point: list[Any]) -> Any:
-    """Evaluate term by term with powers computed once a variable."""
-    total: Any = 0
-    powers: list[dict[int, Any]] = [{0: 1} for _ in point]
-
-    def power(i: int, e: int) -> Any:
-        if e not in powers[i]:
-            half = power(i, e // 2)
-            powers[i][e] = half * half * (point[i] if e % 2 else 1)
-        return powers[i][e]
-
-    for key, c in polynomial.terms():
-        term: Any = int(c)
-        for i, e in enumerate(key):
-            if e:
-                term = term * power(i, int(e))
-        total = total + term
-    return total
 
 
 def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
