@@ -14,7 +14,7 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
-from holokern.weyl.algebra.weyl_algebra import exact_rational
+from holokern.weyl.algebra.weyl_algebra import exact_rational, split_names
 from holokern.weyl.rational.polynomials import evaluate_polynomial
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
@@ -115,8 +115,7 @@ def function_field(variables: str | Iterable[str]) -> FunctionField:
     >>> function_field("t")("(t^2 - 1)/(2*t - 2)")
     (t + 1)/2
     """
-    names = variables.replace(",", " ").split() if isinstance(variables, str) else variables
-    return _field(tuple(names))
+    return _field(split_names(variables))
 
 
 def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> RationalFunction:

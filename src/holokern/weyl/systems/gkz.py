@@ -10,7 +10,7 @@ from flint import fmpz_mat
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
-from holokern.weyl.algebra.orders import grevlex
+from holokern.weyl.algebra.orders import Order, grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -99,12 +99,13 @@ def toric_ideal(matrix: Sequence[Sequence[int]]) -> list[tuple[Vector, Vector]]:
     ring = WeylAlgebra(tuple(f"y{i}" for i in range(size)), tuple(f"unused{i}" for i in range(size)))
     pairs = [(tuple(max(e, 0) for e in v), tuple(max(-e, 0) for e in v)) for v in vectors]
     for last in range(size):
-        places = [*(i for i in range(size) if i != last), last]
-        pairs = [_without(pair, last) for pair in _basis(ring, pairs, places)]
+        smallest = tuple(-int(i == last) for i in range(2 * size))
+        order = Order(f"grevlex, y{last} smallest", 2 * size, ((1,) * (2 * size), smallest), True)
+        pairs = [_without(pair, last) for pair in _basis(ring, pairs, order)]
     if not graded:
         pairs = [(plus[:n], minus[:n]) for plus, minus in pairs]
         ring = WeylAlgebra(ring.variables[:n], ring.derivations[:n])
-    return _basis(ring, pairs, list(range(n)))
+    return _basis(ring, pairs, grevlex(ring))
 
 
 def _checked(matrix: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -127,27 +128,15 @@ def _kernel(rows: list[list[int]]) -> list[Vector]:
     return [tuple(int(e) for e in v[:n]) for v in reduced if not any(v[n:])]
 
 
-def _basis(ring: WeylAlgebra, pairs: list[tuple[Vector, Vector]], places: list[int]) -> list[tuple[Vector, Vector]]:
-    """The reduced Gröbner basis of binomials for grevlex, the variables sorted as in ``places``."""
-    none = (0,) * ring.dimension
-
-    def moved(exponents: Vector) -> Vector:
-        return (*(exponents[i] for i in places), *none)
-
-    binomials = [ring.from_terms({moved(plus): 1, moved(minus): -1}) for plus, minus in pairs if plus != minus]
-    order = grevlex(ring)
+def _basis(ring: WeylAlgebra, pairs: list[tuple[Vector, Vector]], order: Order) -> list[tuple[Vector, Vector]]:
+    """The reduced Gröbner basis of binomials."""
+    n, none = ring.dimension, (0,) * ring.dimension
+    binomials = [ring.from_terms({plus + none: 1, minus + none: -1}) for plus, minus in pairs if plus != minus]
     found = []
     for g in groebner_basis(binomials, order):
         lead, tail = sorted(g.terms, key=order.key, reverse=True)
-        found.append((_back(lead, places), _back(tail, places)))
+        found.append((lead[:n], tail[:n]))
     return found
-
-
-def _back(exponents: Vector, places: list[int]) -> Vector:
-    result = [0] * len(places)
-    for position, place in enumerate(places):
-        result[place] = exponents[position]
-    return tuple(result)
 
 
 def _without(pair: tuple[Vector, Vector], place: int) -> tuple[Vector, Vector]:

@@ -51,12 +51,9 @@ class UnivariateIdeal:
 
     def extended(self, operators: Iterable[Operator]) -> UnivariateIdeal:
         """The ideal with more generators."""
-        return self._extended([self.algebra(operator).polynomials() for operator in operators])
-
-    def _extended(self, rows: list[Row]) -> UnivariateIdeal:
         larger = UnivariateIdeal(self.algebra)
         larger._rows = {k: list(row) for k, row in self._rows.items()}
-        larger._insert([list(row) for row in rows])
+        larger._insert([self.algebra(operator).polynomials() for operator in operators])
         return larger
 
     # -- reading -----------------------------------------------------------------------------------------------------
