@@ -12,7 +12,7 @@ from holokern.pfaffian.scalar.exponents import (
 )
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
-from holokern.pfaffian.typeset import latex_polynomial
+from holokern.pfaffian.typeset import latex_element, latex_entry, latex_polynomial
 from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.weyl import RationalFunction
 
@@ -23,6 +23,8 @@ __all__ = [
     "UnexpandedSystem",
     "coefficient_polynomials",
     "ideal_of",
+    "latex_element",
+    "latex_entry",
     "latex_polynomial",
     "local_exponents",
     "open_cache",
