@@ -21,9 +21,10 @@ from holokern.weyl import Operator
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 
+#: By Price's theorem the three derivations multiply by a², ab and b².
+STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))
+
 _PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))  # 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
-# by Price's theorem the three derivations multiply by a², ab and b²
-_STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
 _PRODUCT_WORK = 5e-4  # units of `holokern.numeric.charge` of a product of residues
 _MAX_DEGREE = 60  # two operators of the largest degree, 24 each, need 48 and some more
 
@@ -215,7 +216,7 @@ class _Elimination:
                 )
             basis = self.wanted
         targets = tuple(
-            dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in _STEPS if (i + di, j + dj) not in basis)
+            dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in STEPS if (i + di, j + dj) not in basis)
         )
         shifts = self._needed(targets)
         pivots = self._pivot_monomials(shifts, targets, basis)

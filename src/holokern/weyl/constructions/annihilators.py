@@ -18,21 +18,34 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.fractions import RationalFunction, function_field
 
 
-def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
-    """A polynomial as an operator without derivations; all names in a text are variables, sorted.
+def polynomials_of(*given: Operator | str, constant: bool = False) -> list[Operator]:
+    """Polynomials as operators without derivations, in the algebra of those that are operators.
 
-    >>> polynomial_of("x^2 + y^3").algebra.variables
-    ('x', 'y')
+    Where all are texts, all names in them are variables, sorted.
+
+    >>> polynomials_of("x^2 + y^3", "z")[0].algebra.variables
+    ('x', 'y', 'z')
     """
-    if isinstance(given, str):
-        names = sorted(names_in(parse(given, "polynomial")))
+    kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
+    for f in given:
+        if not isinstance(f, (Operator, str)):
+            raise BadInput(f"expected {kind}, got {f!r}")
+    algebra = next((f.algebra for f in given if isinstance(f, Operator)), None)
+    if algebra is None:
+        names = sorted({name for text in given for name in names_in(parse(str(text), "polynomial"))})
         if not names:
-            raise BadInput(f"expected a polynomial in at least one variable, got {given[:60]!r}")
-        given = WeylAlgebra(tuple(names), fresh_names(names, ("d" + name for name in names)))(given)
-    if not isinstance(given, Operator) or given.order != 0 or (given.degree == 0 and not constant):
-        kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
-        raise BadInput(f"expected {kind}, got {given}")
-    return given
+            raise BadInput(f"expected a polynomial in at least one variable, got {', '.join(map(str, given))[:60]!r}")
+        algebra = WeylAlgebra(tuple(names), fresh_names(names, ("d" + name for name in names)))
+    found = [algebra(f) for f in given]
+    for f in found:
+        if f.order != 0 or (f.degree == 0 and not constant):
+            raise BadInput(f"expected {kind}, got {f}")
+    return found
+
+
+def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
+    """One polynomial; see :func:`polynomials_of`."""
+    return polynomials_of(given, constant=constant)[0]
 
 
 def annihilator_of_exponential(function: Operator | RationalFunction | str) -> LeftIdeal:
@@ -208,11 +221,7 @@ def annihilator_of_rational_function(
     >>> annihilator_of_rational_function("1", "x - y").groebner()
     (dx + dy, x*dy - y*dy - 1)
     """
-    if isinstance(numerator, str) and isinstance(denominator, str):
-        algebra = polynomial_of(f"({numerator}) + ({denominator})", constant=True).algebra
-    else:
-        algebra = next(f.algebra for f in (numerator, denominator) if isinstance(f, Operator))
-    top, bottom = polynomial_of(algebra(numerator), constant=True), polynomial_of(algebra(denominator), constant=True)
+    top, bottom = polynomials_of(numerator, denominator, constant=True)
     if bottom.degree == 0:
         return annihilator_of_polynomial(top)
     return annihilator_of_image(annihilator_of_power(bottom, -1, certified=certified), top)

@@ -9,11 +9,15 @@ from flint import fmpq
 
 from holokern.errors import BadInput, CheckFailed
 from holokern.numeric import bounded
-from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order, elimination, grevlex
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational
-from holokern.weyl.constructions.annihilators import annihilator_of_symbolic_power, polynomial_of, sorted_by_degree
+from holokern.weyl.constructions.annihilators import (
+    annihilator_of_symbolic_power,
+    polynomial_of,
+    polynomials_of,
+    sorted_by_degree,
+)
 from holokern.weyl.constructions.operations import intersection
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.certificate import CofactorSearch
@@ -49,7 +53,7 @@ def bernstein_sato(polynomial: Operator | str, *more: Operator | str, certified:
     >>> bernstein_sato("x", "y")
     s + 2
     """
-    polynomials = _in_one_algebra(polynomial, *more)
+    polynomials = polynomials_of(polynomial, *more)
     return _of_power(polynomials[0], certified) if not more else of_graph(polynomials, certified=certified)
 
 
@@ -83,22 +87,6 @@ def of_graph(polynomials: Sequence[Operator], *, certified: bool = False) -> BFu
         generators.append(sum(slopes, widened(derivation, graph, places)))
     weights = (*[1] * r, *[0] * n)
     return b_function(LeftIdeal(graph, generators, certified=certified), weights).reflected(r)
-
-
-def _in_one_algebra(*given: Operator | str) -> list[Operator]:
-    algebras = {f.algebra for f in given if isinstance(f, Operator)}
-    if algebras:
-        algebra = algebras.pop()
-        return [polynomial_of(algebra(f)) for f in given]
-    texts = [f for f in given if isinstance(f, str)]
-    if len(texts) < len(given):
-        raise BadInput(f"expected polynomials as texts or operators, got {given!r}")
-    if len(texts) == 1:
-        return [polynomial_of(texts[0])]
-    # all names of all texts, also of those that cancel in the sum
-    names = sorted({name for text in texts for name in names_in(parse(text, "polynomial"))})
-    algebra = polynomial_of(" + ".join(names) or "1", constant=True).algebra
-    return [polynomial_of(algebra(text)) for text in texts]
 
 
 @bounded
