@@ -99,6 +99,20 @@ def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tu
     return tuple((factor, found[factor]) for factor in order)
 
 
+def nonzero_entries(
+    matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]
+) -> dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]:
+    """Numerators, powers of the factors in the denominators and constants there, by matrix, row and column."""
+    found = {}
+    for v, matrix in enumerate(matrices):
+        for i, row in enumerate(matrix):
+            for j, entry in enumerate(row):
+                if entry:
+                    powers, rest = split_off(entry.denominator, factors)
+                    found[v, i, j] = entry.numerator, tuple(powers), int(rest.leading_coefficient())
+    return found
+
+
 def ball(value: object) -> arb:
     """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):

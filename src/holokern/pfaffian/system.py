@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, UnknownName
 from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, read_basis
-from holokern.pfaffian.evaluation import CompiledMatrices, ball, ball_matrices, factored_denominator
+from holokern.pfaffian.evaluation import CompiledMatrices, ball, ball_matrices, factored_denominator, nonzero_entries
 from holokern.weyl import (
     Operator,
     RationalOperator,
@@ -26,7 +26,7 @@ from holokern.weyl import (
 )
 
 if TYPE_CHECKING:
-    from flint import arb, arb_mat
+    from flint import arb, arb_mat, fmpz_mpoly
 
     from holokern.activation import ExactReal
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
@@ -173,6 +173,11 @@ class PfaffianSystem:
     @cached_property
     def _denominator(self) -> tuple[tuple[RationalFunction, int], ...]:
         return factored_denominator(self.matrices, self.field)
+
+    @cached_property
+    def entries(self) -> dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]:
+        """By variable, row and column what is not zero: numerator, powers of the factors below it, constant below."""
+        return nonzero_entries(self.matrices, [factor.numerator for factor in self.singular_locus])
 
     @property
     def singular_locus(self) -> tuple[RationalFunction, ...]:

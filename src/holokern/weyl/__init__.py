@@ -15,9 +15,25 @@ from holokern.weyl.constructions.annihilators import (
 )
 from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
 from holokern.weyl.constructions.closure import Entry, compose
+from holokern.weyl.constructions.hypergeometric import (
+    appell,
+    gauss,
+    gkz,
+    hyperexponential,
+    hypergeometric,
+    lauricella,
+    toric_ideal,
+)
 from holokern.weyl.constructions.localization import Localization, localization, saturation
-from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
-from holokern.weyl.constructions.ordinary import gcrd, lclm, symmetric_product
+from holokern.weyl.constructions.operations import (
+    adjoint,
+    annihilator_of_image,
+    gcrd,
+    intersection,
+    lclm,
+    product_of_functions,
+    symmetric_product,
+)
 from holokern.weyl.constructions.solutions import polynomial_solutions, rational_solutions
 from holokern.weyl.constructions.telescoping import Telescoper, telescoper
 from holokern.weyl.groebner.certificate import membership_certificate
@@ -25,14 +41,19 @@ from holokern.weyl.groebner.checker import check_groebner_basis, check_membershi
 from holokern.weyl.modules.automorphisms import fourier_transform, inverse_fourier_transform, translate
 from holokern.weyl.modules.bfunction import BFunction, b_function
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.integration import integration_ideal, integration_module
 from holokern.weyl.modules.koyama_takemura import (
     gaussian_integral_algebra,
     koyama_takemura_ideal,
     koyama_takemura_ideal_of_product,
 )
 from holokern.weyl.modules.module import LeftModule
-from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
+from holokern.weyl.modules.restriction import (
+    RestrictionModule,
+    integration_ideal,
+    integration_module,
+    restriction_ideal,
+    restriction_module,
+)
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import differentiate
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
@@ -40,8 +61,6 @@ from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
 from holokern.weyl.rational.polynomials import evaluate_polynomial, multiplicity, split_off
-from holokern.weyl.systems.gkz import gkz, toric_ideal
-from holokern.weyl.systems.hypergeometric import appell, gauss, hyperexponential, hypergeometric, lauricella
 from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 

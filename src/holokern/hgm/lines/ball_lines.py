@@ -17,7 +17,7 @@ from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import Ball, BallRow, Polynomial
 from holokern.numeric import working_precision
 from holokern.pfaffian import PfaffianSystem, RationalFunction
-from holokern.weyl import evaluate_polynomial, split_off
+from holokern.weyl import evaluate_polynomial
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,6 @@ class BallLines:
     def _factors(self) -> list[fmpz_mpoly]:
         return [factor.numerator for factor in self.system.singular_locus]
 
-    @cached_property
-    def _split(self) -> list[dict[tuple[int, int], tuple[list[int], int]]]:
-        """For each row the powers of the factors in the denominator of every entry, with its constant."""
-        rows = []
-        for i in range(self.system.rank):
-            found = {}
-            for v, matrix in enumerate(self.system.matrices):
-                for j, entry in enumerate(matrix[i]):
-                    if entry:
-                        powers, rest = split_off(entry.denominator, self._factors)
-                        found[v, j] = (powers, int(rest.leading_coefficient()))
-            rows.append(found)
-        return rows
-
     def carry(self, a: Sequence[Ball], b: Sequence[Ball], columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
         """Carry solutions from the point ``a`` straight to ``b``."""
         return carry_balls(self.along(a, b), columns)
@@ -54,20 +40,20 @@ class BallLines:
         lines = [kind([x, y - x]) for x, y in zip(a, b, strict=True)]
         speeds = [y - x for x, y in zip(a, b, strict=True)]
         factors = [kind([0]) + evaluate_polynomial(factor, lines) for factor in self._factors]
-        known: dict[RationalFunction, Polynomial] = {}
+        known: dict[str, Polynomial] = {}
         rows = []
-        for i, split in enumerate(self._split):
-            moving = {key: value for key, value in split.items() if speeds[key[0]] != 0}
-            highest = [max((powers[k] for powers, _ in moving.values()), default=0) for k in range(len(factors))]
+        for i in range(self.system.rank):
+            moving = {(v, j): part for (v, row, j), part in self.system.entries.items() if row == i and speeds[v] != 0}
+            highest = [max((powers[k] for _, powers, _ in moving.values()), default=0) for k in range(len(factors))]
             bottom = kind([1])
             for factor, power in zip(factors, highest, strict=True):
                 bottom = bottom * factor**power
             entries: dict[int, Polynomial] = {}
-            for (v, j), (powers, scale) in moving.items():
-                entry = self.system.matrices[v][i][j]
-                if entry not in known:
-                    known[entry] = kind([0]) + evaluate_polynomial(entry.numerator, lines)
-                top = known[entry] * (speeds[v] / scale)
+            for (v, j), (numerator, powers, scale) in moving.items():
+                text = str(numerator)
+                if text not in known:
+                    known[text] = kind([0]) + evaluate_polynomial(numerator, lines)
+                top = known[text] * (speeds[v] / scale)
                 for factor, power, most in zip(factors, powers, highest, strict=True):
                     top = top * factor ** (most - power)
                 entries[j] = entries[j] + top if j in entries else top

@@ -10,8 +10,7 @@ from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.annihilators import polynomial_of
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.integration import integration_module
-from holokern.weyl.modules.restriction import RestrictionModule
+from holokern.weyl.modules.restriction import RestrictionModule, integration_module
 
 
 @dataclass(frozen=True)

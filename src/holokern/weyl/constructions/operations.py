@@ -1,18 +1,21 @@
-"""Intersection, quotient, product and sum of ideals, for sums, images and products of functions."""
+"""Operations on ideals, for sums, images and products of functions; the same for operators in one variable."""
 
 from __future__ import annotations
 
-from typing import overload
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeVar, overload
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import enlarged
-from holokern.weyl.constructions.closure import tensor_product
+from holokern.weyl.constructions.closure import direct_sum, tensor_product
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.module import first_components
+from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.ideal import RationalIdeal
 
 
@@ -126,3 +129,69 @@ def adjoint(operator: Operator) -> Operator:
         derivation = algebra.from_terms({(*none, *key[n:]): c * (-1) ** sum(key[n:])})
         result = result + derivation * algebra.from_terms({(*key[:n], *none): 1})
     return result
+
+
+AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
+
+
+def gcrd(*operators: AnyOperator) -> AnyOperator:
+    """The greatest common right divisor over Q(x): its solutions are the common ones.
+
+    Parameters
+    ----------
+    operators : Operator or RationalOperator
+        At least one, in one variable.
+
+    Returns
+    -------
+    Operator or RationalOperator
+        Of the kind given; primitive with polynomial coefficients, or monic.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> gcrd(D("dx^2 - 1"), D("x*dx^2 - (x + 1)*dx + 1"))
+    dx - 1
+    """
+    return _combined(operators, RationalIdeal.__add__)
+
+
+def lclm(*operators: AnyOperator) -> AnyOperator:
+    """The least common left multiple over Q(x): its solutions are the sums of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> lclm(D("dx - 1"), D("x*dx - 1"))
+    x*dx^2 - dx^2 - x*dx + 1
+    """
+    return _combined(operators, direct_sum)
+
+
+def symmetric_product(*operators: AnyOperator) -> AnyOperator:
+    """The operator of least order that annihilates all products of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> symmetric_product(D("dx^2 - x"), D("dx^2 - x"))
+    dx^3 - 4*x*dx - 2
+    """
+    return _combined(operators, tensor_product)
+
+
+def _combined(
+    operators: tuple[AnyOperator, ...], combine: Callable[[RationalIdeal, RationalIdeal], RationalIdeal]
+) -> AnyOperator:
+    """The generator of the ideal that the ideals of the operators are combined to, one after another."""
+    if not operators or not all(isinstance(P, (Operator, RationalOperator)) for P in operators):
+        raise BadInput(f"expected operators in one variable, got {operators!r}")
+    own = operators[0].algebra
+    if own.dimension != 1 or any(P.algebra != own for P in operators) or not all(operators):
+        raise BadInput("expected operators other than 0, all in one algebra with one variable")
+    algebra = own if isinstance(own, RationalWeylAlgebra) else rational_weyl_algebra(own)
+    (monic,) = reduce(combine, (algebra.ideal(P) for P in operators)).groebner()
+    return monic.clear_denominators() if isinstance(operators[0], Operator) else monic

@@ -322,7 +322,7 @@ class LeftIdeal(GeneratedIdeal[WeylAlgebra, Operator]):
 
     def integration(self, names: str | Iterable[str]) -> LeftIdeal:
         """The integration ideal with respect to the given variables."""
-        from holokern.weyl.modules.integration import integration_ideal
+        from holokern.weyl.modules.restriction import integration_ideal
 
         return integration_ideal(self, names)
 
