@@ -56,7 +56,7 @@ from holokern.weyl.modules.restriction import (
 )
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.basis import differentiate
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
@@ -97,6 +97,7 @@ __all__ = [
     "bernstein_sato",
     "check_groebner_basis",
     "check_membership",
+    "common_denominator",
     "compose",
     "differentiate",
     "elimination",

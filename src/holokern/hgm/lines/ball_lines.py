@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, fmpz_mpoly
@@ -45,9 +46,7 @@ class BallLines:
         for i in range(self.system.rank):
             moving = {(v, j): part for (v, row, j), part in self.system.entries.items() if row == i and speeds[v] != 0}
             highest = [max((powers[k] for _, powers, _ in moving.values()), default=0) for k in range(len(factors))]
-            bottom = kind([1])
-            for factor, power in zip(factors, highest, strict=True):
-                bottom = bottom * factor**power
+            bottom = prod((f**power for f, power in zip(factors, highest, strict=True)), start=kind([1]))
             entries: dict[int, Polynomial] = {}
             for (v, j), (numerator, powers, scale) in moving.items():
                 text = str(numerator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 
 from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
 
@@ -160,10 +160,7 @@ def _at_infinity(coefficients: list[fmpz_poly]) -> LocalExponents:
 
 def _falling(k: int) -> fmpq_poly:
     """The falling factorial s (s-1) … (s-k+1)."""
-    result = fmpq_poly([1])
-    for i in range(k):
-        result = result * fmpq_poly([-i, 1])
-    return result
+    return prod((fmpq_poly([-i, 1]) for i in range(k)), start=fmpq_poly([1]))
 
 
 def _indicial(leading: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product as cartesian
+from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
@@ -147,7 +147,7 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool
         basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
     parts = [part for i, part in enumerate(parts) if not _lies_in_another(part, parts[:i] + parts[i + 1 :], ring)]
-    union = [_squarefree(reduce(lambda f, g: f * g, choice), n) for choice in cartesian(*parts)]
+    union = [_squarefree(prod(choice), n) for choice in cartesian(*parts)]
     reduced = groebner_basis(union, grevlex(ring), certified=certified)
     zeros = (0,) * n
     found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
@@ -178,8 +178,6 @@ def _squarefree(polynomial: Operator, n: int) -> Operator:
     ring = polynomial.algebra
     context = fmpq_mpoly_ctx.get(list(ring.variables[:n]), Ordering.degrevlex)
     _, factors = context.from_dict({key[:n]: c for key, c in polynomial}).factor_squarefree()
-    result = context.constant(1)
-    for factor, _ in factors:
-        result = result * factor
+    result = prod((factor for factor, _ in factors), start=context.constant(1))
     zeros = (0,) * (2 * ring.dimension - n)
     return ring.from_terms({(*key, *zeros): c for key, c in result.to_dict().items()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import prod
 
 from flint import fmpq
 
@@ -166,10 +167,7 @@ def local_bernstein_sato(
 
 
 def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -> Operator:
-    result = algebra.one
-    for root, power in roots.items():
-        result = result * (s - exact_rational(root)) ** power
-    return result
+    return prod(((s - exact_rational(root)) ** power for root, power in roots.items()), start=algebra.one)
 
 
 def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, fmpq], n: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import prod
 from operator import index
 from typing import Any
 
@@ -57,12 +58,8 @@ def hypergeometric(
     names = variable_names(variables, 1, ["x"])
     algebra, values = algebra_with(names, [*upper, *lower])
     x, dx = algebra.gens
-    left: Any = dx
-    right: Any = algebra.one
-    for b in values[len(upper) :]:
-        left = left * (x * dx + b - 1)
-    for a in values[: len(upper)]:
-        right = right * (x * dx + a)
+    left: Any = prod((x * dx + b - 1 for b in values[len(upper) :]), start=dx)
+    right: Any = prod((x * dx + a for a in values[: len(upper)]), start=algebra.one)
     return algebra.ideal(left - right)
 
 
@@ -277,18 +274,11 @@ def gkz(
     d: Sequence[Any] = algebra.gens[n:]
 
     def monomial(exponents: Sequence[int]) -> Any:
-        result: Any = algebra.one
-        for derivation, e in zip(d, exponents, strict=True):
-            result = result * derivation**e
-        return result
+        return prod((derivation**e for derivation, e in zip(d, exponents, strict=True)), start=algebra.one)
 
     toric = [monomial(plus) - monomial(minus) for plus, minus in toric_ideal(rows)]
-    euler = []
-    for row, value in zip(rows, values, strict=True):
-        total: Any = -value
-        for a, variable, derivation in zip(row, x, d, strict=True):
-            total = total + a * variable * derivation
-        euler.append(total)
+    theta = [variable * derivation for variable, derivation in zip(x, d, strict=True)]
+    euler = [sum((a * t for a, t in zip(row, theta, strict=True)), -b) for row, b in zip(rows, values, strict=True)]
     return algebra.ideal([*toric, *euler])
 
 
