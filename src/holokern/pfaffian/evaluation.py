@@ -64,10 +64,10 @@ class CompiledMatrices:
             entries = values[:, self.factors :] / bottoms
         matrices = entries[:, self.places]
         stacked: Array = np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
-        if scaling is None:
-            return stacked
-        stretch, diagonal = scaling
-        return stacked * np.reshape(stretch, (-1, *(1,) * (stacked.ndim - 1))) * np.divide.outer(diagonal, diagonal)
+        if scaling is not None:
+            stretch, diagonal = scaling
+            stacked *= np.reshape(stretch, (-1, *(1,) * (stacked.ndim - 1))) * np.divide.outer(diagonal, diagonal)
+        return stacked
 
 
 def ball_matrices(

@@ -338,14 +338,14 @@ class PfaffianSystem:
         array([0.5, 1. , 0.5])
         """
         self._expect_point(point)
-        return self._compiled.floats(point, self._scaling(float))
+        return self._compiled.floats(point, self.scaling(float))
 
     def evaluate_ball(self, *point: object) -> tuple[arb_mat, ...]:
         """The matrices at one point as ``arb_mat``, from balls or exact numbers, at flint's working precision."""
         self._expect_point(point)
-        return ball_matrices(self.matrices, [ball(x) for x in point], self._scaling(ball))
+        return ball_matrices(self.matrices, [ball(x) for x in point], self.scaling(ball))
 
-    def _scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number]] | None:
+    def scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number]] | None:
         """How coordinates (and derivatives), and entries of F change when σ(u) = τ(κu)."""
         if self.scale is None:
             return None

@@ -63,7 +63,8 @@ class Line:
     def restrict(self, polynomial: fmpz_mpoly) -> nmod_poly:
         """An integer polynomial on the line, as ``nmod_poly`` in t."""
         t = [nmod_poly([b, d], self.prime) for b, d in zip(self.base, self.direction, strict=True)]
-        return nmod_poly([0], self.prime) + evaluate_polynomial(polynomial, t)
+        line: nmod_poly = nmod_poly([0], self.prime) + evaluate_polynomial(polynomial, t)
+        return line
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from holokern.weyl.algebra.orders import elimination, grevlex
 from holokern.weyl.algebra.terms import ideal_latex
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_names
 from holokern.weyl.groebner.basis import groebner_basis
-from holokern.weyl.groebner.division import Divider, interreduce
+from holokern.weyl.groebner.division import Divider, interreduce, without_smaller
 
 
 def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
@@ -146,18 +146,12 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool
         order = elimination(ring, ring.variables[n + i + 1 :]) if i < n - 1 else grevlex(ring)
         basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
-    parts = [part for i, part in enumerate(parts) if not _lies_in_another(part, parts[:i] + parts[i + 1 :], ring)]
-    union = [_squarefree(prod(choice), n) for choice in cartesian(*parts)]
+    parts = without_smaller(parts, grevlex(ring))
+    union = [_squarefree(prod(choice, start=ring.one), n) for choice in cartesian(*parts)]
     reduced = groebner_basis(union, grevlex(ring), certified=certified)
     zeros = (0,) * n
     found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
     return found or (algebra.zero,)
-
-
-def _lies_in_another(part: list[Operator], others: list[list[Operator]], ring: WeylAlgebra) -> bool:
-    """Whether the zeros of a Gröbner basis certainly lie in the zeros of one of the others."""
-    divider = Divider(part, grevlex(ring))
-    return any(other != part and other and all(not divider.remainder(g) for g in other) for other in others)
 
 
 def _without(polynomial: Operator, places: Sequence[int]) -> Operator:

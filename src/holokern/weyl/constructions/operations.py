@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TypeVar, overload
+from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
@@ -17,6 +17,9 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.ideal import RationalIdeal
+
+AnyIdeal = TypeVar("AnyIdeal", LeftIdeal, RationalIdeal)
+AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 
 
 @bounded
@@ -74,15 +77,7 @@ def annihilator_of_image(ideal: LeftIdeal, operator: object) -> LeftIdeal:
     return LeftIdeal(algebra, first_components(algebra, rows, ideal.certified), certified=ideal.certified)
 
 
-@overload
-def product_of_functions(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal: ...
-@overload
-def product_of_functions(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal: ...
-
-
-def product_of_functions(
-    first: LeftIdeal | RationalIdeal, second: LeftIdeal | RationalIdeal
-) -> LeftIdeal | RationalIdeal:
+def product_of_functions(first: AnyIdeal, second: AnyIdeal) -> AnyIdeal:
     """An ideal that annihilates f·g when the given ones annihilate f and g.
 
     In the Weyl algebra, f(x)g(x') with x' = x + z is annihilated by P(x, ∂_x - ∂_z) and Q(x + z, ∂_z); its restriction
@@ -129,9 +124,6 @@ def adjoint(operator: Operator) -> Operator:
         derivation = algebra.from_terms({(*none, *key[n:]): c * (-1) ** sum(key[n:])})
         result = result + derivation * algebra.from_terms({(*key[:n], *none): 1})
     return result
-
-
-AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 
 
 def gcrd(*operators: AnyOperator) -> AnyOperator:

@@ -186,3 +186,13 @@ def interreduce(basis: Iterable[Operator], order: Order) -> list[Operator]:
         head = Operator(g.algebra, {lead: g.terms[lead]})
         reduced.append(head + divider.remainder(g - head))
     return reduced
+
+
+def without_smaller(bases: Sequence[list[Operator]], order: Order) -> list[list[Operator]]:
+    """The Gröbner bases of polynomials without those whose zeros certainly lie in the zeros of another one."""
+
+    def is_inside(basis: list[Operator]) -> bool:
+        divider = Divider(basis, order)
+        return any(other != basis and other and not any(map(divider.remainder, other)) for other in bases)
+
+    return [basis for basis in bases if not is_inside(basis)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import overload
+from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.operator import Operator, substituted
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, split_names
 from holokern.weyl.modules.ideal import LeftIdeal
+
+What = TypeVar("What", Operator, LeftIdeal)
 
 
 def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
@@ -31,13 +33,7 @@ def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[
     return tuple(i for i, name in enumerate(algebra.variables) if name in wanted)
 
 
-@overload
-def fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
-@overload
-def fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
-
-
-def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None = None) -> Operator | LeftIdeal:
+def fourier_transform(what: What, names: str | Iterable[str] | None = None) -> What:
     """The automorphism x_i → -∂_i, ∂_i → x_i in the named variables [SST2000, §5.5].
 
     The variables keep their names.  If P annihilates f(t), then its transform annihilates the Laplace integral
@@ -59,15 +55,7 @@ def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | N
     return _transform(what, names, -1)
 
 
-@overload
-def inverse_fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
-@overload
-def inverse_fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
-
-
-def inverse_fourier_transform(
-    what: Operator | LeftIdeal, names: str | Iterable[str] | None = None
-) -> Operator | LeftIdeal:
+def inverse_fourier_transform(what: What, names: str | Iterable[str] | None = None) -> What:
     """The inverse of :func:`fourier_transform`: x_i → ∂_i, ∂_i → -x_i in the named variables.
 
     Examples
@@ -80,7 +68,7 @@ def inverse_fourier_transform(
     return _transform(what, names, 1)
 
 
-def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, sign: int) -> Operator | LeftIdeal:
+def _transform(what: What, names: str | Iterable[str] | None, sign: int) -> What:
     """Put x → sign·∂ and ∂ → -sign·x at the places of the names."""
     algebra, n = what.algebra, what.algebra.dimension
     variables, derivations = list(algebra.gens[:n]), list(algebra.gens[n:])
@@ -89,20 +77,14 @@ def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, si
     return _image(what, lambda operator: substituted(operator, variables, derivations, algebra))
 
 
-def _image(what: Operator | LeftIdeal, change: Callable[[Operator], Operator]) -> Operator | LeftIdeal:
+def _image(what: What, change: Callable[[Operator], Operator]) -> What:
     """The image of an operator, or the ideal of the images."""
     if isinstance(what, Operator):
         return change(what)
     return LeftIdeal(what.algebra, map(change, what.generators), certified=what.certified)
 
 
-@overload
-def translate(what: Operator, shifts: Mapping[str, object]) -> Operator: ...
-@overload
-def translate(what: LeftIdeal, shifts: Mapping[str, object]) -> LeftIdeal: ...
-
-
-def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Operator | LeftIdeal:
+def translate(what: What, shifts: Mapping[str, object]) -> What:
     """The automorphism x_i → x_i + a_i, ∂_i → ∂_i: what annihilates f(x) becomes what annihilates f(x + a).
 
     Parameters

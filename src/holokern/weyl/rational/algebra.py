@@ -258,10 +258,6 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
             raise BadOperator(f"cannot divide by {right} from the right; multiply by its reciprocal from the left")
         return self * self.algebra(self.algebra.field.one / function)
 
-    def __rtruediv__(self, other: object) -> RationalOperator:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left / self
-
     def apply(self, function: object) -> RationalFunction:
         """Act on a rational function."""
         operand = self.algebra(function).as_function()

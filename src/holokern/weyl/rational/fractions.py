@@ -14,6 +14,7 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
+from holokern.weyl.algebra.terms import RingElement
 from holokern.weyl.algebra.weyl_algebra import exact_rational, split_names
 from holokern.weyl.rational.polynomials import evaluate_polynomial
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
@@ -128,7 +129,7 @@ def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> Ratio
     return RationalFunction(field, top, bottom)
 
 
-class RationalFunction:
+class RationalFunction(RingElement):
     """An element of Q(x1, …, xn), immutable and hashable.
 
     ``numerator`` and ``denominator`` are coprime ``fmpz_mpoly``; the denominator's leading coefficient is positive.
@@ -145,9 +146,6 @@ class RationalFunction:
         object.__setattr__(self, "field", field)
         object.__setattr__(self, "numerator", numerator)
         object.__setattr__(self, "denominator", denominator)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("rational functions are immutable")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.field.variables, _plain(self.numerator), _plain(self.denominator))
@@ -186,25 +184,14 @@ class RationalFunction:
         top = self.numerator * right.denominator + right.numerator * self.denominator
         return _reduced(self.field, top, self.denominator * right.denominator)
 
-    __radd__ = __add__
-
     def __neg__(self) -> RationalFunction:
         return RationalFunction(self.field, -self.numerator, self.denominator)
-
-    def __sub__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: object) -> RationalFunction:
-        return (-self) + other
 
     def __mul__(self, other: object) -> RationalFunction:
         right = self._coerce(other)
         if right is None:
             return NotImplemented
         return _reduced(self.field, self.numerator * right.numerator, self.denominator * right.denominator)
-
-    __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> RationalFunction:
         right = self._coerce(other)
@@ -213,10 +200,6 @@ class RationalFunction:
         if right.is_zero:
             raise ZeroDivisionError(f"division of {self} by zero")
         return _reduced(self.field, self.numerator * right.denominator, self.denominator * right.numerator)
-
-    def __rtruediv__(self, other: object) -> RationalFunction:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left / self
 
     def __pow__(self, exponent: int) -> RationalFunction:
         if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
