@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, arb_mat, fmpz_mpoly
@@ -10,7 +12,13 @@ from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.numeric import Array
-from holokern.weyl import FunctionField, Matrix, RationalFunction, exact_rational, split_off
+from holokern.weyl import FunctionField, Matrix, RationalFunction, evaluate_polynomial, exact_rational, split_off
+
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
+
+#: By matrix, row and column: the numerator, the powers of factors in the denominator, and a constant there.
+Entries = dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]
 
 
 class CompiledMatrices:
@@ -70,19 +78,16 @@ class CompiledMatrices:
         return stacked
 
 
-def ball_matrices(
-    matrices: Sequence[Matrix], point: Sequence[arb], scaling: tuple[list[arb], list[arb]] | None
-) -> tuple[arb_mat, ...]:
-    """The same at one point of balls, at flint's working precision."""
-    stretch, diagonal = scaling or ([arb(1)] * len(point), [arb(1)] * len(matrices[0]))
-    where = [x * k for x, k in zip(point, stretch, strict=True)]
-    values = [[[ball(entry(*where)) for entry in row] for row in matrix] for matrix in matrices]
-    return tuple(
-        arb_mat(
-            [[e * k * a / b for e, b in zip(row, diagonal, strict=True)] for row, a in zip(v, diagonal, strict=True)]
-        )
-        for v, k in zip(values, stretch, strict=True)
-    )
+def ball_matrices(system: PfaffianSystem, point: Sequence[object]) -> tuple[arb_mat, ...]:
+    """The matrices of a system at one point of balls or exact numbers, at flint's working precision."""
+    stretch, diagonal = system.scaling(ball) or ([arb(1)] * len(point), [arb(1)] * system.rank)
+    where = [ball(x) * k for x, k in zip(point, stretch, strict=True)]
+    values = [evaluate_polynomial(factor.numerator, where) for factor in system.singular_locus]
+    found = tuple(arb_mat(len(diagonal), len(diagonal)) for _ in stretch)
+    for (v, i, j), (numerator, powers, constant) in system.entries.items():
+        bottom = prod((value**e for value, e in zip(values, powers, strict=True) if e), start=arb(constant))
+        found[v][i, j] = evaluate_polynomial(numerator, where) * stretch[v] * diagonal[i] / (diagonal[j] * bottom)
+    return found
 
 
 def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tuple[tuple[RationalFunction, int], ...]:
@@ -99,9 +104,7 @@ def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tu
     return tuple((factor, found[factor]) for factor in order)
 
 
-def nonzero_entries(
-    matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]
-) -> dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]:
+def nonzero_entries(matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]) -> Entries:
     """Numerators, powers of the factors in the denominators and constants there, by matrix, row and column."""
     found = {}
     for v, matrix in enumerate(matrices):

@@ -12,7 +12,6 @@ from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.by_prolongation import connection_by_prolongation
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
-    Entry,
     LeftIdeal,
     Matrix,
     Operator,
@@ -107,18 +106,12 @@ def from_matrices(
     return PfaffianSystem("own", named, tables)
 
 
-def row_of(system: PfaffianSystem, operator: object) -> Row:
-    """The row r with r·F = Pf: r(∂_i P) = ∂_i r(P) + r(P) P_i, from the row of f itself."""
-    entry = Entry(system.algebra, system.matrices, system.function_row)
-    return tuple(entry.applied(entry.algebra(operator)))
-
-
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
     """The system of the vector that given operators make of a solution."""
     operators = read_operators(system.algebra, basis)
     if len(operators) != system.rank:
         raise BadInput(f"expected a basis of {system.rank} operators, got {len(operators)}; the rank decides")
-    transform = tuple(row_of(system, P) for P in operators)
+    transform = tuple(system.row(P) for P in operators)
     try:
         moved = gauge_transform(system.matrices, transform, system.variables)
     except BadInput:

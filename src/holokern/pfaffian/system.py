@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, UnknownName
 from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, read_basis
-from holokern.pfaffian.evaluation import CompiledMatrices, ball, ball_matrices, factored_denominator, nonzero_entries
+from holokern.pfaffian.evaluation import CompiledMatrices, ball_matrices, factored_denominator, nonzero_entries
 from holokern.weyl import (
+    Entry,
     Operator,
     RationalOperator,
     RationalWeylAlgebra,
@@ -26,9 +27,10 @@ from holokern.weyl import (
 )
 
 if TYPE_CHECKING:
-    from flint import arb, arb_mat, fmpz_mpoly
+    from flint import arb, arb_mat
 
     from holokern.activation import ExactReal
+    from holokern.pfaffian.evaluation import Entries
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
     from holokern.weyl import FunctionField, Matrix, RationalFunction
 
@@ -175,7 +177,7 @@ class PfaffianSystem:
         return factored_denominator(self.matrices, self.field)
 
     @cached_property
-    def entries(self) -> dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]:
+    def entries(self) -> Entries:
         """By variable, row and column what is not zero: numerator, powers of the factors below it, constant below."""
         return nonzero_entries(self.matrices, [factor.numerator for factor in self.singular_locus])
 
@@ -218,10 +220,13 @@ class PfaffianSystem:
             from holokern.pfaffian.ideal import change_basis
 
             return change_basis(self, basis)
+        return self._derived(self._system, basis)
+
+    def _derived(self, coordinates: Coordinates, basis: object) -> PfaffianSystem:
         from holokern.pfaffian.derivation.by_stein import derive
 
-        elements = read_basis(basis, self._system)
-        return replace(derive(*self._sides, self._system, elements), scale=self.scale)
+        elements = None if basis is None else read_basis(basis, coordinates)
+        return replace(derive(*self._sides, coordinates, elements), scale=self.scale)
 
     @property
     def _sides(self) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
@@ -239,9 +244,8 @@ class PfaffianSystem:
         >>> pfaffian(weyl_algebra("x").ideal("dx^2 - x")).row("dx^3")
         (1, x)
         """
-        from holokern.pfaffian.ideal import row_of
-
-        return row_of(self, operator)
+        entry = Entry(self.algebra, self.matrices, self.function_row)
+        return tuple(entry.applied(entry.algebra(operator)))
 
     @property
     def function_row(self) -> tuple[RationalFunction, ...]:
@@ -251,19 +255,13 @@ class PfaffianSystem:
         return tuple(self.field.one if i == 0 else self.field.zero for i in range(self.rank))
 
     def to_coordinates(self, coordinates: str, basis: object = None) -> PfaffianSystem:
-        """The system in the other coordinates, in the natural basis there or in the one given.
-
-        A system that went through :meth:`gauge` needs one that is given.
-        """
+        """The system in the other coordinates, in the natural basis there or, after :meth:`gauge`, in a given one."""
         target = coordinates_named(coordinates)
         if self.frame is not None and basis is None:
             raise BadInput("a gauge transformation has replaced the basis of this system; give a basis")
         if target == self._system and basis is None:
             return self
-        from holokern.pfaffian.derivation.by_stein import derive
-
-        elements = None if basis is None else read_basis(basis, target)
-        return replace(derive(*self._sides, target, elements), scale=self.scale)
+        return self._derived(target, basis)
 
     def gauge(self, transform: object) -> PfaffianSystem:
         """The system of TF for an invertible matrix T of rational functions: (∂T + TP)T⁻¹."""
@@ -343,7 +341,7 @@ class PfaffianSystem:
     def evaluate_ball(self, *point: object) -> tuple[arb_mat, ...]:
         """The matrices at one point as ``arb_mat``, from balls or exact numbers, at flint's working precision."""
         self._expect_point(point)
-        return ball_matrices(self.matrices, [ball(x) for x in point], self.scaling(ball))
+        return ball_matrices(self, point)
 
     def scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number]] | None:
         """How coordinates (and derivatives), and entries of F change when σ(u) = τ(κu)."""
