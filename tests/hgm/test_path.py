@@ -114,7 +114,7 @@ def test_line_path(name, coordinates, determinant):
     equation = path.equation_at(np.array([0]), np.array([0.25]), 10)
     for x in (0.0, 0.1):
         point = start[0] + (0.25 + x) * (end[0] - start[0])
-        unscaled = system._compiled.floats(*point)
+        unscaled = system._compiled.floats(point)
         want = np.einsum("v,vij->ij", end[0] - start[0], unscaled)
         # the series are polynomials, and end with their degree
         powers = x ** np.arange(equation.bottom.shape[1])

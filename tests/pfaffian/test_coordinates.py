@@ -6,7 +6,8 @@ import pytest
 
 from holokern.errors import BadInput, TooLarge, UnknownName
 from holokern.pfaffian import pfaffian
-from holokern.pfaffian.coordinates import COORDINATES, coordinates_named, pull_back, read_basis
+from holokern.pfaffian.coordinates import COORDINATES, coordinates_named, read_basis
+from holokern.pfaffian.ideal import matrices_along
 from holokern.weyl import gauge_transform
 
 SIGMA, X = COORDINATES["sigma"], COORDINATES["x"]
@@ -52,6 +53,24 @@ def test_mixed_odd_double_and_huge_elements():
         read_basis([(1000, 0)], SIGMA)
     with pytest.raises(BadInput):
         read_basis("a^1000000", SIGMA)
+
+
+def pull_back(matrices, source, target):
+    """The matrices of dF = PF in the other coordinates, for the same vector times the ratio of normalisations.
+
+    From Σ to x the vector F is multiplied by π/√det x, and divided by it on the way back.
+    """
+    m11, m12, m22 = target.field.gens
+    # d log(π/√det x) = -½ d log det x; back, -d log(π/√det x) = -½ d log det Σ since 4 det x det Σ = 1
+    det = m11 * m22 - m12 * m12
+    # M -> -½M⁻¹ on symmetric matrices, its own inverse
+    images = (-m22 / (2 * det), m12 / (2 * det), -m11 / (2 * det))
+    moved = matrices_along(matrices, dict(zip(source.variables, images, strict=True)))
+    extra = [det.derivative(variable) / (-2 * det) for variable in target.variables]
+    return tuple(
+        tuple(tuple(e + more if i == j else e for j, e in enumerate(row)) for i, row in enumerate(matrix))
+        for matrix, more in zip(moved, extra, strict=True)
+    )
 
 
 def test_pull_back_twice_is_the_identity():

@@ -121,7 +121,7 @@ class TestTrivialIdeals:
         assert zero.eliminate("x") == ()
         assert zero.initial((-1, -1, 1, 1)).is_zero
         assert zero == D.ideal("0", "x - x")
-        with pytest.raises(NotHolonomic, match="infinite rank"):
+        with pytest.raises(NotHolonomic, match="infinite holonomic rank"):
             zero.rank()
         assert zero.singular_locus() == (D.zero,)
         assert zero.singular_factors() == ()

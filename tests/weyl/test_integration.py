@@ -7,7 +7,7 @@ import pytest
 from holokern.errors import BadInput, NotHolonomic
 from holokern.weyl import weyl_algebra
 from holokern.weyl.modules.automorphisms import fourier_transform
-from holokern.weyl.modules.integration import integration_ideal, integration_module
+from holokern.weyl.modules.restriction import integration_ideal, integration_module
 
 D = weyl_algebra("t x")
 E = weyl_algebra("x")

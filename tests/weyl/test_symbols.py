@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holokern.weyl import weyl_algebra
-from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, symbol_ring
+from holokern.weyl.algebra.monomials import monomial_dimension
+from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, symbol_ring
 
 D = weyl_algebra("x y")
 

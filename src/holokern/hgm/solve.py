@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb
@@ -12,7 +14,6 @@ from flint import acb, arb
 from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
 from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
-from holokern.hgm.lines.curves import LineTask
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
@@ -21,8 +22,10 @@ from holokern.hgm.lines.initial import (
     Values,
     as_ball,
     as_complex,
+    exactly,
     read_point,
     read_system,
+    row_values,
     start_vector,
 )
 from holokern.hgm.lines.power_series import regular_start
@@ -31,6 +34,8 @@ from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
+
+Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 
 _TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
 
@@ -143,9 +148,9 @@ def solve(
     corners = [read_point(read, corner, "corner of the path") for corner in path]
     names = read.basis_text if outputs is None else tuple(map(str, outputs))
     begin = read_point(read, start, "start")
-    task: _Task | LineTask
+    task: _Task | _LineTask
     if isinstance(read, UnexpandedSystem):
-        task = LineTask(read, begin, values, corners, side, outputs)
+        task = _LineTask(read, begin, values, corners, side, outputs)
     else:
         goal = [as_complex(x) for x in (corners[0] if corners else ends[0])]
         rows = [read.row(P) for P in outputs] if outputs is not None else None
@@ -267,6 +272,67 @@ class _Task:
         return [
             sum((value_at(entry, goal) * f for entry, f in zip(row, vector, strict=True)), arb(0)) for row in self.rows
         ]
+
+
+@dataclass(frozen=True)
+class _LineTask:
+    """The system is pulled back to each segment, where its matrices are small, and solved there."""
+
+    system: UnexpandedSystem
+    # start, values, corners, side, outputs: as for :func:`holokern.hgm.solve`
+    start: Sequence[Scalar]
+    values: object
+    corners: Sequence[Sequence[Scalar]]
+    side: str | None
+    outputs: Sequence[object] | None
+    _known: dict[Segment, PfaffianSystem] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.start, Sequence) or any(isinstance(x, str) and x in ("oo", "inf") for x in self.start):
+            raise BadInput(f"expected a rational start for a system that is not expanded, got {self.start!r}")
+
+    def _segments(self, end: Sequence[object]) -> list[PfaffianSystem]:
+        """The system on each segment of the way, as one in t from 0 to 1."""
+        stops = [tuple(exactly(x) for x in stop) for stop in (self.start, *self.corners, end)]
+        found = []
+        for a, b in pairwise(stops):
+            if a == b:
+                continue
+            if (a, b) not in self._known:
+                way = {name: f"({p}) + ({q - p})*t" for name, p, q in zip(self.system.variables, a, b, strict=True)}
+                self._known[a, b] = self.system.pull_back(way, "t")
+            found.append(self._known[a, b])
+        return found
+
+    def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
+        """Values and errors at the targets."""
+        first = start_vector(self.system, self.start, self.values)
+        begin = np.array([[as_complex(x) for x in first]])
+        radii = np.array([[float(radius(x)) for x in first]])
+        rows, errors = [], []
+        for end in ends:
+            vector, error = (begin if np.any(begin.imag) else begin.real), radii
+            for segment in self._segments(end):
+                stops = [np.zeros((1, 1)), np.ones((1, 1))]
+                vector, error = floats_along(segment, stops, vector, self.side, error)
+                if self.side is None and not np.any(begin.imag):
+                    vector, error = vector.real, error + np.abs(vector.imag)
+            if self.outputs is not None:
+                matrix = np.array([[float(a) for a in row_values(self.system, P, end)] for P in self.outputs])  # type: ignore[arg-type]
+                vector, error = vector @ matrix.T, error @ np.abs(matrix.T)
+            rows.append(vector[0])
+            errors.append(error[0])
+        return np.array(rows), np.array(errors)
+
+    def balls(self, end: list[object]) -> list[Ball]:
+        """F, or what is asked for, at one target, at flint's working precision."""
+        vector = start_vector(self.system, self.start, self.values)
+        for segment in self._segments(end):
+            (vector,) = carry_along(segment, [[arb(0)], [arb(1)]], [vector], self.side)
+        if self.outputs is None:
+            return vector
+        rows = [row_values(self.system, P, end) for P in self.outputs]  # type: ignore[arg-type]
+        return [sum((a * f for a, f in zip(row, vector, strict=True)), arb(0)) for row in rows]
 
 
 def _targets(system: PfaffianSystem | UnexpandedSystem, given: object) -> tuple[list[list[object]], bool]:

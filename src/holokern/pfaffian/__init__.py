@@ -3,7 +3,6 @@
 from holokern.pfaffian.cache import open_cache
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
-from holokern.pfaffian.evaluation import split_off
 from holokern.pfaffian.ideal import ideal_of
 from holokern.pfaffian.scalar.exponents import (
     coefficient_polynomials,
@@ -13,7 +12,7 @@ from holokern.pfaffian.scalar.exponents import (
 )
 from holokern.pfaffian.scalar.scalar_ode import CurveSystem, restrict, scalar_ode
 from holokern.pfaffian.system import PfaffianSystem
-from holokern.pfaffian.typeset import latex_polynomial
+from holokern.pfaffian.typeset import latex_element, latex_entry, latex_polynomial
 from holokern.pfaffian.unexpanded import UnexpandedSystem, unexpanded
 from holokern.weyl import RationalFunction
 
@@ -24,6 +23,8 @@ __all__ = [
     "UnexpandedSystem",
     "coefficient_polynomials",
     "ideal_of",
+    "latex_element",
+    "latex_entry",
     "latex_polynomial",
     "local_exponents",
     "open_cache",
@@ -33,6 +34,5 @@ __all__ = [
     "restrict",
     "scalar_ode",
     "singular_points",
-    "split_off",
     "unexpanded",
 ]

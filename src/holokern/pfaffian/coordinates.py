@@ -152,30 +152,3 @@ def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, i
         if exponent.denominator == 1 and 0 <= exponent <= _MAX_EXPONENT:
             return {name: e * int(exponent) for name, e in _exponents(node.parts[0], text, coordinates).items()}
     raise BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")
-
-
-def pull_back(matrices: Sequence[Matrix], source: Coordinates, target: Coordinates) -> tuple[Matrix, ...]:
-    """The matrices of dF = PF in the other coordinates, for the same vector times the ratio of normalisations.
-
-    From Σ to x the vector F is multiplied by π/√det x, and divided by it on the way back.
-
-    >>> K = COORDINATES["sigma"].field
-    >>> one = ((K.zero,),)
-    >>> pull_back((one, one, one), COORDINATES["sigma"], COORDINATES["x"])[1]
-    (((-x12)/(x12^2 - x11*x22),),)
-    """
-    if source == target:
-        return tuple(matrices)
-    from holokern.pfaffian.ideal import matrices_along
-
-    m11, m12, m22 = target.field.gens
-    # d log(π/√det x) = -½ d log det x; back, -d log(π/√det x) = -½ d log det Σ since 4 det x det Σ = 1
-    det = m11 * m22 - m12 * m12
-    # M -> -½M⁻¹ on symmetric matrices, its own inverse
-    images = (-m22 / (2 * det), m12 / (2 * det), -m11 / (2 * det))
-    moved = matrices_along(matrices, dict(zip(source.variables, images, strict=True)))
-    extra = [det.derivative(variable) / (-2 * det) for variable in target.variables]
-    return tuple(
-        tuple(tuple(e + more if i == j else e for j, e in enumerate(row)) for i, row in enumerate(matrix))
-        for matrix, more in zip(moved, extra, strict=True)
-    )

@@ -1,19 +1,24 @@
-"""Values of the matrices at many points: floats vectorised with numpy, and balls with flint's ``arb``."""
+"""Values of the matrices: floats at many points at once, and balls with flint's ``arb``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb, arb_mat, fmpz_mpoly, nmod_poly
+from flint import arb, arb_mat, fmpz_mpoly
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
 from holokern.numeric import Array
-from holokern.weyl import FunctionField, Matrix, RationalFunction
+from holokern.weyl import FunctionField, Matrix, RationalFunction, evaluate_polynomial, exact_rational, split_off
 
-_Polynomial = TypeVar("_Polynomial", fmpz_mpoly, nmod_poly)
+if TYPE_CHECKING:
+    from holokern.pfaffian.system import PfaffianSystem
+
+#: By matrix, row and column: the numerator, the powers of factors in the denominator, and a constant there.
+Entries = dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]
 
 
 class CompiledMatrices:
@@ -30,22 +35,27 @@ class CompiledMatrices:
         self.factors = len(factors)
         polynomials = [*factors, *(f.numerator for f in distinct)]
         monomials: dict[tuple[int, ...], int] = {}
-        self.rows: list[list[tuple[int, int]]] = [
+        rows = [
             [(monomials.setdefault(tuple(map(int, key)), len(monomials)), int(c)) for key, c in polynomial.terms()]
             for polynomial in polynomials
         ]
         self.exponents = np.array(list(monomials), dtype=np.intp).reshape(len(monomials), -1)
         self.table = np.zeros((len(polynomials), len(monomials)))
-        for i, row in enumerate(self.rows):
+        for i, row in enumerate(rows):
             for j, c in row:
                 self.table[i, j] = float(c)
         split = [split_off(f.denominator, factors) for f in distinct]
         self.powers = np.array([powers for powers, _ in split], dtype=np.intp).reshape(len(split), len(factors))
-        self.scales = [int(rest.leading_coefficient()) for _, rest in split]
+        self.scales = np.array([float(rest.leading_coefficient()) for _, rest in split])
 
-    def floats(self, *point: ArrayLike) -> Array:
-        """The matrices at one point or at arrays of points, stacked along the first axis."""
+    def floats(self, point: Sequence[ArrayLike], scaling: tuple[list[float], list[float]] | None = None) -> Array:
+        """The matrices at one point or at arrays of points, stacked along the first axis.
+
+        ``scaling``: factors of the coordinates and of the entries of F, for a rescaled activation.
+        """
         given = [np.asarray(x) for x in point]
+        if scaling is not None:
+            given = [x * k for x, k in zip(given, scaling[0], strict=True)]
         kind = np.result_type(np.float64, *given)
         arrays = np.broadcast_arrays(*(np.asarray(x, dtype=kind) for x in given))
         shape = arrays[0].shape
@@ -55,46 +65,29 @@ class CompiledMatrices:
             powers[:, 1:] = np.cumprod(np.repeat(x.reshape(-1, 1), powers.shape[1] - 1, axis=1), axis=1)
             monomials *= powers[:, e]
         values = monomials @ self.table.T
-        bottoms = np.ones((len(values), len(self.scales)), dtype=kind) * np.array([float(s) for s in self.scales])
+        bottoms = np.ones((len(values), len(self.scales)), dtype=kind) * self.scales
         for k in range(self.factors):
             bottoms *= values[:, k : k + 1] ** self.powers[:, k]
         with np.errstate(divide="ignore", invalid="ignore"):
             entries = values[:, self.factors :] / bottoms
         matrices = entries[:, self.places]
         stacked: Array = np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
+        if scaling is not None:
+            stretch, diagonal = scaling
+            stacked *= np.reshape(stretch, (-1, *(1,) * (stacked.ndim - 1))) * np.divide.outer(diagonal, diagonal)
         return stacked
 
-    def balls(self, point: Sequence[object]) -> tuple[arb_mat, ...]:
-        """The matrices as ``arb_mat`` at one point of balls or exact numbers, at flint's working precision."""
-        highest = self.exponents.max(axis=0, initial=0).tolist()
-        powers = [[ball(value) ** e for e in range(top + 1)] for value, top in zip(point, highest, strict=True)]
-        monomials = [_product(p[e] for p, e in zip(powers, key, strict=True)) for key in self.exponents.tolist()]
-        values = [sum((monomials[j] * c for j, c in row), arb(0)) for row in self.rows]
-        factors, tops = values[: self.factors], values[self.factors :]
-        entries = [
-            top / (scale * _product(f**e for f, e in zip(factors, key, strict=True) if e))
-            for top, key, scale in zip(tops, self.powers.tolist(), self.scales, strict=True)
-        ]
-        return tuple(arb_mat([[entries[i] for i in row] for row in matrix]) for matrix in self.places.tolist())
 
-
-def scaled_balls(
-    matrices: CompiledMatrices, point: Sequence[object], stretch: list[arb], diagonal: list[arb], outer: list[arb]
-) -> tuple[arb_mat, ...]:
-    """The matrices of a rescaled activation at a point of balls."""
-    moved = [ball(x) * k for x, k in zip(point, stretch, strict=True)]
-    size = range(len(diagonal))
-    return tuple(
-        arb_mat([[arb(matrix[i, j]) * factor * diagonal[i] / diagonal[j] for j in size] for i in size])
-        for matrix, factor in zip(matrices.balls(moved), outer, strict=True)
-    )
-
-
-def _product(balls: Iterable[arb]) -> arb:
-    total = arb(1)
-    for value in balls:
-        total = total * value
-    return total
+def ball_matrices(system: PfaffianSystem, point: Sequence[object]) -> tuple[arb_mat, ...]:
+    """The matrices of a system at one point of balls or exact numbers, at flint's working precision."""
+    stretch, diagonal = system.scaling(ball) or ([arb(1)] * len(point), [arb(1)] * system.rank)
+    where = [ball(x) * k for x, k in zip(point, stretch, strict=True)]
+    values = [evaluate_polynomial(factor.numerator, where) for factor in system.singular_locus]
+    found = tuple(arb_mat(len(diagonal), len(diagonal)) for _ in stretch)
+    for (v, i, j), (numerator, powers, constant) in system.entries.items():
+        bottom = prod((value**e for value, e in zip(values, powers, strict=True) if e), start=arb(constant))
+        found[v][i, j] = evaluate_polynomial(numerator, where) * stretch[v] * diagonal[i] / (diagonal[j] * bottom)
+    return found
 
 
 def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tuple[tuple[RationalFunction, int], ...]:
@@ -111,26 +104,22 @@ def factored_denominator(matrices: Sequence[Matrix], field: FunctionField) -> tu
     return tuple((factor, found[factor]) for factor in order)
 
 
-def split_off(polynomial: _Polynomial, factors: Sequence[_Polynomial]) -> tuple[list[int], _Polynomial]:
-    """How often each factor divides a polynomial, and what is left; constants divide nothing."""
-    powers = []
-    for factor in factors:
-        power = 0
-        while not (factor.is_constant() or polynomial.is_constant()):
-            quotient, rest = divmod(polynomial, factor)
-            if not rest.is_zero():
-                break
-            polynomial, power = quotient, power + 1
-        powers.append(power)
-    return powers, polynomial
+def nonzero_entries(matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]) -> Entries:
+    """Numerators, powers of the factors in the denominators and constants there, by matrix, row and column."""
+    found = {}
+    for v, matrix in enumerate(matrices):
+        for i, row in enumerate(matrix):
+            for j, entry in enumerate(row):
+                if entry:
+                    powers, rest = split_off(entry.denominator, factors)
+                    found[v, i, j] = entry.numerator, tuple(powers), int(rest.leading_coefficient())
+    return found
 
 
 def ball(value: object) -> arb:
     """A ball around an exact number; balls stay as they are."""
     if isinstance(value, arb):
         return value
-    from holokern.weyl import exact_rational
-
     try:
         return arb(exact_rational(value))
     except BadInput:

@@ -106,33 +106,12 @@ def from_matrices(
     return PfaffianSystem("own", named, tables)
 
 
-def row_of(system: PfaffianSystem, operator: object) -> Row:
-    """The row r with r·F = Pf: r(∂_i P) = ∂_i r(P) + r(P) P_i, from the row of f itself."""
-    read = _algebra(system)(operator)
-    known: dict[tuple[int, ...], Row] = {(0,) * len(system.variables): system.function_row}
-    total = [system.field.zero] * system.rank
-    for key, coefficient in read:
-        row = _row_of_monomial(system, tuple(key), known)
-        total = [t + coefficient * r if r else t for t, r in zip(total, row, strict=True)]
-    return tuple(total)
-
-
-def _row_of_monomial(system: PfaffianSystem, key: tuple[int, ...], known: dict[tuple[int, ...], Row]) -> Row:
-    if key not in known:
-        i = next(place for place, e in enumerate(key) if e)
-        lower = _row_of_monomial(system, (*key[:i], key[i] - 1, *key[i + 1 :]), known)
-        (moved,) = multiply_matrices((lower,), system.matrices[i])
-        name = system.variables[i]
-        known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
-    return known[key]
-
-
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
     """The system of the vector that given operators make of a solution."""
-    operators = read_operators(_algebra(system), basis)
+    operators = read_operators(system.algebra, basis)
     if len(operators) != system.rank:
         raise BadInput(f"expected a basis of {system.rank} operators, got {len(operators)}; the rank decides")
-    transform = tuple(row_of(system, P) for P in operators)
+    transform = tuple(system.row(P) for P in operators)
     try:
         moved = gauge_transform(system.matrices, transform, system.variables)
     except BadInput:
@@ -159,17 +138,9 @@ def unless_first(row: Row) -> Row | None:
     return None if row[0] == one and not any(row[1:]) else row
 
 
-def _algebra(system: PfaffianSystem) -> RationalWeylAlgebra:
-    """The rational Weyl algebra in the coordinates, with the names of derivations that the ideal has."""
-    if system.annihilators and not system.of_dual_activation:
-        algebra = system.annihilators[0][0].algebra
-        return algebra if isinstance(algebra, RationalWeylAlgebra) else rational_weyl_algebra(algebra)
-    return rational_weyl_algebra(system.variables, parameters=system.parameters)
-
-
 def substituted(system: PfaffianSystem, values: Mapping[str, object] | None, check: bool = True) -> PfaffianSystem:
     """Values for parameters of a system; the other parameters stay."""
-    put = substitution(_algebra(system), values)
+    put = substitution(system.algebra, values)
     if check and system.annihilators:
         # refuses values for which the rank may differ
         RationalIdeal(put.source, [put.source(P) for P in system.annihilators[0]]).substitute(values)

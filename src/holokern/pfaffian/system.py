@@ -12,14 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, UnknownName
-from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, pull_back, read_basis
-from holokern.pfaffian.evaluation import CompiledMatrices, factored_denominator
-from holokern.weyl import Operator, RationalOperator, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
+from holokern.pfaffian.coordinates import COORDINATES, Coordinates, Element, coordinates_named, read_basis
+from holokern.pfaffian.evaluation import CompiledMatrices, ball_matrices, factored_denominator, nonzero_entries
+from holokern.weyl import (
+    Entry,
+    Operator,
+    RationalOperator,
+    RationalWeylAlgebra,
+    gauge_transform,
+    inverse_matrix,
+    multiply_matrices,
+    rational_weyl_algebra,
+    read_matrix,
+)
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
     from holokern.activation import ExactReal
+    from holokern.pfaffian.evaluation import Entries
     from holokern.pfaffian.scalar.scalar_ode import CurveSystem
     from holokern.weyl import FunctionField, Matrix, RationalFunction
 
@@ -133,6 +144,14 @@ class PfaffianSystem:
         return self._system.field if self.of_dual_activation else self.matrices[0][0][0].field
 
     @property
+    def algebra(self) -> RationalWeylAlgebra:
+        """The rational Weyl algebra in the coordinates, with the names of derivations that the ideal has."""
+        if not self.annihilators or self.of_dual_activation:
+            return rational_weyl_algebra(self.variables, parameters=self.parameters)
+        algebra = self.annihilators[0][0].algebra
+        return algebra if isinstance(algebra, RationalWeylAlgebra) else rational_weyl_algebra(algebra)
+
+    @property
     def basis_text(self) -> tuple[str, ...]:
         """The basis as text: in a and b (u and v) or d11, d12, d22 for dual activations, else operators or names."""
         return tuple(self._system.text(e) if isinstance(e, tuple) else str(e) for e in self.basis)
@@ -156,6 +175,11 @@ class PfaffianSystem:
     @cached_property
     def _denominator(self) -> tuple[tuple[RationalFunction, int], ...]:
         return factored_denominator(self.matrices, self.field)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """By variable, row and column what is not zero: numerator, powers of the factors below it, constant below."""
+        return nonzero_entries(self.matrices, [factor.numerator for factor in self.singular_locus])
 
     @property
     def singular_locus(self) -> tuple[RationalFunction, ...]:
@@ -196,10 +220,13 @@ class PfaffianSystem:
             from holokern.pfaffian.ideal import change_basis
 
             return change_basis(self, basis)
+        return self._derived(self._system, basis)
+
+    def _derived(self, coordinates: Coordinates, basis: object) -> PfaffianSystem:
         from holokern.pfaffian.derivation.by_stein import derive
 
-        elements = read_basis(basis, self._system)
-        return replace(derive(*self._sides, self._system, elements), scale=self.scale)
+        elements = None if basis is None else read_basis(basis, coordinates)
+        return replace(derive(*self._sides, coordinates, elements), scale=self.scale)
 
     @property
     def _sides(self) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
@@ -217,9 +244,8 @@ class PfaffianSystem:
         >>> pfaffian(weyl_algebra("x").ideal("dx^2 - x")).row("dx^3")
         (1, x)
         """
-        from holokern.pfaffian.ideal import row_of
-
-        return row_of(self, operator)
+        entry = Entry(self.algebra, self.matrices, self.function_row)
+        return tuple(entry.applied(entry.algebra(operator)))
 
     @property
     def function_row(self) -> tuple[RationalFunction, ...]:
@@ -229,26 +255,13 @@ class PfaffianSystem:
         return tuple(self.field.one if i == 0 else self.field.zero for i in range(self.rank))
 
     def to_coordinates(self, coordinates: str, basis: object = None) -> PfaffianSystem:
-        """The system in the other coordinates, in the natural basis there or in the one given.
-
-        A system that went through :meth:`gauge` keeps its vector, multiplied by the ratio of the normalisations.
-        """
+        """The system in the other coordinates, in the natural basis there or, after :meth:`gauge`, in a given one."""
         target = coordinates_named(coordinates)
         if self.frame is not None and basis is None:
-            raise BadInput(
-                "a gauge transformation has replaced the basis of this system; use pulled_back, or give a basis"
-            )
+            raise BadInput("a gauge transformation has replaced the basis of this system; give a basis")
         if target == self._system and basis is None:
             return self
-        from holokern.pfaffian.derivation.by_stein import derive
-
-        elements = None if basis is None else read_basis(basis, target)
-        return replace(derive(*self._sides, target, elements), scale=self.scale)
-
-    def pulled_back(self) -> tuple[Matrix, ...]:
-        """The matrices of the same vector in the other coordinates, multiplied by the ratio of the normalisations."""
-        other = coordinates_named("x" if self.coordinates == "sigma" else "sigma")
-        return pull_back(self.matrices, self._system, other)
+        return self._derived(target, basis)
 
     def gauge(self, transform: object) -> PfaffianSystem:
         """The system of TF for an invertible matrix T of rational functions: (∂T + TP)T⁻¹."""
@@ -323,34 +336,21 @@ class PfaffianSystem:
         array([0.5, 1. , 0.5])
         """
         self._expect_point(point)
-        if self.scale is None:
-            return self._compiled.floats(*point)
-        stretch, left, outer = self._scaling(float)
-        values = self._compiled.floats(
-            *(np.asarray(x, dtype=np.float64) * k for x, k in zip(point, stretch, strict=True))
-        )
-        diagonal = np.array(left)
-        factors = np.array(outer).reshape(3, *(1,) * (values.ndim - 1))
-        scaled: NDArray[np.float64] = values * factors * (diagonal[:, None] / diagonal[None, :])
-        return scaled
+        return self._compiled.floats(point, self.scaling(float))
 
     def evaluate_ball(self, *point: object) -> tuple[arb_mat, ...]:
         """The matrices at one point as ``arb_mat``, from balls or exact numbers, at flint's working precision."""
         self._expect_point(point)
+        return ball_matrices(self, point)
+
+    def scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number]] | None:
+        """How coordinates (and derivatives), and entries of F change when σ(u) = τ(κu)."""
         if self.scale is None:
-            return self._compiled.balls(point)
-        from holokern.pfaffian.evaluation import ball, scaled_balls
-
-        stretch, diagonal, outer = self._scaling(ball)
-        return scaled_balls(self._compiled, point, stretch, diagonal, outer)
-
-    def _scaling(self, number: Callable[[Any], Number]) -> tuple[list[Number], list[Number], list[Number]]:
-        """How coordinates, entries of F and derivatives change when σ(u) = τ(κu)."""
-        assert self.scale is not None
+            return None
         k1, k2 = (number(k) for k in self.scale)
         k1, k2 = (1 / k1, 1 / k2) if self.coordinates == "x" else (k1, k2)
         stretch = [k1 * k1, k1 * k2, k2 * k2]
-        return stretch, [k1**i * k2**j for _, (i, j) in self.monomials], stretch
+        return stretch, [k1**i * k2**j for _, (i, j) in self.monomials]
 
     def _expect_point(self, point: Sequence[object]) -> None:
         if self.parameters:

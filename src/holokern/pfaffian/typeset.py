@@ -65,7 +65,7 @@ def latex(system: PfaffianSystem) -> str:
     """
     rows = [f"F &= {_latex_vector(system)}"]
     for name, matrix in zip(system.variables, system.matrices, strict=True):
-        table = [[_latex_entry(entry) for entry in row] for row in matrix]
+        table = [[latex_entry(entry) for entry in row] for row in matrix]
         rows.append(rf"\frac{{\partial F}}{{\partial {_greek(latex_name(name))}}} &= {_pmatrix(table)} F")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
@@ -127,8 +127,17 @@ def _entry_text(entry: RationalFunction) -> str:
     return f"{top}/({'*'.join(pieces)})" if len(pieces) > 1 else f"{top}/{pieces[0]}"
 
 
+def _unnamed(_: str) -> str | None:
+    return None
+
+
 def _denominator(
-    entry: RationalFunction, shown: Callable[[fmpz_mpoly], str], brackets: str, power: str, alone: bool
+    entry: RationalFunction,
+    shown: Callable[[fmpz_mpoly], str],
+    brackets: str,
+    power: str,
+    alone: bool,
+    short: Callable[[str], str | None] = _unnamed,
 ) -> list[str]:
     """The content and the powers of factors, short ones first; a sum gets brackets, one that is ``alone`` too."""
     content, factors = entry.denominator.factor()
@@ -136,24 +145,26 @@ def _denominator(
     pieces = [] if content == 1 else [str(content)]
     for factor, e in factors:
         closed = len(factor) > 1 and (alone or len(factors) > 1 or e > 1 or pieces)
-        base = brackets.format(shown(factor)) if closed else shown(factor)
+        base = shown(factor)
+        base = short(base) or (brackets.format(base) if closed else base)
         pieces.append(base if e == 1 else power.format(base, e))
     return pieces
 
 
-def _latex_entry(entry: RationalFunction) -> str:
+def latex_entry(entry: RationalFunction, short: Callable[[str], str | None] = _unnamed) -> str:
+    """An entry of a matrix, its denominator factored; ``short`` may give names for the numerator and for factors."""
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
     top = _greek(entry.field.latex_of(-numerator if sign else numerator))
     latex_of = entry.field.latex_of
-    pieces = _denominator(entry, lambda f: _greek(latex_of(f)), r"\left({}\right)", "{}^{{{}}}", alone=False)
-    return rf"{sign}\frac{{{top}}}{{{' '.join(pieces)}}}" if pieces else sign + top
+    pieces = _denominator(entry, lambda f: _greek(latex_of(f)), r"\left({}\right)", "{}^{{{}}}", False, short)
+    return rf"{sign}\frac{{{short(top) or top}}}{{{' '.join(pieces)}}}" if pieces else sign + top
 
 
 def _latex_vector(system: PfaffianSystem) -> str:
-    column = _pmatrix([[_latex_element(element, system.coordinates)] for element in system.basis])
+    column = _pmatrix([[latex_element(element, system.coordinates)] for element in system.basis])
     if system.frame is not None:
-        column = _pmatrix([[_latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
+        column = _pmatrix([[latex_entry(entry) for entry in row] for row in system.frame]) + " " + column
     if not system.of_dual_activation:
         return column + (" f" if system.annihilators else "")
     first, second = (
@@ -167,7 +178,8 @@ def _latex_vector(system: PfaffianSystem) -> str:
     return rf"\iint {column} {first}(u){second}(v)\,{weight}"
 
 
-def _latex_element(element: BasisElement, coordinates: str) -> str:
+def latex_element(element: BasisElement, coordinates: str) -> str:
+    """An entry of F."""
     if isinstance(element, str):
         return rf"\mathrm{{{element}}}" if element.isalpha() else latex_name(element)
     if not isinstance(element, tuple):

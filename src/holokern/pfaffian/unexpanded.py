@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mpoly
@@ -32,6 +32,7 @@ from holokern.weyl import (
     exact_rational,
     inverse_matrix,
     multiply_matrices,
+    raised,
     rational_weyl_algebra,
 )
 
@@ -151,17 +152,13 @@ class UnexpandedSystem:
         except ZeroDivisionError:
             raise self._singular(where) from None
         forms = {beta: [-c for c in row] for beta, row in zip(self.relations.pivots, solved.tolist(), strict=True)}
-        return forms | self._units()
+        return forms | self._units(fmpq(0), fmpq(1))
 
     def _value(self, function: RationalFunction, where: Sequence[fmpq]) -> fmpq:
         try:
             return fmpq(exact_rational(function(*where)))
         except ZeroDivisionError:
             raise self._singular(where) from None
-
-    def _units(self) -> dict[Exponents, list[fmpq]]:
-        standard = self.relations.standard
-        return {beta: [fmpq(int(other == beta)) for other in standard] for beta in standard}
 
     def tables(
         self, value: Callable[[fmpz_mpoly], Scalar], zero: Scalar
@@ -180,16 +177,30 @@ class UnexpandedSystem:
         return left, right
 
     def _coordinates(
-        self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, list[fmpq]]
+        self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, Sequence[fmpq]]
     ) -> fmpq_mat:
+        return fmpq_mat(self._rows(operators, lambda c: self._value(c, where), forms, fmpq(0)))
+
+    def _rows(
+        self,
+        operators: Sequence[RationalOperator],
+        value: Callable[[RationalFunction], Any],
+        forms: Mapping[Exponents, Sequence[Any]],
+        zero: Any,
+    ) -> list[list[Any]]:
+        """Operators as combinations of the standard derivations, given the values of their coefficients."""
         rows = []
         for P in operators:
-            total = [fmpq(0)] * self.rank
+            total = [zero] * self.rank
             for beta, c in P:
-                number = self._value(c, where)
-                total = [t + number * f for t, f in zip(total, forms[tuple(beta)], strict=True)]
+                number = value(c)
+                total = [t + number * f if f else t for t, f in zip(total, forms[tuple(beta)], strict=True)]
             rows.append(total)
-        return fmpq_mat(rows)
+        return rows
+
+    def _units(self, zero: Scalar, one: Scalar) -> dict[Exponents, list[Scalar]]:
+        standard = self.relations.standard
+        return {beta: [one if other == beta else zero for other in standard] for beta in standard}
 
     def _inverse(self, matrix: fmpq_mat, point: Sequence[object]) -> fmpq_mat:
         try:
@@ -217,18 +228,22 @@ class UnexpandedSystem:
         read = read_images(self.variables, images, parameters)
         field = next(iter(read.values())).field
         forms = self._forms_on(read, field)
+
+        def on_curve(operators: Sequence[RationalOperator]) -> Matrix:
+            return tuple(map(tuple, self._rows(operators, lambda c: c.substitute(read), forms, field.zero)))
+
         try:
-            back = inverse_matrix(self._rows_on(self.basis, read, forms, field))
-        except BadInput:
+            back = inverse_matrix(on_curve(self.basis))
+            moved = [on_curve(row) for row in self._moved]
+            (function,) = multiply_matrices(on_curve([self.algebra.one]), back)
+        except (BadInput, ZeroDivisionError):
             raise self._on_singular(read) from None
-        moved = [self._rows_on(row, read, forms, field) for row in self._moved]
-        (function,) = multiply_matrices(self._rows_on([self.algebra.one], read, forms, field), back)
         matrices = chain_rule(moved, read, self.rank, back)
         return PfaffianSystem("own", names_along(self.basis_text), matrices, function=unless_first(function))
 
     def _forms_on(
         self, images: Mapping[str, RationalFunction], field: FunctionField
-    ) -> dict[Exponents, tuple[RationalFunction, ...]]:
+    ) -> dict[Exponents, list[RationalFunction]]:
         own = self.relations.field
         known: dict[int, RationalFunction] = {}
         rows = []
@@ -241,27 +256,8 @@ class UnexpandedSystem:
         if solved is None or len(solved) < len(self.relations.pivots):
             raise self._on_singular(images)
         standard = self.relations.standard
-        forms = {beta: tuple(row.get(key, field.zero) for key in standard) for beta, row in solved.items()}
-        return forms | {b: tuple(field.one if b == key else field.zero for key in standard) for b in standard}
-
-    def _rows_on(
-        self,
-        operators: Sequence[RationalOperator],
-        images: Mapping[str, RationalFunction],
-        forms: Mapping[Exponents, tuple[RationalFunction, ...]],
-        field: FunctionField,
-    ) -> Matrix:
-        rows = []
-        for P in operators:
-            total = [field.zero] * self.rank
-            for beta, c in P:
-                try:
-                    on_curve = c.substitute(images)
-                except ZeroDivisionError:
-                    raise self._on_singular(images) from None
-                total = [t + on_curve * f if f else t for t, f in zip(total, forms[tuple(beta)], strict=True)]
-            rows.append(tuple(total))
-        return tuple(rows)
+        forms = {beta: [row.get(key, field.zero) for key in standard] for beta, row in solved.items()}
+        return forms | self._units(field.zero, field.one)
 
     def _on_singular(self, images: Mapping[str, RationalFunction]) -> SingularPath:
         where = ", ".join(f"{name} = {image}" for name, image in images.items())
@@ -290,9 +286,7 @@ def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:
     used = {tuple(beta) for b in chosen or () for beta, _ in b}
     used |= {tuple(map(int, key[n:])) for g in ideal.generators for key, _ in g}
     # operators times ∂_i for the matrices, and lower derivations for the check
-    used |= {
-        tuple(e + int(k == i) for k, e in enumerate(beta)) for b in chosen or () for beta, _ in b for i in range(n)
-    }
+    used |= {raised(tuple(beta), i) for b in chosen or () for beta, _ in b for i in range(n)}
     further = {lower for beta in used for lower in chain_below(beta)}
     for relations in relations_by_prolongation(ideal, further):
         standard = tuple(algebra.from_terms({key: 1}) for key in relations.standard)

@@ -6,15 +6,14 @@ short terms, and names for the subexpressions that come again.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from holokern.activation import Activation
 from holokern.errors import HolokernError
-from holokern.pfaffian import PfaffianSystem, latex_polynomial, pfaffian
-from holokern.report.formula import Typesetter, matrix_rows
+from holokern.pfaffian import PfaffianSystem, latex_element, latex_entry, latex_polynomial, pfaffian
+from holokern.report.formula import Typesetter
 
 if TYPE_CHECKING:
     from sympy import Expr, Symbol
@@ -113,7 +112,7 @@ def fits_matrices(system: PfaffianSystem) -> bool:
     """Whether the matrices can be shown as such."""
     if system.rank > _ROWS:
         return False
-    return max(len(cell) for matrix in _matrices(system.latex()) for row in matrix[1] for cell in row) <= _ENTRY
+    return max(len(latex_entry(entry)) for matrix in system.matrices for row in matrix for entry in row) <= _ENTRY
 
 
 def system_equations(system: PfaffianSystem) -> tuple[list[str], list[str]]:
@@ -131,14 +130,19 @@ def system_equations(system: PfaffianSystem) -> tuple[list[str], list[str]]:
         meaning = without_brackets(latex_polynomial(factor))
         if len(meaning) > _FACTOR:
             names[meaning] = f"Q_{{{len(names) + 1}}}"
-    source = system.latex()
-    vector = matrix_rows(source.partition("&=")[2])
-    lines = [rf"F_{{{i}}} = \mathrm{{E}}[{_applied(row[0])}\sigma(u)\sigma(v)]" for i, row in enumerate(vector, 1)]
-    for symbol, rows in _matrices(source):
-        for i, row in enumerate(rows, 1):
-            terms = [_term(_named(cell, names), j) for j, cell in enumerate(row, 1) if cell != "0"]
+
+    def short(text: str) -> str | None:
+        if len(text) > _NUMERATOR and text not in names:
+            names[text] = f"N_{{{1 + sum(name.startswith('N') for name in names.values())}}}"
+        return names.get(text)
+
+    elements = [_applied(latex_element(element, system.coordinates)) for element in system.basis]
+    lines = [rf"F_{{{i}}} = \mathrm{{E}}[{element}\sigma(u)\sigma(v)]" for i, element in enumerate(elements, 1)]
+    for symbol, matrix in zip(system.field.gens, system.matrices, strict=True):
+        for i, row in enumerate(matrix, 1):
+            terms = [_term(latex_entry(entry, short), j) for j, entry in enumerate(row, 1) if entry]
             total = " + ".join(terms).replace("+ - ", "- ") or "0"
-            lines.append(rf"\frac{{\partial F_{{{i}}}}}{{\partial {symbol}}} = {total}")
+            lines.append(rf"\frac{{\partial F_{{{i}}}}}{{\partial {latex_polynomial(symbol)}}} = {total}")
     return lines, [f"{name} = {meaning}" for meaning, name in names.items()]
 
 
@@ -159,44 +163,8 @@ def without_brackets(text: str) -> str:
     return inner[1:]
 
 
-def _matrices(source: str) -> list[tuple[str, list[list[str]]]]:
-    """Each coordinate with the cells of its matrix."""
-    parts = re.split(r"\\frac\{\\partial F\}\{\\partial ([^&]*)\} &=", source)
-    return [(symbol, matrix_rows(text)) for symbol, text in zip(parts[1::2], parts[2::2], strict=True)]
-
-
 def _applied(operator: str) -> str:
     return "" if operator == "1" else rf"{operator}\, "
-
-
-def _named(cell: str, names: dict[str, str]) -> str:
-    r"""An entry with names for the factors of its denominator, and for its numerator if that is long.
-
-    >>> _named(r"-\frac{a}{2 (a^2 - b)}", {"a^2 - b": "Q_1"})
-    '-\\frac{a}{2 Q_1}'
-    """
-    for meaning, name in names.items():
-        for written, short in ((rf"\left({meaning}\right)", f" {name}"), (f"({meaning})", f" {name}"),
-                               (f"{{{meaning}}}", f"{{{name}}}")):  # fmt: skip
-            cell = cell.replace(written, short)
-    found = re.match(r"-?\s*\\frac\{", cell)
-    if found is not None:
-        stop = _closing(cell, found.end())
-        numerator = cell[found.end() : stop]
-        if len(numerator) > _NUMERATOR:
-            count = sum(name.startswith("N") for name in names.values())
-            cell = cell[: found.end()] + names.setdefault(numerator, f"N_{{{count + 1}}}") + cell[stop:]
-    return re.sub(r"\s+", " ", cell)
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the brace is closed that was opened before ``start``."""
-    depth = 1
-    for i, sign in enumerate(text[start:], start):
-        depth += (sign == "{") - (sign == "}")
-        if depth == 0:
-            return i
-    return len(text)
 
 
 def _term(cell: str, number: int) -> str:

@@ -209,18 +209,6 @@ def latex_of_text(text: str) -> str:
     return re.sub(r"\^(\d+)", r"^{\1}", indexed).replace("*", r"\, ")
 
 
-def matrix_rows(source: str) -> list[list[str]]:
-    r"""The cells of the first matrix in the formula.
-
-    >>> matrix_rows(r"P = \begin{pmatrix} 1 & x \\ 0 & 2 \end{pmatrix} F")
-    [['1', 'x'], ['0', '2']]
-    """
-    found = _BEGIN.search(source)
-    if found is None:
-        return []
-    return [[cell.strip() for cell in row] for row in _cells(source[found.end() : _end_of(source, found.end())])]
-
-
 def _lines(source: str) -> list[str]:
     """The rows of an aligned block, else the formula itself."""
     text = source.strip()

@@ -1,5 +1,6 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
+from holokern.weyl.algebra.monomials import grevlex_key, lowered, raised
 from holokern.weyl.algebra.notation import latex_name
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
@@ -14,9 +15,25 @@ from holokern.weyl.constructions.annihilators import (
 )
 from holokern.weyl.constructions.bernstein import bernstein_operator, bernstein_sato, local_bernstein_sato
 from holokern.weyl.constructions.closure import Entry, compose
+from holokern.weyl.constructions.hypergeometric import (
+    appell,
+    gauss,
+    gkz,
+    hyperexponential,
+    hypergeometric,
+    lauricella,
+    toric_ideal,
+)
 from holokern.weyl.constructions.localization import Localization, localization, saturation
-from holokern.weyl.constructions.operations import adjoint, annihilator_of_image, intersection, product_of_functions
-from holokern.weyl.constructions.ordinary import gcrd, lclm, symmetric_product
+from holokern.weyl.constructions.operations import (
+    adjoint,
+    annihilator_of_image,
+    gcrd,
+    intersection,
+    lclm,
+    product_of_functions,
+    symmetric_product,
+)
 from holokern.weyl.constructions.solutions import polynomial_solutions, rational_solutions
 from holokern.weyl.constructions.telescoping import Telescoper, telescoper
 from holokern.weyl.groebner.certificate import membership_certificate
@@ -24,21 +41,26 @@ from holokern.weyl.groebner.checker import check_groebner_basis, check_membershi
 from holokern.weyl.modules.automorphisms import fourier_transform, inverse_fourier_transform, translate
 from holokern.weyl.modules.bfunction import BFunction, b_function
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.integration import integration_ideal, integration_module
 from holokern.weyl.modules.koyama_takemura import (
     gaussian_integral_algebra,
     koyama_takemura_ideal,
     koyama_takemura_ideal_of_product,
 )
 from holokern.weyl.modules.module import LeftModule
-from holokern.weyl.modules.restriction import RestrictionModule, restriction_ideal, restriction_module
+from holokern.weyl.modules.restriction import (
+    RestrictionModule,
+    integration_ideal,
+    integration_module,
+    restriction_ideal,
+    restriction_module,
+)
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
+from holokern.weyl.rational.basis import differentiate
+from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
-from holokern.weyl.systems.gkz import gkz, toric_ideal
-from holokern.weyl.systems.hypergeometric import appell, gauss, hyperexponential, hypergeometric, lauricella
+from holokern.weyl.rational.polynomials import evaluate_polynomial, multiplicity, split_off
 from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
@@ -75,8 +97,11 @@ __all__ = [
     "bernstein_sato",
     "check_groebner_basis",
     "check_membership",
+    "common_denominator",
     "compose",
+    "differentiate",
     "elimination",
+    "evaluate_polynomial",
     "exact_rational",
     "fourier_transform",
     "function_field",
@@ -86,6 +111,7 @@ __all__ = [
     "gcrd",
     "gkz",
     "grevlex",
+    "grevlex_key",
     "hyperexponential",
     "hypergeometric",
     "integration_ideal",
@@ -101,10 +127,13 @@ __all__ = [
     "lex",
     "local_bernstein_sato",
     "localization",
+    "lowered",
     "membership_certificate",
+    "multiplicity",
     "multiply_matrices",
     "polynomial_solutions",
     "product_of_functions",
+    "raised",
     "rational_extension",
     "rational_solutions",
     "rational_weyl_algebra",
@@ -112,6 +141,7 @@ __all__ = [
     "restriction_ideal",
     "restriction_module",
     "saturation",
+    "split_off",
     "substitution",
     "symmetric_product",
     "telescoper",

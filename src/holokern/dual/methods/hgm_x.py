@@ -95,7 +95,7 @@ def hgm_in_x(
     system, table = system_in_x(activation)
     if system.monomials[0][1] != (0, 0):
         raise BadInput("expected a basis that begins with 1 in the coordinates x; use coordinates='sigma'")
-    stretch, diagonal, _ = ([1.0] * 3, [1.0] * system.rank, None) if system.scale is None else system._scaling(float)
+    stretch, diagonal = system.scaling(float) or ([1.0] * 3, [1.0] * system.rank)
     target = coordinates_x(c1, c2, theta) * np.array(stretch)
     count = len(theta)
     # the start is lifted off x12 = 0 where the system is singular there, or crosses a singularity on the way

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from flint import arb, arb_poly
@@ -285,23 +286,14 @@ class _Minors:
         outside = [i for i in range(self.d) if i not in J]
         own = self._minor(J, J)
         larger = {i: self._minor(_with(J, i), _with(J, i)) for i in outside}
-        whole = arb_poly([1])
-        for minor in larger.values():
-            whole = whole * minor
-        without = {i: self._product(larger, i) for i in larger}
+        whole = prod(larger.values(), start=arb_poly([1]))
+        without = {i: prod((f for j, f in larger.items() if j != i), start=arb_poly([1])) for i in larger}
         entries = {place[J]: own.derivative() * whole * (arb(-1) / 2)} if J else {}
         for i, j in combinations(outside, 2):
             n = self._signed(J, i, j)
             slope = larger[i].derivative() * without[i] + larger[j].derivative() * without[j]
             entries[place[_with(_with(J, i), j)]] = n.derivative() * whole - n * slope * (arb(1) / 2)
         return BallRow(own * whole, entries)
-
-    def _product(self, factors: dict[int, arb_poly], left_out: int) -> arb_poly:
-        total = arb_poly([1])
-        for i, factor in factors.items():
-            if i != left_out:
-                total = total * factor
-        return total
 
     def _signed(self, J: Face, i: int, j: int) -> arb_poly:
         """The numerator of the covariance of i and j given J: the determinant with rows (J, i) and columns (J, j)."""

@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
-from holokern.hgm.distributions.sphere import Table, exponential, fisher_bingham, log_area
+from holokern.hgm.distributions.sphere import LogConstant, Table, fisher_bingham, log_area
 from holokern.hgm.lines.initial import as_ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import working_precision
@@ -22,27 +22,16 @@ _EXACT_BITS = 400  # sums of floats are exact in as many bits, if their exponent
 
 
 @dataclass(frozen=True)
-class RotationConstant:
+class RotationConstant(LogConstant):
     """The normalising constant of the Fisher distribution on SO(3), for the Haar measure of total mass 1.
 
     Attributes
     ----------
-    log_value : array, or arb
-        log c.
-    error : array
-        An estimate of the absolute error of log c; the radius of a ball.
     mean : array, (…, 3, 3)
         E[R], the gradient of log c in F.
     """
 
-    log_value: Array | arb
-    error: Array | float
     mean: Array
-
-    @property
-    def value(self) -> Array | arb:
-        """The constant itself; infinite where it overflows."""
-        return exponential(self.log_value)
 
 
 def quaternion_forms() -> Array:

@@ -44,8 +44,8 @@ _MOST_OF_IDEALS = 8  # those of the ideals: their systems are derived in a secon
 
 
 @dataclass(frozen=True)
-class NormalisingConstant:
-    """A normalising constant c with its gradient; arrays when there are many parameters.
+class LogConstant:
+    """A constant c by its logarithm; arrays when there are many parameters.
 
     Attributes
     ----------
@@ -53,33 +53,39 @@ class NormalisingConstant:
         log c.
     error : array
         An estimate of the absolute error of log c, so of the relative error of c; the radius of a ball.
+    """
+
+    log_value: Array | arb
+    error: Array | float
+
+    @property
+    def value(self) -> Array | arb:
+        """The constant itself; infinite where it overflows."""
+        value = self.log_value
+        if isinstance(value, arb):
+            # as many bits as the ball has, and some more
+            exponent = int(value.rad().man_exp()[1]) if value.rad() > 0 else 0
+            with working_precision(ctx.prec + max(0, -exponent)):
+                return value.exp()
+        with np.errstate(over="ignore"):
+            found: Array = np.exp(value)
+            return found
+
+
+@dataclass(frozen=True)
+class NormalisingConstant(LogConstant):
+    """A normalising constant c with its gradient.
+
+    Attributes
+    ----------
     mean : array, (…, p)
         E[t], the gradient of log c in b.
     second : array, (…, p, p)
         E[ttᵀ], the gradient of log c in A.
     """
 
-    log_value: Array | arb
-    error: Array | float
     mean: Array
     second: Array
-
-    @property
-    def value(self) -> Array | arb:
-        """The constant itself; infinite where it overflows."""
-        return exponential(self.log_value)
-
-
-def exponential(value: Array | arb) -> Array | arb:
-    """The exponential of floats or of a ball."""
-    if isinstance(value, arb):
-        # as many bits as the ball has, and some more
-        exponent = int(value.rad().man_exp()[1]) if value.rad() > 0 else 0
-        with working_precision(ctx.prec + max(0, -exponent)):
-            return value.exp()
-    with np.errstate(over="ignore"):
-        found: Array = np.exp(value)
-        return found
 
 
 def fisher_bingham(

@@ -154,7 +154,7 @@ def _from_derivatives(
     where = [as_ball(x) for x in point]
     rows, known, names = [], [], []
     for key, value in values.items():
-        rows.append(row_values(system, _monomial(system, key) if isinstance(key, tuple) else key, point))
+        rows.append(row_values(system, system.algebra.from_terms({key: 1}) if isinstance(key, tuple) else key, point))
         known.append(value)
         names.append(str(key))
     dense = np.array([[complex(acb(a)) for a in row] for row in rows]).reshape(len(rows), system.rank)
@@ -206,16 +206,6 @@ def exactly(value: object) -> Fraction:
     if found is None:
         raise BadInput(f"expected a rational coordinate for a system that is not expanded, got {value!r}")
     return found
-
-
-def _monomial(system: PfaffianSystem | UnexpandedSystem, key: tuple[int, ...]) -> RationalOperator:
-    from holokern.weyl import rational_weyl_algebra
-
-    if isinstance(system, UnexpandedSystem):
-        return system.algebra.from_terms({key: 1})
-    sample = system.annihilators[0][0].algebra if system.annihilators else None
-    names = sample.derivations if sample is not None else None
-    return rational_weyl_algebra(system.variables, names).from_terms({key: 1})
 
 
 def _independent(rows: Array) -> list[int]:

@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpz_mpoly
 
 from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, nearest_root, power_table
-from holokern.pfaffian import PfaffianSystem, split_off
+from holokern.pfaffian import PfaffianSystem
 
 Powers = tuple[int, ...]
 
@@ -70,15 +70,9 @@ class LineTable:
         factors = [f.numerator for f in system.singular_locus]
         powers = system.multiplicities
         found: dict[Powers, dict[tuple[int, int], list[tuple[int, fmpz_mpoly, int]]]] = {}
-        for variable, matrix in enumerate(system.matrices):
-            for i, row in enumerate(matrix):
-                for j, entry in enumerate(row):
-                    if entry:
-                        own, rest = split_off(entry.denominator, factors)
-                        missing = tuple(p - q for p, q in zip(powers, own, strict=True))
-                        places = found.setdefault(missing, {})
-                        scale = int(rest.leading_coefficient())
-                        places.setdefault((i, j), []).append((variable, entry.numerator, scale))
+        for (variable, i, j), (numerator, own, scale) in system.entries.items():
+            missing = tuple(p - q for p, q in zip(powers, own, strict=True))
+            found.setdefault(missing, {}).setdefault((i, j), []).append((variable, numerator, scale))
         monomials: dict[tuple[int, ...], int] = {}
         named = [_numbered(terms_of(f), monomials) for f in factors]
         listed = [

@@ -17,6 +17,7 @@ from holokern.hgm.steps.balls import BallSystem
 from holokern.hgm.steps.fixed_point import BallRow, Polynomial
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
+from holokern.weyl import common_denominator
 
 Number: TypeAlias = Any
 """``fmpq`` for exact deviations, ``arb`` for balls: one code serves both."""
@@ -42,9 +43,7 @@ class HalfAngleTable:
             raise BadInput("expected a Pfaffian system in the coordinates Σ with a basis of derivatives")
         rows = []
         for row in system["S12"]:
-            common = system.field.ctx.constant(1)
-            for entry in row:
-                common = common * (entry.denominator // common.gcd(entry.denominator))
+            common = common_denominator(system.field, row)
             tops = {j: _rows(entry.numerator * (common // entry.denominator)) for j, entry in enumerate(row) if entry}
             rows.append((_rows(common), tops))
         factors, exponents = zip(*system.monomials, strict=True)

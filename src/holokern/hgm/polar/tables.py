@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from flint import fmpz_mpoly
@@ -23,7 +24,8 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.hgm.steps.series import Array
-from holokern.pfaffian import PfaffianSystem, RationalFunction, split_off
+from holokern.pfaffian import PfaffianSystem, RationalFunction
+from holokern.weyl import split_off
 
 #: An entry: numerator, powers of the other factors, powers of det, S11 and S22, and the constant below.
 Part = tuple[fmpz_mpoly, list[int], list[int], int]
@@ -194,10 +196,9 @@ class _Builder:
         )
 
     def _first(self) -> int:
-        for place, exponent in enumerate(self.exponents):
-            if exponent == (0, 0):
-                return place
-        raise BadInput("expected a basis that contains 1, so that the expectation itself is an entry of F")
+        if (0, 0) not in self.exponents:
+            raise BadInput("expected a basis that contains 1, so that the expectation itself is an entry of F")
+        return self.exponents.index((0, 0))
 
     def _split(self, entry: RationalFunction) -> Part:
         """Numerator, powers of the other factors, of det, S11, S22, and the rational rest of the denominator."""
@@ -206,10 +207,8 @@ class _Builder:
         return entry.numerator, powers, special, int(rest.leading_coefficient())
 
     def _product(self, factors: Iterable[tuple[fmpz_mpoly, int]]) -> fmpz_mpoly:
-        total: fmpz_mpoly = self.system.field.ctx.constant(1)
-        for factor, power in factors:
-            total = total * factor**power
-        return total
+        one: fmpz_mpoly = self.system.field.ctx.constant(1)
+        return prod((factor**power for factor, power in factors), start=one)
 
     def _terms(self, part: Part, place: tuple[int, int], powers: list[int], sine: int, along_angle: bool) -> Terms:
         numerator, own, special, constant = part

@@ -45,10 +45,14 @@ def path_points(problem: Problem) -> Array:
 
 def exact_integral(x: Array) -> Array:
     """The unnormalised expectation of ReSin at points x, by quadrature."""
+    return _integral(x, "quadrature")
+
+
+def _integral(x: Array, method: str) -> Array:
     det = x[:, 0] * x[:, 2] - x[:, 1] ** 2
     c1, c2 = np.sqrt(-x[:, 2] / (2 * det)), np.sqrt(-x[:, 0] / (2 * det))
     r = x[:, 1] / np.sqrt(x[:, 0] * x[:, 2])
-    return np.asarray(dual("resin", c1, c2, r, method="quadrature").k * np.pi / np.sqrt(det))
+    return np.asarray(dual("resin", c1, c2, r, method=method).k * np.pi / np.sqrt(det))
 
 
 def path(problem: Problem) -> Findings:
@@ -138,15 +142,8 @@ def _orders(first: tuple[Cell, ...], shortest: Array, problem: Problem) -> Table
 
 def _polar(points: Array) -> tuple[float, float]:
     """One run of the method all_at_once through the same points."""
-    det = points[:, 0] * points[:, 2] - points[:, 1] ** 2
-    c1, c2 = np.sqrt(-points[:, 2] / (2 * det)), np.sqrt(-points[:, 0] / (2 * det))
-    r = points[:, 1] / np.sqrt(points[:, 0] * points[:, 2])
-
-    def run() -> Array:
-        return np.asarray(dual("resin", c1, c2, r, method="all_at_once").k * np.pi / np.sqrt(det))
-
-    run()  # the system in these coordinates is derived before the clock starts
-    return _timed(run, exact_integral(points))
+    _integral(points, "all_at_once")  # the system in these coordinates is derived before the clock starts
+    return _timed(lambda: _integral(points, "all_at_once"), exact_integral(points))
 
 
 def _drawings(ways: dict[int, Array], shortest: Array) -> list[Chart]:

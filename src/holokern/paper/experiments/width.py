@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.activation import Activation, activation
+from holokern.dual import dual
 from holokern.network import Network
 from holokern.numeric import Array
 from holokern.paper.problem import ACTIVATIONS, Problem
@@ -25,7 +26,7 @@ def empirical_kernel(sigma: Activation, x: Array, size: int, problem: Problem, r
     The gradient in the weights of a layer is the outer product of what flows back with what flows in, so that each
     layer adds the product of two small matrices.
     """
-    scale = np.sqrt(_normalisation(sigma) / size)
+    scale = np.sqrt(1 / (float(dual(sigma, 1, 1, 1.0).k) * size))
     inputs, slopes, weights = [x[:, None]], [], []
     before = x[:, None] * random.standard_normal(size) + problem.bias * random.standard_normal(size)
     for layer in range(problem.depth):
@@ -41,14 +42,6 @@ def empirical_kernel(sigma: Activation, x: Array, size: int, problem: Problem, r
         if layer:
             back = (back @ weights[layer - 1].T) * slopes[layer - 1]
     return kernel
-
-
-def _normalisation(sigma: Activation) -> float:
-    """c_σ by a Gauss–Legendre sum over each half-line, enough for a random experiment."""
-    t, w = np.polynomial.legendre.leggauss(80)
-    z = 5 * (t + 1)
-    density = 5 * w * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    return float(1 / np.sum(density * (np.asarray(sigma(z)) ** 2 + np.asarray(sigma(-z)) ** 2)))
 
 
 def width(problem: Problem) -> Findings:

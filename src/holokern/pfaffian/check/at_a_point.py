@@ -11,6 +11,7 @@ from flint import nmod, nmod_mat
 
 from holokern.pfaffian.derivation.interpolate import value_modulo
 from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.weyl import lowered, raised
 
 if TYPE_CHECKING:
     from holokern.pfaffian.unexpanded import UnexpandedSystem
@@ -23,8 +24,7 @@ def chain_below(beta: Exponents) -> list[Exponents]:
     """A chain of derivations from one down to 1."""
     chain = [beta]
     while any(chain[-1]):
-        i = next(k for k, e in enumerate(chain[-1]) if e)
-        chain.append((*chain[-1][:i], chain[-1][i] - 1, *chain[-1][i + 1 :]))
+        chain.append(lowered(chain[-1])[1])
     return chain
 
 
@@ -66,7 +66,7 @@ class PointCheck:
         }
 
     def _matrix(self, i: int, known: Mapping[Exponents, nmod_mat]) -> nmod_mat:
-        border = [tuple(e + int(k == i) for k, e in enumerate(beta)) for beta in self.system.relations.standard]
+        border = [raised(beta, i) for beta in self.system.relations.standard]
         return nmod_mat([[int(c) for c in known[beta].entries()] for beta in border], self.prime)
 
     def passed(self) -> bool:

@@ -21,15 +21,20 @@ from holokern.errors import TooLarge
 from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
-from holokern.pfaffian.derivation.quotient import PRIMES
+from holokern.pfaffian.derivation.quotient import PRIMES, echelon
 from holokern.weyl import (
+    Entry,
     FunctionField,
     LeftIdeal,
     Matrix,
     Operator,
     RationalFunction,
+    differentiate,
     function_field,
-    multiply_matrices,
+    grevlex_key,
+    lowered,
+    raised,
+    rational_weyl_algebra,
 )
 
 Exponents = tuple[int, ...]
@@ -55,7 +60,7 @@ class Relations:
     def border(self) -> set[Exponents]:
         """The derivations next to the standard ones."""
         n = len(self.field.variables)
-        return {_raised(beta, i) for beta in self.standard for i in range(n)} - set(self.standard)
+        return {raised(beta, i) for beta in self.standard for i in range(n)} - set(self.standard)
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,6 @@ def _orders(generators: Sequence[Row], least: int = 0) -> range:
     return range(lowest, lowest + _FURTHER + 1) if generators else range(0)
 
 
-def grevlex(key: Exponents) -> tuple[int, Exponents]:
-    """The order of the rational Weyl algebra: graded reverse lexicographic, the first derivation largest."""
-    return sum(key), tuple(-e for e in reversed(key))
-
-
 def relation(operator: Operator, field: FunctionField) -> Row:
     """An operator with integer polynomials as coefficients of the derivations."""
     n = len(field.variables)
@@ -113,23 +113,6 @@ def relation(operator: Operator, field: FunctionField) -> Row:
     for key, c in operator.primitive():
         collected.setdefault(tuple(key[n:]), {})[tuple(key[:n])] = int(c.p)
     return {beta: field.ctx.from_dict(terms) for beta, terms in collected.items()}
-
-
-def _raised(key: Exponents, i: int) -> Exponents:
-    return (*key[:i], key[i] + 1, *key[i + 1 :])
-
-
-def derivative_of(row: Row, i: int) -> Row:
-    """∂_i times a relation."""
-    result = {_raised(beta, i): c for beta, c in row.items()}
-    for beta, c in row.items():
-        slope = c.derivative(i)
-        if not slope.is_zero():
-            total = result.get(beta, slope * 0) + slope
-            result.pop(beta, None)
-            if not total.is_zero():
-                result[beta] = total
-    return result
 
 
 class _Prolonged:
@@ -140,7 +123,7 @@ class _Prolonged:
         self.n = len(field.variables)
         self.rows = self._rows()
         columns = {beta for row in self.rows for beta in row}
-        self.columns = sorted(columns, key=grevlex, reverse=True)
+        self.columns = sorted(columns, key=grevlex_key, reverse=True)
         self.place = {beta: k for k, beta in enumerate(self.columns)}
         self.random = random.Random(7)
 
@@ -152,8 +135,8 @@ class _Prolonged:
             for size in range(1, spare + 1):
                 for choice in combinations_with_replacement(range(self.n), size):
                     key = tuple(choice.count(i) for i in range(self.n))
-                    i = choice[0]
-                    known[key] = derivative_of(known[(*key[:i], key[i] - 1, *key[i + 1 :])], i)
+                    i, lower = lowered(key)
+                    known[key] = differentiate(known[lower], i)
             found += known.values()
         # simple relations first, so that they are the ones that are used
         return sorted(found, key=lambda row: (sum(len(c) for c in row.values()), len(row)))
@@ -164,17 +147,17 @@ class _Prolonged:
             return None
         prime = PRIMES[0]
         table = self._at_random_point(self.rows, prime)
-        reduced, pivots = _echelon(table)
+        reduced, pivots = echelon(table)
         leading = {self.columns[p] for p in pivots}
         standard = [(0,) * self.n] if (0,) * self.n not in leading else []
         for beta in standard:
-            steps = [_raised(beta, i) for i in range(self.n)]
+            steps = [raised(beta, i) for i in range(self.n)]
             if any(step not in self.place for step in steps):
                 return None
             standard += [step for step in steps if step not in leading and step not in standard]
         if not standard:
             return None
-        goals = {_raised(beta, i) for beta in standard for i in range(self.n)}
+        goals = {raised(beta, i) for beta in standard for i in range(self.n)}
         goals = (goals | set(further)) - set(standard)
         inside = {self.place[beta] for beta in standard if beta in self.place}
         # what is wanted must be a combination of standard derivations
@@ -187,7 +170,7 @@ class _Prolonged:
                 return None
         chosen = self._needed(table, [targets[beta] for beta in goals])
         rows = tuple(self.rows[k] for k in chosen)
-        return Relations(self.field, tuple(sorted(standard, key=grevlex)), rows, tuple(self._pivots(chosen, prime)))
+        return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, tuple(self._pivots(chosen, prime)))
 
     def connection(self) -> Connection | None:
         found = self.relations()
@@ -215,7 +198,7 @@ class _Prolonged:
         # columns of the transposed table: the first independent rows are its pivots
         flat = [int(c) for c in table.transpose().entries()]
         extended = [[*flat[k * count : (k + 1) * count], *(goal[k] for goal in goals)] for k in range(width)]
-        reduced, pivots = _echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
+        reduced, pivots = echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
         used = set()
         for pivot, row in zip(pivots, reduced, strict=False):
             if pivot < count and any(row[count:]):
@@ -223,7 +206,7 @@ class _Prolonged:
         return sorted(used)
 
     def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
-        _, pivots = _echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
+        _, pivots = echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
         return [self.columns[p] for p in pivots]
 
     def _checked(self, found: Connection) -> Connection | None:
@@ -234,31 +217,9 @@ class _Prolonged:
 
     def _is_killed(self, generator: Row, found: Connection) -> bool:
         """Whether Σ c_β r(∂^β) = 0, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
-        one = tuple(self.field.one if not any(key) else self.field.zero for key in found.standard)
-        known = {(0,) * self.n: one}
-
-        def row(key: Exponents) -> tuple[RationalFunction, ...]:
-            if key not in known:
-                i = next(k for k, e in enumerate(key) if e)
-                lower = row((*key[:i], key[i] - 1, *key[i + 1 :]))
-                (moved,) = multiply_matrices((lower,), found.matrices[i])
-                name = self.field.variables[i]
-                known[key] = tuple(a.derivative(name) + b for a, b in zip(lower, moved, strict=True))
-            return known[key]
-
-        total = [self.field.zero] * len(one)
-        for key, c in generator.items():
-            total = [t + self.field(c) * r if r else t for t, r in zip(total, row(key), strict=True)]
-        return not any(total)
-
-
-def _echelon(table: nmod_mat) -> tuple[list[list[int]], list[int]]:
-    """The non-zero rows of the reduced echelon form and the places of their pivots."""
-    reduced, rank = table.rref()
-    width = table.ncols()
-    flat = [int(c) for c in reduced.entries()[: rank * width]]
-    rows = [flat[k * width : (k + 1) * width] for k in range(rank)]
-    return rows, [next(k for k, c in enumerate(row) if c) for row in rows]
+        one = [self.field.one if not any(key) else self.field.zero for key in found.standard]
+        entry = Entry(rational_weyl_algebra(self.field.variables), found.matrices, one)
+        return not any(entry.applied((key, self.field(c)) for key, c in generator.items()))
 
 
 def eliminated(
@@ -281,7 +242,7 @@ def eliminated(
         ]
         if not choices:
             return None
-        _, _, k, beta = min(choices, key=lambda choice: (choice[0], choice[1], choice[2], grevlex(choice[3])))
+        _, _, k, beta = min(choices, key=lambda choice: (choice[0], choice[1], choice[2], grevlex_key(choice[3])))
         row = left.pop(k)
         lead = field.one / row.pop(beta)
         row = {key: lead * c for key, c in row.items()}
@@ -322,4 +283,4 @@ def _matrices(
             return tuple(field.one if key == beta else field.zero for key in standard)
         return tuple(known[beta].get(key, field.zero) for key in standard)
 
-    return tuple(tuple(row(_raised(beta, i)) for beta in standard) for i in range(len(field.variables)))
+    return tuple(tuple(row(raised(beta, i)) for beta in standard) for i in range(len(field.variables)))

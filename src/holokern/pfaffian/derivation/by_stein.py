@@ -8,15 +8,13 @@ from fractions import Fraction
 from holokern.errors import BadOperator
 from holokern.numeric import bounded
 from holokern.pfaffian.coordinates import Coordinates, Element
-from holokern.pfaffian.derivation.quotient import PRIMES, Quotient, quotient
+from holokern.pfaffian.derivation.quotient import PRIMES, STEPS, Quotient, quotient
 from holokern.pfaffian.derivation.reconstruct import reconstruct
 from holokern.pfaffian.derivation.relations import Pair, Presentation, expected_locus, integer_terms
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.progress import report
 from holokern.weyl import Matrix, Operator, RationalFunction, bernstein_basis, inverse_fourier_transform, weyl_algebra
 
-# by Price's theorem the three derivations multiply by a², ab and b²
-_STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))
 # a limit of time: D^4 - u takes a second, D^8 - u (rank 64) a dozen, and a dense one of this degree far too long
 _MAX_OPERATOR_DEGREE = 24
 
@@ -131,6 +129,6 @@ def _matrices(
 
     first, second, third = (
         tuple(row(k, step, weight) for k in range(rank))
-        for step, weight in zip(_STEPS, coordinates.weights, strict=True)
+        for step, weight in zip(STEPS, coordinates.weights, strict=True)
     )
     return first, second, third

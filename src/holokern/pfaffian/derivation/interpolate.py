@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from holokern.numeric import charge
 from holokern.progress import report
+from holokern.weyl import evaluate_polynomial
 
 # units of `charge` of a value in a product with a matrix
 _VALUE_WORK = 0.05
@@ -62,14 +63,8 @@ class Line:
     def restrict(self, polynomial: fmpz_mpoly) -> nmod_poly:
         """An integer polynomial on the line, as ``nmod_poly`` in t."""
         t = [nmod_poly([b, d], self.prime) for b, d in zip(self.base, self.direction, strict=True)]
-        total = nmod_poly([0], self.prime)
-        for exponents, c in polynomial.terms():
-            term = nmod_poly([int(c) % self.prime], self.prime)
-            for gen, e in zip(t, exponents, strict=True):
-                if e:
-                    term *= gen ** int(e)
-            total += term
-        return total
+        line: nmod_poly = nmod_poly([0], self.prime) + evaluate_polynomial(polynomial, t)
+        return line
 
 
 @lru_cache(maxsize=256)

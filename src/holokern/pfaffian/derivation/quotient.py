@@ -21,9 +21,10 @@ from holokern.weyl import Operator
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
 
+#: By Price's theorem the three derivations multiply by a², ab and b².
+STEPS: tuple[Pair, Pair, Pair] = ((2, 0), (1, 1), (0, 2))
+
 _PREFERRED: tuple[Pair, ...] = ((0, 0), (1, 1))  # 1 and ab come first, so that k and E[σ1'σ2'] are entries of F
-# by Price's theorem the three derivations multiply by a², ab and b²
-_STEPS: tuple[Pair, ...] = ((2, 0), (1, 1), (0, 2))
 _PRODUCT_WORK = 5e-4  # units of `holokern.numeric.charge` of a product of residues
 _MAX_DEGREE = 60  # two operators of the largest degree, 24 each, need 48 and some more
 
@@ -194,7 +195,7 @@ class _Elimination:
         self.shifts = list(presentation.shifts(degree))
         self.matrix = self._matrix(self.shifts, self.columns)
         charge(_PRODUCT_WORK * len(self.shifts) * len(self.columns) ** 2)
-        self.pivots = _pivots(*self.matrix.rref())
+        self.pivots = echelon(self.matrix)[1]
         free = sorted(set(range(len(self.columns))) - set(self.pivots), reverse=True)
         self.dimension = len(free)
         self.basis = tuple(self.columns[c] for c in free if sum(self.columns[c]) % 2 == 0)
@@ -215,7 +216,7 @@ class _Elimination:
                 )
             basis = self.wanted
         targets = tuple(
-            dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in _STEPS if (i + di, j + dj) not in basis)
+            dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in STEPS if (i + di, j + dj) not in basis)
         )
         shifts = self._needed(targets)
         pivots = self._pivot_monomials(shifts, targets, basis)
@@ -223,7 +224,7 @@ class _Elimination:
 
     def _needed(self, targets: tuple[Pair, ...]) -> list[Shift]:
         """The relations that take part in the normal forms of the targets, among the first independent ones."""
-        independent = [self.shifts[row] for row in _pivots(*self.matrix.transpose().rref())]
+        independent = [self.shifts[row] for row in echelon(self.matrix.transpose())[1]]
         rank = len(independent)
         square = self._matrix(independent, [self.columns[c] for c in self.pivots])
         unit = [0] * (rank * len(targets))
@@ -249,7 +250,7 @@ class _Elimination:
     ) -> tuple[Pair, ...]:
         late = {*targets, *basis}
         columns = [m for m in self.columns if m not in late] + [*targets, *basis]
-        return tuple(columns[c] for c in _pivots(*self._matrix(shifts, columns).rref()))
+        return tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
@@ -269,13 +270,13 @@ def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]
     }
 
 
-def _pivots(reduced: nmod_mat, rank: int) -> list[int]:
-    """The pivot columns of a reduced row echelon form."""
+def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
+    """The non-zero rows of the reduced row echelon form, and their pivot columns."""
+    reduced, rank = matrix.rref()
+    width = matrix.ncols()
+    flat = [int(c) for c in reduced.entries()[: rank * width]]
+    rows = [flat[k * width : (k + 1) * width] for k in range(rank)]
     pivots: list[int] = []
-    column = 0
-    for row in reduced.tolist()[:rank]:
-        while not int(row[column]):
-            column += 1
-        pivots.append(column)
-        column += 1
-    return pivots
+    for row in rows:
+        pivots.append(next(k for k in range(pivots[-1] + 1 if pivots else 0, width) if row[k]))
+    return rows, pivots

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import comb, prod
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 from flint import fmpz, fmpz_mpoly, fmpz_mpoly_ctx, nmod_poly
@@ -36,9 +37,8 @@ from holokern.pfaffian.derivation.interpolate import (
     value_modulo,
     values_at,
 )
-from holokern.pfaffian.evaluation import split_off
 from holokern.progress import report
-from holokern.weyl import FunctionField, RationalFunction
+from holokern.weyl import FunctionField, RationalFunction, split_off
 
 _MAX_SAMPLES = 300  # values on a line, for degrees up to 150; the named activations need at most 55 (softsign)
 # how every refusal ends
@@ -46,6 +46,8 @@ _ADVICE = (
     "choose another basis or simpler numbers, or split the function into summands and derive the system "
     "of each pair, pfaffian(f, g)"
 )
+Polynomial = TypeVar("Polynomial", fmpz_mpoly, nmod_poly)
+
 _ROWS = 256  # points at a time while denominators are cleared
 _MAX_WORK = 60_000  # values times bits on the way to an apparent singularity; about ten seconds
 _MAX_COEFFICIENTS = 8_000_000  # numbers in all numerators; some minutes
@@ -197,9 +199,7 @@ class _Learner:
         def ratio(point: Sequence[int]) -> list[int]:
             line = Line(entry, base, [(p - b) % prime for p, b in zip(point, base, strict=True)], prime)
             line.extend(samples)
-            cleared = nmod_poly([1], prime)
-            for factor, e in zip(self.factors, powers, strict=True):
-                cleared *= line.restrict(factor) ** e
+            cleared = _product([line.restrict(f) for f in self.factors], powers, nmod_poly([1], prime))
             values = [value * int(cleared(t)) % prime for t, (value,) in enumerate(line.rows, start=1)]
             rest = denominator_on_line(values, prime)
             if rest is None:
@@ -213,13 +213,7 @@ class _Learner:
         prime = self.primes[0]
         line = Line(box, base, [int(i == axis) for i in range(3)], prime)
         on_line = [line.restrict(f) for f in self.factors]
-        products: dict[Exponents, nmod_poly] = {}
-        for powers in denominators:
-            if powers not in products:
-                product = nmod_poly([1], prime)
-                for f, e in zip(on_line, powers, strict=True):
-                    product *= f**e
-                products[powers] = product
+        products = {powers: _product(on_line, powers, nmod_poly([1], prime)) for powers in set(denominators)}
         tops = self._numerators(line, [products[powers] for powers in denominators])
         return max(0, *(int(top.degree()) for top in tops))
 
@@ -258,12 +252,11 @@ def _numerators_modulo(box: BlackBox, prime: int, shape: _Shape, random: Random)
 
 def _assemble(field: FunctionField, shape: _Shape, powers: Exponents, tops: list[int], scale: int) -> RationalFunction:
     top = field.ctx.from_dict({m: c for m, c in zip(shape.monomials, tops, strict=True) if c})
-    bottom = field.ctx.constant(scale)
-    if top.is_zero():
-        return field.zero
-    for factor, e in zip(shape.factors, powers, strict=True):
-        bottom *= factor**e
-    return field.fraction(top, bottom)
+    return field.fraction(top, _product(shape.factors, powers, field.ctx.constant(scale)))
+
+
+def _product(factors: Sequence[Polynomial], powers: Sequence[int], start: Polynomial) -> Polynomial:
+    return prod((f**e for f, e in zip(factors, powers, strict=True)), start=start)
 
 
 def _agree(functions: Sequence[RationalFunction], box: BlackBox, prime: int, random: Random) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 
-from flint import Ordering, fmpq, fmpq_poly, fmpz_mat, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
+from flint import Ordering, fmpq, fmpq_poly, fmpz_mpoly_ctx, fmpz_poly
 
-from holokern.errors import BadInput, TooLarge
-from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field
+from holokern.errors import BadInput
+from holokern.weyl import LeftIdeal, Operator, RationalFunction, exact_rational, multiplicity
+from holokern.weyl import rational_solutions as solutions_of_ideal
 
 INFINITY = "oo"
 
@@ -62,10 +63,7 @@ def coefficient_polynomials(operator: Operator) -> list[fmpz_poly]:
         raise BadInput(f"expected an operator in one variable, got {operator!r}")
     if not operator:
         raise BadInput("the operator 0 says nothing about its solutions; give a non-zero operator")
-    columns: list[dict[int, int]] = [{} for _ in range(operator.order + 1)]
-    for (degree, order), c in operator.primitive():
-        columns[order][degree] = int(c.p)
-    polynomials = [fmpz_poly([column.get(k, 0) for k in range(max(column, default=-1) + 1)]) for column in columns]
+    polynomials = [a.numer() for a in operator.primitive().polynomials()]
     content = polynomials[-1]
     for a in polynomials:
         content = content.gcd(a)
@@ -126,7 +124,7 @@ def _irreducible(polynomial: fmpz_poly) -> fmpz_poly:
 def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponents:
     """Keep the terms a_k ∂^k that lower the order of vanishing most."""
     order = len(coefficients) - 1
-    valuations = [_valuation(a, place) for a in coefficients]
+    valuations = [multiplicity(a, place) if a else None for a in coefficients]
     drops = [k - v if v is not None else -1 for k, v in enumerate(valuations)]
     drop = max(d for d, v in zip(drops, valuations, strict=True) if v is not None)
     modulus = fmpq_poly(place)
@@ -160,23 +158,9 @@ def _at_infinity(coefficients: list[fmpz_poly]) -> LocalExponents:
     return _result(INFINITY, kind, (total(fmpq_poly([0, -1]))).numer())
 
 
-def _valuation(polynomial: fmpz_poly, place: fmpz_poly) -> int | None:
-    """How often ``place`` divides; None for 0."""
-    if not polynomial:
-        return None
-    count = 0
-    while not polynomial % place:
-        polynomial = polynomial // place
-        count += 1
-    return count
-
-
 def _falling(k: int) -> fmpq_poly:
     """The falling factorial s (s-1) … (s-k+1)."""
-    result = fmpq_poly([1])
-    for i in range(k):
-        result = result * fmpq_poly([-i, 1])
-    return result
+    return prod((fmpq_poly([-i, 1]) for i in range(k)), start=fmpq_poly([1]))
 
 
 def _indicial(leading: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
@@ -216,15 +200,11 @@ def _result(point: Place, kind: str, polynomial: fmpz_poly) -> LocalExponents:
     return LocalExponents(point, kind, polynomial, tuple(roots), others)
 
 
-_MAX_UNKNOWNS = 1000  # exact linear algebra of this size takes four seconds, of twice the size half a minute
-
-
 def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
     """A basis over Q of the rational solutions.
 
-    A pole can only be a zero of the leading coefficient, and its order is bounded by the least integer root of the
-    indicial polynomial there; the degree is bounded by the exponents at infinity [Abramov1989].  What is left is linear
-    algebra over Q.
+    A pole can only be a zero of the leading coefficient, and exponents bound its order and the degree [Abramov1989].
+    This is :func:`holokern.weyl.rational_solutions` in one variable.
 
     Parameters
     ----------
@@ -239,7 +219,7 @@ def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
     Raises
     ------
     TooLarge
-        When the exponents allow numerators of a degree beyond 1000.
+        When the exponents allow numerators of a degree beyond some thousands.
 
     Examples
     --------
@@ -247,63 +227,5 @@ def rational_solutions(operator: Operator) -> tuple[RationalFunction, ...]:
     >>> rational_solutions(weyl_algebra("t")("t^2*dt^2 + 3*t*dt - 3"))
     (1/t^3, t)
     """
-    coefficients = coefficient_polynomials(operator)
-    denominator = _denominator(operator, coefficients[-1])
-    if denominator is None:
-        return ()
-    # at infinity y ~ t^(-ρ)
-    degrees = [-root for root in local_exponents(operator, "oo").integers]
-    degree = max(degrees, default=-1 - denominator.degree()) + denominator.degree()
-    if degree < 0:
-        return ()
-    if degree > _MAX_UNKNOWNS:
-        raise TooLarge(
-            f"the exponents of {operator} allow rational solutions with numerators of degree {degree}; "
-            f"at most {_MAX_UNKNOWNS} are searched"
-        )
-    field = function_field(operator.algebra.variables)
-    bottom = _lift(field, denominator)
-    return tuple(
-        field.fraction(_lift(field, numerator), bottom) for numerator in _numerators(coefficients, denominator, degree)
-    )
-
-
-def _denominator(operator: Operator, leading: fmpz_poly) -> fmpz_poly | None:
-    """A common denominator of all rational solutions, or None when there can be none."""
-    _, factors = leading.factor()
-    result = fmpz_poly([1])
-    for factor, _ in factors:
-        integers = local_exponents(operator, factor).integers
-        if not integers:
-            return None
-        result = result * factor ** max(0, -integers[0])
-    return result
-
-
-def _numerators(coefficients: list[fmpz_poly], denominator: fmpz_poly, degree: int) -> list[fmpz_poly]:
-    """The polynomials N of bounded degree with L(N / denominator) = 0."""
-    columns = [_image(coefficients, fmpz_poly([0] * k + [1]), denominator) for k in range(degree + 1)]
-    height = max(column.degree() for column in columns) + 1
-    matrix = fmpz_mat(height, degree + 1, [int(column[i]) for i in range(height) for column in columns])
-    kernel, nullity = matrix.nullspace()
-    table = fmpz_mat(nullity, degree + 1, [int(kernel[i, j]) for j in range(nullity) for i in range(degree + 1)])
-    # a reduced echelon form with the lowest powers as pivots gives short, reproducible generators
-    reduced, _, _ = table.rref()
-    rows = [fmpz_poly([int(reduced[i, j]) for j in range(degree + 1)]) for i in range(nullity)]
-    return [row // (row.content() if row[row.degree()] > 0 else -row.content()) for row in rows]
-
-
-def _image(coefficients: list[fmpz_poly], numerator: fmpz_poly, denominator: fmpz_poly) -> fmpz_poly:
-    """L(numerator / denominator) times denominator^(order + 1)."""
-    order = len(coefficients) - 1
-    slope = denominator.derivative()
-    total = fmpz_poly()
-    for k, a in enumerate(coefficients):
-        total = total + a * numerator * denominator ** (order - k)
-        numerator = numerator.derivative() * denominator - (k + 1) * numerator * slope
-    return total
-
-
-def _lift(field: FunctionField, polynomial: fmpz_poly) -> fmpz_mpoly:
-    lifted: fmpz_mpoly = field.ctx.from_dict({(k,): int(c) for k, c in enumerate(polynomial.coeffs()) if c})
-    return lifted
+    coefficient_polynomials(operator)  # refuses what is no ODE
+    return solutions_of_ideal(LeftIdeal(operator.algebra, [operator]))

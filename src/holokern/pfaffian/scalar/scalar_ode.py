@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holokern.errors import BadInput, UnknownName
-from holokern.pfaffian.ideal import matrices_along
+from holokern.errors import BadInput
+from holokern.pfaffian.ideal import matrices_along, read_images
 from holokern.pfaffian.system import BasisElement, PfaffianSystem
 from holokern.syntax import names_in, parse
 from holokern.weyl import Entry, FunctionField, Operator, RationalFunction, function_field, rational_weyl_algebra
@@ -49,7 +49,7 @@ class CurveSystem:
     def entry(self, row: Sequence[RationalFunction]) -> Entry:
         """The function r·F of a row r over Q(t)."""
         algebra = rational_weyl_algebra(self.parameter, "d" + self.parameter)
-        return Entry(algebra, (tuple(map(list, self.matrix)),), list(row))
+        return Entry(algebra, (self.matrix,), row)
 
     def scalar_ode(self, component: int | Sequence[object] = 0) -> Operator:
         """The ODE of least order of one component; see :func:`scalar_ode`."""
@@ -76,15 +76,14 @@ def restrict(
     SingularPath
         When the whole curve lies in the singular locus.
     """
-    name = _parameter(curve, parameter)
-    field = function_field(name)
-    images = _images(tuple(system.variables), curve, field)
+    name, variables = _parameter(curve, parameter), system.variables
+    if not isinstance(curve, Mapping):
+        if len(curve) != len(variables):
+            raise BadInput(f"expected {len(variables)} coordinates of a curve, got {len(curve)}")
+        curve = dict(zip(variables, curve, strict=True))
+    images = read_images(variables, curve, name)
     return CurveSystem(
-        name,
-        tuple(images[variable] for variable in system.variables),
-        matrices_along(system.matrices, images)[0],
-        tuple(system.variables),
-        tuple(system.basis),
+        name, tuple(images.values()), matrices_along(system.matrices, images)[0], variables, tuple(system.basis)
     )
 
 
@@ -139,17 +138,3 @@ def _parameter(curve: Mapping[str, object] | Sequence[object], parameter: str | 
     if parameter and found and parameter != found:
         raise BadInput(f"expected functions of {parameter!r}, got functions of {found!r}")
     return parameter or found or "t"
-
-
-def _images(
-    variables: tuple[str, ...], curve: Mapping[str, object] | Sequence[object], field: FunctionField
-) -> dict[str, RationalFunction]:
-    if not isinstance(curve, Mapping):
-        if len(curve) != len(variables):
-            raise BadInput(f"expected {len(variables)} coordinates of a curve, got {len(curve)}")
-        curve = dict(zip(variables, curve, strict=True))
-    unknown = [name for name in curve if name not in variables]
-    missing = [name for name in variables if name not in curve]
-    if unknown or missing:
-        raise UnknownName(f"expected a curve in {', '.join(variables)}, got {', '.join(map(str, curve)) or 'nothing'}")
-    return {name: field(curve[name]) for name in variables}

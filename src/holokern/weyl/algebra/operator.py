@@ -233,10 +233,14 @@ def substituted(
     >>> substituted(D("x*dx"), [D("dx")], [D("-x")], D)
     -x*dx - 1
     """
-    result = target.zero
+    powers = [[target.one] for _ in range(2 * operator.algebra.dimension)]
+    result: dict[Monomial, fmpq] = {}
     for exponents, c in operator:
-        term = target.one * c
-        for image, power in zip((*of_variables, *of_derivations), exponents, strict=True):
-            term = term * image**power
-        result = result + term
-    return result
+        term = target.one
+        for image, known, e in zip((*of_variables, *of_derivations), powers, exponents, strict=True):
+            while len(known) <= e:
+                known.append(known[-1] * image)
+            term = term * known[e] if e else term
+        for key, value in term:
+            result[key] = result.get(key, 0) + c * value
+    return target.from_terms(result)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holokern.errors import BadInput, UnknownName
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, split_names
 
 _MAX_WEIGHT = 1_000_000  # rows of an order are packed into 48 bits, exponents into 15
 
@@ -155,7 +155,7 @@ def as_order(algebra: WeylAlgebra, order: Order | str | Sequence[int] | None) ->
 
 def _places(algebra: WeylAlgebra, names: str | Iterable[str]) -> list[int]:
     known = (*algebra.variables, *algebra.derivations)
-    wanted = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    wanted = split_names(names)
     for name in wanted:
         if name not in known:
             raise UnknownName(f"unknown generator {name!r}; this Weyl algebra has {' '.join(known)}")

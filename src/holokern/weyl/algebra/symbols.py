@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product as cartesian
+from math import prod
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import monomial_dimension
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import elimination, grevlex
 from holokern.weyl.algebra.terms import ideal_latex
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_names
 from holokern.weyl.groebner.basis import groebner_basis
-from holokern.weyl.groebner.division import Divider, interreduce
+from holokern.weyl.groebner.division import Divider, interreduce, without_smaller
 
 
 def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
@@ -32,33 +33,6 @@ def initial_form(operator: Operator, weights: Sequence[int]) -> Operator:
     return Operator(operator.algebra, {key: c for key, c in operator if found[key] == top})
 
 
-def monomial_dimension(monomials: Iterable[Monomial], size: int) -> int:
-    """The dimension of the zero set of monomials in ``size`` variables; -1 when one of them is 1.
-
-    It is the largest number of variables that together contain no monomial's support.
-
-    >>> monomial_dimension([(1, 1, 0), (0, 1, 1)], 3)
-    2
-    """
-    supports = {frozenset(i for i, e in enumerate(m) if e) for m in monomials}
-    if frozenset() in supports:
-        return -1
-    minimal = [s for s in supports if not any(t < s for t in supports)]
-    return size - _smallest_cover(minimal, size)
-
-
-def _smallest_cover(supports: list[frozenset[int]], limit: int) -> int:
-    """The least number of variables that meet every support."""
-    if not supports:
-        return 0
-    if limit <= 0:
-        return 1
-    best = limit
-    for i in min(supports, key=len):
-        best = min(best, 1 + _smallest_cover([s for s in supports if i not in s], best - 1))
-    return best
-
-
 def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) -> WeylAlgebra:
     """The ring Q[x, ξ], as the polynomials inside a Weyl algebra of twice as many variables.
 
@@ -73,17 +47,13 @@ def symbol_ring(algebra: WeylAlgebra, commuting: Sequence[int] | None = None) ->
     n = algebra.dimension
     places = range(n) if commuting is None else commuting
     kept = [name for i, name in enumerate(algebra.derivations) if i not in places]
-    names = list(algebra.variables)
-    for i in places:
-        name = f"xi_{algebra.variables[i]}"
-        while name in names or name in kept:
-            name += "_"
-        names.append(name)
+    symbols = fresh_names((*algebra.variables, *kept), (f"xi_{algebra.variables[i]}" for i in places))
+    names = (*algebra.variables, *symbols)
     derivations = [f"unused_d{i}" for i in range(len(names))]
     for i in range(n):
         if i not in places:
             derivations[i] = algebra.derivations[i]
-    return WeylAlgebra(tuple(names), tuple(derivations))
+    return WeylAlgebra(names, tuple(derivations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,18 +146,12 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool
         order = elimination(ring, ring.variables[n + i + 1 :]) if i < n - 1 else grevlex(ring)
         basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
-    parts = [part for i, part in enumerate(parts) if not _lies_in_another(part, parts[:i] + parts[i + 1 :], ring)]
-    union = [_squarefree(reduce(lambda f, g: f * g, choice), n) for choice in cartesian(*parts)]
+    parts = without_smaller(parts, grevlex(ring))
+    union = [_squarefree(prod(choice, start=ring.one), n) for choice in cartesian(*parts)]
     reduced = groebner_basis(union, grevlex(ring), certified=certified)
     zeros = (0,) * n
     found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
     return found or (algebra.zero,)
-
-
-def _lies_in_another(part: list[Operator], others: list[list[Operator]], ring: WeylAlgebra) -> bool:
-    """Whether the zeros of a Gröbner basis certainly lie in the zeros of one of the others."""
-    divider = Divider(part, grevlex(ring))
-    return any(other != part and other and all(not divider.remainder(g) for g in other) for other in others)
 
 
 def _without(polynomial: Operator, places: Sequence[int]) -> Operator:
@@ -208,8 +172,6 @@ def _squarefree(polynomial: Operator, n: int) -> Operator:
     ring = polynomial.algebra
     context = fmpq_mpoly_ctx.get(list(ring.variables[:n]), Ordering.degrevlex)
     _, factors = context.from_dict({key[:n]: c for key, c in polynomial}).factor_squarefree()
-    result = context.constant(1)
-    for factor, _ in factors:
-        result = result * factor
+    result = prod((factor for factor, _ in factors), start=context.constant(1))
     zeros = (0,) * (2 * ring.dimension - n)
     return ring.from_terms({(*key, *zeros): c for key, c in result.to_dict().items()})

@@ -28,11 +28,64 @@ def listed(generators: object) -> list[object]:
     return listed(found[0]) if alone else found
 
 
-class TermSum(ABC, Generic[A, C]):
-    """An element of an algebra whose elements are sums of coefficient times monomial; immutable.
+class RingElement(ABC):
+    """An immutable element of a ring: differences, and operations with numbers from the left.
 
-    A final class gives the product, the reading of other objects (:meth:`_coerce`), hashing and printing.
+    A final class gives sums, negatives, products, LaTeX, and the reading of other objects (:meth:`_coerce`).
     """
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} objects are immutable")
+
+    @abstractmethod
+    def _coerce(self, other: object) -> Self | None:
+        """``other`` as an element of the same ring, or None when it is of a kind that is not read."""
+
+    @abstractmethod
+    def __add__(self, other: object) -> Self: ...
+
+    @abstractmethod
+    def __neg__(self) -> Self: ...
+
+    @abstractmethod
+    def __mul__(self, other: object) -> Self: ...
+
+    @abstractmethod
+    def __truediv__(self, other: object) -> Self: ...
+
+    @abstractmethod
+    def latex(self) -> str:
+        """LaTeX source."""
+
+    def __radd__(self, other: object) -> Self:
+        return self + other
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __sub__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self + (-right)
+
+    def __rsub__(self, other: object) -> Self:
+        return (-self) + other
+
+    def __rmul__(self, other: object) -> Self:
+        left = self._coerce(other)
+        return NotImplemented if left is None else left * self
+
+    def __rtruediv__(self, other: object) -> Self:
+        left = self._coerce(other)
+        return NotImplemented if left is None else left / self
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+class TermSum(RingElement, Generic[A, C]):
+    """An element of an algebra whose elements are sums of coefficient times monomial; a final class also hashes."""
 
     __slots__ = ("_terms", "algebra")
 
@@ -43,20 +96,6 @@ class TermSum(ABC, Generic[A, C]):
         """Trusted constructor: ``terms`` holds non-zero coefficients; use ``algebra.from_terms`` elsewhere."""
         object.__setattr__(self, "algebra", algebra)
         object.__setattr__(self, "_terms", terms)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("operators are immutable")
-
-    @abstractmethod
-    def _coerce(self, other: object) -> Self | None:
-        """``other`` as an element of the same algebra, or None when it is of a kind that is not read."""
-
-    @abstractmethod
-    def __mul__(self, other: object) -> Self: ...
-
-    @abstractmethod
-    def latex(self) -> str:
-        """LaTeX source."""
 
     @property
     def terms(self) -> Mapping[tuple[int, ...], C]:
@@ -88,25 +127,9 @@ class TermSum(ABC, Generic[A, C]):
                 terms[key] = total
         return self._like(terms)
 
-    __radd__ = __add__
-
     def __neg__(self) -> Self:
         negated: dict[tuple[int, ...], Any] = dict(self._terms)
         return self._like({key: -c for key, c in negated.items()})
-
-    def __pos__(self) -> Self:
-        return self
-
-    def __sub__(self, other: object) -> Self:
-        right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: object) -> Self:
-        return (-self) + other
-
-    def __rmul__(self, other: object) -> Self:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left * self
 
     def __pow__(self, exponent: int) -> Self:
         if not isinstance(exponent, int) or exponent < 0 or exponent > _MAX_POWER:
@@ -126,9 +149,6 @@ class TermSum(ABC, Generic[A, C]):
 
     @abstractmethod
     def __hash__(self) -> int: ...
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex()}$"
 
 
 P = TypeVar("P", bound=TermSum[Any, Any])  # its elements

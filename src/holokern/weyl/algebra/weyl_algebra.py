@@ -182,12 +182,30 @@ def split_names(given: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
 
 
-def fresh_name(algebra: WeylAlgebra, name: str) -> str:
-    """The name, with as many underscores as it takes to differ from the algebra's generators.
+def fresh_names(taken: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
+    """The wanted names, each with as many underscores as it takes to differ from all others.
 
-    >>> fresh_name(weyl_algebra("t x"), "t")
-    't_'
+    >>> fresh_names(("t", "x"), ("t", "u"))
+    ('t_', 'u')
     """
-    while name in (*algebra.variables, *algebra.derivations):
-        name += "_"
-    return name
+    used, found = set(taken), []
+    for name in wanted:
+        while name in used:
+            name += "_"  # noqa: PLW2901
+        used.add(name)
+        found.append(name)
+    return tuple(found)
+
+
+def enlarged(algebra: WeylAlgebra, *names: str, first: bool = False) -> WeylAlgebra:
+    """The algebra with further variables behind its own, or before them; names that are taken get underscores.
+
+    >>> enlarged(weyl_algebra("x"), "t", "x").variables
+    ('x', 't', 'x_')
+    """
+    taken = (*algebra.variables, *algebra.derivations)
+    new = fresh_names(taken, names)
+    derivations = fresh_names((*taken, *new), ("d" + name for name in new))
+    if first:
+        return WeylAlgebra((*new, *algebra.variables), (*derivations, *algebra.derivations))
+    return WeylAlgebra((*algebra.variables, *new), (*algebra.derivations, *derivations))

@@ -11,34 +11,41 @@ from holokern.numeric import bounded, to_fraction
 from holokern.syntax import names_in, parse
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import Order
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, fresh_name, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational, fresh_names, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.fractions import RationalFunction, function_field
 
 
-def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
-    """A polynomial as an operator without derivations; all names in a text are variables, sorted.
+def polynomials_of(*given: Operator | str, constant: bool = False) -> list[Operator]:
+    """Polynomials as operators without derivations, in the algebra of those that are operators.
 
-    >>> polynomial_of("x^2 + y^3").algebra.variables
-    ('x', 'y')
+    Where all are texts, all names in them are variables, sorted.
+
+    >>> polynomials_of("x^2 + y^3", "z")[0].algebra.variables
+    ('x', 'y', 'z')
     """
-    if isinstance(given, str):
-        names = sorted(names_in(parse(given, "polynomial")))
+    kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
+    for f in given:
+        if not isinstance(f, (Operator, str)):
+            raise BadInput(f"expected {kind}, got {f!r}")
+    algebra = next((f.algebra for f in given if isinstance(f, Operator)), None)
+    if algebra is None:
+        names = sorted({name for text in given for name in names_in(parse(str(text), "polynomial"))})
         if not names:
-            raise BadInput(f"expected a polynomial in at least one variable, got {given[:60]!r}")
-        derivations: list[str] = []
-        for name in names:
-            derivation = "d" + name
-            while derivation in (*names, *derivations):
-                derivation += "_"
-            derivations.append(derivation)
-        given = WeylAlgebra(tuple(names), tuple(derivations))(given)
-    if not isinstance(given, Operator) or given.order != 0 or (given.degree == 0 and not constant):
-        kind = "a polynomial in the variables, not 0" if constant else "a polynomial in the variables, not a constant"
-        raise BadInput(f"expected {kind}, got {given}")
-    return given
+            raise BadInput(f"expected a polynomial in at least one variable, got {', '.join(map(str, given))[:60]!r}")
+        algebra = WeylAlgebra(tuple(names), fresh_names(names, ("d" + name for name in names)))
+    found = [algebra(f) for f in given]
+    for f in found:
+        if f.order != 0 or (f.degree == 0 and not constant):
+            raise BadInput(f"expected {kind}, got {f}")
+    return found
+
+
+def polynomial_of(given: Operator | str, *, constant: bool = False) -> Operator:
+    """One polynomial; see :func:`polynomials_of`."""
+    return polynomials_of(given, constant=constant)[0]
 
 
 def annihilator_of_exponential(function: Operator | RationalFunction | str) -> LeftIdeal:
@@ -117,7 +124,7 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     given = polynomial_of(polynomial)
     f, places = sorted_by_degree(given)
     small, n = f.algebra, f.algebra.dimension
-    power, tag = fresh_name(small, name), fresh_name(small, "T")
+    power, tag = fresh_names((*small.variables, *small.derivations), (name, "T"))
     mixed = WeylAlgebra((*small.variables, tag), (*small.derivations, power))
 
     def term(operator: Operator, t: int) -> Operator:
@@ -129,10 +136,7 @@ def annihilator_of_symbolic_power(polynomial: Operator | str, *, name: str = "s"
     rows = [tuple(int(i == place) for i in range(2 * n + 2)) for place in (n, 2 * n + 1)]
     order = Order("T, then s", 2 * n + 2, (*rows, tuple(1 - a - b for a, b in zip(*rows, strict=True))), True)
     basis = groebner_basis(generators, order, certified=certified, shifts=[n])
-    large = WeylAlgebra((*small.variables, power), (*small.derivations, fresh_name(small, "d" + power)))
-    wanted = WeylAlgebra(
-        (*given.algebra.variables, power), (*given.algebra.derivations, fresh_name(small, "d" + power))
-    )
+    large, wanted = enlarged(small, name), enlarged(given.algebra, name)
     found = [
         Operator(large, {(*key[:n], key[-1], *key[n + 1 : -1], 0): c for key, c in g})
         for g in basis
@@ -217,11 +221,7 @@ def annihilator_of_rational_function(
     >>> annihilator_of_rational_function("1", "x - y").groebner()
     (dx + dy, x*dy - y*dy - 1)
     """
-    if isinstance(numerator, str) and isinstance(denominator, str):
-        algebra = polynomial_of(f"({numerator}) + ({denominator})", constant=True).algebra
-    else:
-        algebra = next(f.algebra for f in (numerator, denominator) if isinstance(f, Operator))
-    top, bottom = polynomial_of(algebra(numerator), constant=True), polynomial_of(algebra(denominator), constant=True)
+    top, bottom = polynomials_of(numerator, denominator, constant=True)
     if bottom.degree == 0:
         return annihilator_of_polynomial(top)
     return annihilator_of_image(annihilator_of_power(bottom, -1, certified=certified), top)

@@ -13,6 +13,7 @@ from typing import Any
 
 from holokern.errors import BadInput, Unsupported
 from holokern.numeric import Dependence, bounded
+from holokern.weyl.algebra.monomials import divides, grevlex_key, lowered, raised
 from holokern.weyl.algebra.weyl_algebra import split_names
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
@@ -27,17 +28,17 @@ class Entry:
     """The function r·F of a vector F with ∂_i F = P_i F: its ring, the matrices P_i and the row r."""
 
     algebra: RationalWeylAlgebra
-    matrices: tuple[tuple[Row, ...], ...]
-    row: Row
+    matrices: Sequence[Sequence[Sequence[RationalFunction]]]
+    row: Sequence[RationalFunction]
 
     @classmethod
     def of(cls, ideal: RationalIdeal) -> Entry:
         """A solution of the ideal, with its standard derivatives."""
-        matrices = tuple(tuple(map(list, matrix)) for matrix in ideal.connection_matrices())
         field = ideal.algebra.field
-        return cls(ideal.algebra, matrices, [field.one if i == 0 else field.zero for i in range(ideal.rank())])
+        row = [field.one if i == 0 else field.zero for i in range(ideal.rank())]
+        return cls(ideal.algebra, ideal.connection_matrices(), row)
 
-    def derivative(self, row: Row, i: int) -> Row:
+    def derivative(self, row: Sequence[RationalFunction], i: int) -> Row:
         """The row of the derivative in the i-th variable."""
         name = self.algebra.variables[i]
         result = [c.derivative(name) for c in row]
@@ -54,30 +55,41 @@ class Entry:
         """
         n, field = self.algebra.dimension, self.algebra.field
         search: Dependence[Exponents, int, RationalFunction] = Dependence(field.one)
-        rows: dict[Exponents, Row] = {}
+        rows: dict[Exponents, Sequence[RationalFunction]] = {}
         basis: list[RationalOperator] = []
         leads: list[Exponents] = []
         front: set[Exponents] = {(0,) * n}
         while front:
-            key = min(front, key=lambda k: (sum(k), tuple(-e for e in reversed(k))))
+            key = min(front, key=grevlex_key)
             front.remove(key)
-            if any(all(a <= b for a, b in zip(lead, key, strict=True)) for lead in leads):
+            if any(divides(lead, key) for lead in leads):
                 continue
-            rows[key] = row = self._row(key, rows)
-            relation = search.add(key, dict(enumerate(row)))
+            relation = search.add(key, dict(enumerate(self._of_monomial(key, rows))))
             if relation is not None:
                 basis.append(self.algebra.from_terms(relation))
                 leads.append(key)
                 continue
-            front |= {(*key[:i], key[i] + 1, *key[i + 1 :]) for i in range(n)}
+            front |= {raised(key, i) for i in range(n)}
         return RationalIdeal(self.algebra, basis)
 
-    def _row(self, key: Exponents, rows: Mapping[Exponents, Row]) -> Row:
-        for i, e in enumerate(key):
-            lower = (*key[:i], e - 1, *key[i + 1 :])
-            if e and lower in rows:
-                return self.derivative(rows[lower], i)
-        return self.row
+    def applied(self, terms: Iterable[tuple[Exponents, RationalFunction]]) -> Row:
+        """The row of Σ c_β ∂^β of the function, from the exponents β and the coefficients; an operator has them."""
+        known: dict[Exponents, Sequence[RationalFunction]] = {}
+        total = [self.algebra.field.zero] * len(self.row)
+        for key, c in terms:
+            total = [t + c * r if r else t for t, r in zip(total, self._of_monomial(key, known), strict=True)]
+        return total
+
+    def _of_monomial(
+        self, key: Exponents, known: dict[Exponents, Sequence[RationalFunction]]
+    ) -> Sequence[RationalFunction]:
+        """The row of ∂^key of the function; lower derivatives are kept in ``known``."""
+        if not any(key):
+            return self.row
+        if key not in known:
+            i, lower = lowered(key)
+            known[key] = self.derivative(self._of_monomial(lower, known), i)
+        return known[key]
 
 
 def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]:

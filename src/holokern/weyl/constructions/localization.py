@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from holokern.errors import NotHolonomic
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
+from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.annihilators import polynomial_of
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.integration import integration_module
-from holokern.weyl.modules.restriction import RestrictionModule
+from holokern.weyl.modules.restriction import RestrictionModule, integration_module
 
 
 @dataclass(frozen=True)
@@ -116,14 +115,13 @@ def _polynomial(ideal: LeftIdeal, polynomial: Operator | str) -> Operator:
 
 def _module(ideal: LeftIdeal, f: Operator) -> RestrictionModule:
     small, n = ideal.algebra, ideal.algebra.dimension
-    tag = fresh_name(small, "t")
-    large = WeylAlgebra((*small.variables, tag), (*small.derivations, fresh_name(small, "d" + tag)))
+    large = enlarged(small, "t")
     t, dt = large.gens[n], large.gens[-1]
     x, d = large.gens[:n], large.gens[n + 1 : -1]
     images = [d[i] - widened(small.gens[n + i].apply(f), large, range(n)) * dt * t**2 for i in range(n)]
     generators = [substituted(P, x, images, large) for P in ideal.generators]
     generators.append(1 - t * widened(f, large, range(n)))
     try:
-        return integration_module(LeftIdeal(large, generators, certified=ideal.certified), [tag])
+        return integration_module(LeftIdeal(large, generators, certified=ideal.certified), large.variables[n:])
     except NotHolonomic:
         raise NotHolonomic(f"{ideal!r} is not holonomic outside {f} = 0; add annihilating operators") from None

@@ -1,19 +1,25 @@
-"""Intersection, quotient, product and sum of ideals, for sums, images and products of functions."""
+"""Operations on ideals, for sums, images and products of functions; the same for operators in one variable."""
 
 from __future__ import annotations
 
-from typing import overload
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import elimination
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, fresh_name
-from holokern.weyl.constructions.closure import tensor_product
+from holokern.weyl.algebra.weyl_algebra import enlarged
+from holokern.weyl.constructions.closure import direct_sum, tensor_product
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.module import first_components
+from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.ideal import RationalIdeal
+
+AnyIdeal = TypeVar("AnyIdeal", LeftIdeal, RationalIdeal)
+AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 
 
 @bounded
@@ -41,12 +47,11 @@ def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
     first.expect_same_algebra(second)
     small = first.algebra
     n, certified = small.dimension, first.certified or second.certified
-    tag = fresh_name(small, "u")
-    large = WeylAlgebra((*small.variables, tag), (*small.derivations, fresh_name(small, "d" + tag)))
-    u = large.gen(tag)
+    large = enlarged(small, "u")
+    u = large.gens[n]
     generators = [u * widened(g, large, range(n)) for g in first.generators]
     generators += [(1 - u) * widened(g, large, range(n)) for g in second.generators]
-    basis = groebner_basis(generators, elimination(large, [tag]), certified=certified)
+    basis = groebner_basis(generators, elimination(large, large.variables[n:]), certified=certified)
     kept = [{(*key[:n], *key[n + 1 : -1]): c for key, c in g} for g in basis if not any(key[n] for key, _ in g)]
     return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
@@ -72,15 +77,7 @@ def annihilator_of_image(ideal: LeftIdeal, operator: object) -> LeftIdeal:
     return LeftIdeal(algebra, first_components(algebra, rows, ideal.certified), certified=ideal.certified)
 
 
-@overload
-def product_of_functions(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal: ...
-@overload
-def product_of_functions(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal: ...
-
-
-def product_of_functions(
-    first: LeftIdeal | RationalIdeal, second: LeftIdeal | RationalIdeal
-) -> LeftIdeal | RationalIdeal:
+def product_of_functions(first: AnyIdeal, second: AnyIdeal) -> AnyIdeal:
     """An ideal that annihilates f·g when the given ones annihilate f and g.
 
     In the Weyl algebra, f(x)g(x') with x' = x + z is annihilated by P(x, ∂_x - ∂_z) and Q(x + z, ∂_z); its restriction
@@ -104,18 +101,11 @@ def product_of_functions(
     if not isinstance(first, LeftIdeal) or not isinstance(second, LeftIdeal) or second.algebra != small:
         raise BadInput(f"the ideals {first!r} and {second!r} belong to different algebras")
     n = small.dimension
-    new: list[str] = []
-    for name in small.variables:
-        shift = fresh_name(small, f"z_{name}")
-        while shift in new:
-            shift += "_"
-        new.append(shift)
-    derivations = [fresh_name(small, f"d{name}") for name in new]
-    large = WeylAlgebra((*small.variables, *new), (*small.derivations, *derivations))
+    large = enlarged(small, *(f"z_{name}" for name in small.variables))
     x, z, dx, dz = (large.gens[i * n : (i + 1) * n] for i in range(4))
     images = [substituted(P, x, [a - b for a, b in zip(dx, dz, strict=True)], large) for P in first.generators]
     images += [substituted(Q, [a + b for a, b in zip(x, z, strict=True)], dz, large) for Q in second.generators]
-    return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(new)
+    return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(large.variables[n:])
 
 
 def adjoint(operator: Operator) -> Operator:
@@ -134,3 +124,66 @@ def adjoint(operator: Operator) -> Operator:
         derivation = algebra.from_terms({(*none, *key[n:]): c * (-1) ** sum(key[n:])})
         result = result + derivation * algebra.from_terms({(*key[:n], *none): 1})
     return result
+
+
+def gcrd(*operators: AnyOperator) -> AnyOperator:
+    """The greatest common right divisor over Q(x): its solutions are the common ones.
+
+    Parameters
+    ----------
+    operators : Operator or RationalOperator
+        At least one, in one variable.
+
+    Returns
+    -------
+    Operator or RationalOperator
+        Of the kind given; primitive with polynomial coefficients, or monic.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> gcrd(D("dx^2 - 1"), D("x*dx^2 - (x + 1)*dx + 1"))
+    dx - 1
+    """
+    return _combined(operators, RationalIdeal.__add__)
+
+
+def lclm(*operators: AnyOperator) -> AnyOperator:
+    """The least common left multiple over Q(x): its solutions are the sums of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> lclm(D("dx - 1"), D("x*dx - 1"))
+    x*dx^2 - dx^2 - x*dx + 1
+    """
+    return _combined(operators, direct_sum)
+
+
+def symmetric_product(*operators: AnyOperator) -> AnyOperator:
+    """The operator of least order that annihilates all products of solutions.
+
+    Examples
+    --------
+    >>> from holokern.weyl import weyl_algebra
+    >>> D = weyl_algebra("x")
+    >>> symmetric_product(D("dx^2 - x"), D("dx^2 - x"))
+    dx^3 - 4*x*dx - 2
+    """
+    return _combined(operators, tensor_product)
+
+
+def _combined(
+    operators: tuple[AnyOperator, ...], combine: Callable[[RationalIdeal, RationalIdeal], RationalIdeal]
+) -> AnyOperator:
+    """The generator of the ideal that the ideals of the operators are combined to, one after another."""
+    if not operators or not all(isinstance(P, (Operator, RationalOperator)) for P in operators):
+        raise BadInput(f"expected operators in one variable, got {operators!r}")
+    own = operators[0].algebra
+    if own.dimension != 1 or any(P.algebra != own for P in operators) or not all(operators):
+        raise BadInput("expected operators other than 0, all in one algebra with one variable")
+    algebra = own if isinstance(own, RationalWeylAlgebra) else rational_weyl_algebra(own)
+    (monic,) = reduce(combine, (algebra.ideal(P) for P in operators)).groebner()
+    return monic.clear_denominators() if isinstance(operators[0], Operator) else monic

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from itertools import product as cartesian
 from math import comb
-from typing import cast
 
 from flint import fmpq
 
-from holokern.errors import CheckFailed, NotHolonomic, TooLarge
+from holokern.errors import TooLarge
 from holokern.numeric import bounded, nullspace
 from holokern.weyl.algebra.operator import Operator, substituted, widened
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
-from holokern.weyl.modules.bfunction import b_function, minimal_polynomial
+from holokern.weyl.algebra.weyl_algebra import Monomial, enlarged
+from holokern.weyl.modules.bfunction import b_function, b_function_along
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import rational_weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
@@ -41,7 +40,7 @@ def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
     (x^4 + 12*x^2*y + 12*y^2,)
     """
     algebra, n = ideal.algebra, ideal.algebra.dimension
-    degree = _largest_degree(ideal)
+    degree = max((-root for root in b_function_along(ideal, (-1,) * n).integer_roots), default=-1)
     if degree < 0:
         return ()
     if comb(n + degree, n) > _MAX_UNKNOWNS:
@@ -59,18 +58,6 @@ def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
         solution = algebra.from_terms({(*key, *none): c for key, c in zip(keys, vector, strict=True) if c != 0})
         found.append(solution.primitive())
     return tuple(found)
-
-
-def _largest_degree(ideal: LeftIdeal) -> int:
-    algebra, n = ideal.algebra, ideal.algebra.dimension
-    initial = cast("LeftIdeal", ideal.initial((*[1] * n, *[-1] * n)))
-    euler = sum((algebra.gens[i] * algebra.gens[n + i] for i in range(n)), algebra.zero)
-    for b in minimal_polynomial(euler, initial.normal_form):
-        if b is not None:
-            return max(b.integer_roots, default=-1)
-        if not ideal.is_holonomic:
-            raise NotHolonomic(f"{ideal!r} is not holonomic; take its Weyl closure, or add annihilating operators")
-    raise CheckFailed("the search for a b-function ended without one; this is a defect of the search")
 
 
 @bounded
@@ -113,7 +100,7 @@ def rational_solutions(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
 def _along(ideal: LeftIdeal, f: Operator) -> tuple[int, ...]:
     """The integer roots of the b-function along f = 0, by the embedding of the graph t = f."""
     small, n = ideal.algebra, ideal.algebra.dimension
-    large = WeylAlgebra((fresh_name(small, "t"), *small.variables), (fresh_name(small, "dt"), *small.derivations))
+    large = enlarged(small, "t", first=True)
     t, dt = large.gens[0], large.gens[n + 1]
     places = range(1, n + 1)
     derivations = [large.gens[n + 2 + i] + widened(small.gens[n + i].apply(f), large, places) * dt for i in range(n)]

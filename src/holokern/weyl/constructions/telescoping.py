@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from flint import fmpz_mpoly, fmpz_mpoly_ctx
 
 from holokern.errors import BadInput, CheckFailed, Unsupported
-from holokern.numeric import bounded
+from holokern.numeric import Dependence, bounded
+from holokern.weyl.algebra.weyl_algebra import fresh_names
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.polynomials import multiplicity
 
 _MAX_ORDER = 8  # of the operators that are tried by default
 
@@ -176,7 +178,7 @@ class _Search:
         for factor, _ in (common * bottom).factor()[1]:
             if self._degree_of(factor) < 1:
                 continue
-            poles, own = _multiplicity(common, factor), _multiplicity(bottom, factor)
+            poles, own = multiplicity(common, factor), multiplicity(bottom, factor)
             power = poles - max(own, 1)
             if own == 1:
                 power = max(power, *self._residues(factor), 0)
@@ -185,10 +187,8 @@ class _Search:
 
     def _residues(self, factor: fmpz_mpoly) -> list[int]:
         """The positive integers k for which f behaves like factor^k at the zeros of a simple pole of a."""
-        names = (*self.field.variables, "k")
-        while len(set(names)) < len(names):
-            names = (*names[:-1], names[-1] + "_")
-        ring = fmpz_mpoly_ctx.get(names, self.field.ctx.ordering())
+        names = self.field.variables
+        ring = fmpz_mpoly_ctx.get((*names, *fresh_names(names, ["k"])), self.field.ctx.ordering())
         rest = self.a.denominator // factor
 
         def lifted(polynomial: fmpz_mpoly) -> fmpz_mpoly:
@@ -209,50 +209,19 @@ class _Search:
     def _relation(self, columns: list[RationalFunction], order: int) -> list[RationalFunction] | None:
         """A vector v free of t with Σ v_j columns_j = 0 and v_order not zero."""
         common = common_denominator(self.field, columns)
-        rows: dict[int, dict[int, dict[tuple[int, ...], int]]] = {}
-        for j, g in enumerate(columns):
-            for key, c in (g.numerator * (common // g.denominator)).terms():
+        search: Dependence[int, int, RationalFunction] = Dependence(self.field.one, _shortest)
+        relation = None
+        # the wanted column comes last, so that it is expressed by the others
+        for j in (*range(order + 1, len(columns)), *range(order + 1)):
+            rows: dict[int, dict[tuple[int, ...], int]] = {}
+            for key, c in (columns[j].numerator * (common // columns[j].denominator)).terms():
                 short = tuple(0 if i == self.place else int(e) for i, e in enumerate(key))
-                entry = rows.setdefault(int(key[self.place]), {}).setdefault(j, {})
-                entry[short] = entry.get(short, 0) + int(c)
-        matrix = [{j: self.field(self.field.ctx.from_dict(entry)) for j, entry in row.items()} for row in rows.values()]
-        return _kernel_vector(matrix, len(columns), order, self.field)
+                rows.setdefault(int(key[self.place]), {})[short] = int(c)
+            vector = {power: self.field(self.field.ctx.from_dict(terms)) for power, terms in rows.items()}
+            relation = search.add(j, vector)
+        return None if relation is None else [relation.get(j, self.field.zero) for j in range(len(columns))]
 
 
-def _multiplicity(polynomial: fmpz_mpoly, factor: fmpz_mpoly) -> int:
-    count = 0
-    while (polynomial % factor).is_zero():
-        polynomial, count = polynomial // factor, count + 1
-    return count
-
-
-def _kernel_vector(
-    matrix: list[dict[int, RationalFunction]], size: int, wanted: int, field: FunctionField
-) -> list[RationalFunction] | None:
-    """A vector of the kernel whose entry ``wanted`` is 1: that column is eliminated last."""
-    order = [j for j in range(size) if j > wanted] + list(range(wanted + 1))
-    rows = [dict(row) for row in matrix]
-    pivots: dict[int, dict[int, RationalFunction]] = {}
-    for column in order:
-        candidates = [row for row in rows if row.get(column)]
-        if not candidates:
-            if column == wanted:
-                break
-            continue
-        best = min(candidates, key=lambda row: sum(len(c.numerator) for c in row.values()))
-        rows = [row for row in rows if row is not best]
-        inverse = field.one / best[column]
-        best = {j: inverse * c for j, c in best.items() if c}
-        for row in [*rows, *pivots.values()]:
-            factor = row.get(column)
-            if factor:
-                for j, c in best.items():
-                    row[j] = row.get(j, field.zero) - factor * c
-        pivots[column] = best
-    if wanted in pivots:
-        return None
-    vector = [field.zero] * size
-    vector[wanted] = field.one
-    for column, row in pivots.items():
-        vector[column] = -row.get(wanted, field.zero)
-    return vector
+def _shortest(row: dict[int, RationalFunction]) -> int:
+    """The place of the simplest entry."""
+    return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))

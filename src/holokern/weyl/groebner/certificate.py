@@ -44,32 +44,51 @@ def membership_certificate(operators: Sequence[Operator], generators: Sequence[O
     """
     if not operators:
         return []
-    algebra, m, n = operators[0].algebra, len(generators), operators[0].algebra.dimension
-    module = WeylAlgebra(
-        tuple(f"x{i}" for i in range(n)) + tuple(f"e{j}" for j in range(m + 1)),
-        tuple(f"d{i}" for i in range(n)) + tuple(f"unused{j}" for j in range(m + 1)),
-    )
-    none = (0,) * (m + 1)
-
-    def lift(operator: Operator) -> Operator:
-        return Operator(module, {(*key[:n], 1, *none[1:], *key[n:], *none): c for key, c in operator})
-
-    positions = [module.gen(f"e{j}") for j in range(m + 1)]
-    relations = [lift(g) - t for g, t in zip(generators, positions[1:], strict=True)]
-    relations += [s * t for s, t in combinations_with_replacement(positions, 2)]
-    degree = (1,) * n + none + (1,) * n + none
-    rows = ((0,) * n + (1, *none[1:]) + (0,) * n + none, degree, tuple(1 - e for e in degree))
-    order = Order("position of e first", 2 * (n + m + 1), rows, True)
-    divider = Divider(groebner_basis(relations, order), order)
+    search = CofactorSearch(generators)
     found = []
     for operator in operators:
-        rest = divider.remainder(lift(operator))
-        parts: list[dict[tuple[int, ...], object]] = [{} for _ in generators]
-        for key, c in rest:
-            if key[n]:
-                raise BadInput(f"{operator} does not lie in the left ideal of {', '.join(map(str, generators))}")
-            parts[key[n + 1 : n + m + 1].index(1)][(*key[:n], *key[n + m + 1 : 2 * n + m + 1])] = c
-        cofactors = [algebra.from_terms(terms) for terms in parts]
+        cofactors = search.cofactors(operator)
         check_membership(operator, generators, cofactors)
         found.append(cofactors)
     return found
+
+
+class CofactorSearch:
+    """The Gröbner basis of the module of :func:`membership_certificate`.
+
+    ``generators``: of the ideal, not zero.
+    ``untracked``: further ones, whose cofactors nobody wants to know.
+    """
+
+    def __init__(
+        self, generators: Sequence[Operator], untracked: Sequence[Operator] = (), *, certified: bool = False
+    ) -> None:
+        self.generators, self.m = generators, len(generators)
+        self.algebra = generators[0].algebra
+        n, none = self.algebra.dimension, (0,) * (self.m + 1)
+        self._module = WeylAlgebra(
+            tuple(f"x{i}" for i in range(n)) + tuple(f"e{j}" for j in range(self.m + 1)),
+            tuple(f"d{i}" for i in range(n)) + tuple(f"unused{j}" for j in range(self.m + 1)),
+        )
+        positions = [self._module.gen(f"e{j}") for j in range(self.m + 1)]
+        relations = [self._lift(g) - t for g, t in zip(generators, positions[1:], strict=True)]
+        relations += [self._lift(g) for g in untracked]
+        relations += [s * t for s, t in combinations_with_replacement(positions, 2)]
+        degree = (1,) * n + none + (1,) * n + none
+        rows = ((0,) * n + (1, *none[1:]) + (0,) * n + none, degree, tuple(1 - e for e in degree))
+        order = Order("position of e first", 2 * (n + self.m + 1), rows, True)
+        self._divider = Divider(groebner_basis(relations, order, certified=certified), order)
+
+    def _lift(self, operator: Operator) -> Operator:
+        n, none = self.algebra.dimension, (0,) * (self.m + 1)
+        return Operator(self._module, {(*key[:n], 1, *none[1:], *key[n:], *none): c for key, c in operator})
+
+    def cofactors(self, operator: Operator) -> list[Operator]:
+        """Cofactors of the generators that are tracked; BadInput when the operator does not lie in the ideal."""
+        n, m = self.algebra.dimension, self.m
+        parts: list[dict[tuple[int, ...], object]] = [{} for _ in range(m)]
+        for key, c in self._divider.remainder(self._lift(operator)):
+            if key[n]:
+                raise BadInput(f"{operator} does not lie in the left ideal of {', '.join(map(str, self.generators))}")
+            parts[key[n + 1 : n + m + 1].index(1)][(*key[:n], *key[n + m + 1 : 2 * n + m + 1])] = c
+        return [self.algebra.from_terms(terms) for terms in parts]

@@ -23,9 +23,7 @@ def check_membership(operator: Operator, generators: Sequence[Operator], cofacto
     """
     if len(generators) != len(cofactors):
         raise BadInput(f"expected one cofactor a generator, got {len(cofactors)} for {len(generators)} generators")
-    total = operator.algebra.zero
-    for a, g in zip(cofactors, generators, strict=True):
-        total = total + a * g
+    total = sum((a * g for a, g in zip(cofactors, generators, strict=True)), operator.algebra.zero)
     if total != operator:
         raise CheckFailed(f"the certificate does not give {operator}: the sum differs from it by {total - operator}")
 

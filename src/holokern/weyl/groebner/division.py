@@ -9,6 +9,7 @@ from flint import fmpq
 
 from holokern.errors import BadOperator, Unsupported
 from holokern.numeric import bounded, charge
+from holokern.weyl.algebra.monomials import divides
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.packing import Packing, Support
@@ -175,7 +176,7 @@ def interreduce(basis: Iterable[Operator], order: Order) -> list[Operator]:
         return []
     minimal: list[Monomial] = []
     for lead in sorted(leads, key=sum):
-        if not any(all(a <= b for a, b in zip(other, lead, strict=True)) for other in minimal):
+        if not any(divides(other, lead) for other in minimal):
             minimal.append(lead)
     minimal.sort(key=order.key)
     divider = Divider([leads[lead] for lead in minimal], order)
@@ -185,3 +186,13 @@ def interreduce(basis: Iterable[Operator], order: Order) -> list[Operator]:
         head = Operator(g.algebra, {lead: g.terms[lead]})
         reduced.append(head + divider.remainder(g - head))
     return reduced
+
+
+def without_smaller(bases: Sequence[list[Operator]], order: Order) -> list[list[Operator]]:
+    """The Gröbner bases of polynomials without those whose zeros certainly lie in the zeros of another one."""
+
+    def is_inside(basis: list[Operator]) -> bool:
+        divider = Divider(basis, order)
+        return any(other != basis and other and not any(map(divider.remainder, other)) for other in bases)
+
+    return [basis for basis in bases if not is_inside(basis)]

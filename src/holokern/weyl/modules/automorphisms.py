@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import product as cartesian
-from math import comb, prod
-from typing import overload
-
-from flint import fmpq
+from typing import TypeVar
 
 from holokern.errors import BadInput
-from holokern.weyl.algebra.operator import Operator, multiply_terms
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, exact_rational
+from holokern.weyl.algebra.operator import Operator, substituted
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational, split_names
 from holokern.weyl.modules.ideal import LeftIdeal
+
+What = TypeVar("What", Operator, LeftIdeal)
 
 
 def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[int, ...]:
@@ -26,7 +24,7 @@ def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[
         raise BadInput(
             f"expected names of variables without values, got {dict(names)!r}; only restriction takes values"
         )
-    wanted = set(names.replace(",", " ").split() if isinstance(names, str) else names)
+    wanted = set(split_names(names))
     unknown = sorted(str(name) for name in wanted if name not in algebra.variables)
     if unknown:
         raise BadInput(f"{unknown[0]!r} is no variable of this Weyl algebra; it has {' '.join(algebra.variables)}")
@@ -35,13 +33,7 @@ def chosen_variables(algebra: WeylAlgebra, names: str | Iterable[str]) -> tuple[
     return tuple(i for i, name in enumerate(algebra.variables) if name in wanted)
 
 
-@overload
-def fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
-@overload
-def fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
-
-
-def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None = None) -> Operator | LeftIdeal:
+def fourier_transform(what: What, names: str | Iterable[str] | None = None) -> What:
     """The automorphism x_i → -∂_i, ∂_i → x_i in the named variables [SST2000, §5.5].
 
     The variables keep their names.  If P annihilates f(t), then its transform annihilates the Laplace integral
@@ -63,15 +55,7 @@ def fourier_transform(what: Operator | LeftIdeal, names: str | Iterable[str] | N
     return _transform(what, names, -1)
 
 
-@overload
-def inverse_fourier_transform(what: Operator, names: str | Iterable[str] | None = None) -> Operator: ...
-@overload
-def inverse_fourier_transform(what: LeftIdeal, names: str | Iterable[str] | None = None) -> LeftIdeal: ...
-
-
-def inverse_fourier_transform(
-    what: Operator | LeftIdeal, names: str | Iterable[str] | None = None
-) -> Operator | LeftIdeal:
+def inverse_fourier_transform(what: What, names: str | Iterable[str] | None = None) -> What:
     """The inverse of :func:`fourier_transform`: x_i → ∂_i, ∂_i → -x_i in the named variables.
 
     Examples
@@ -84,41 +68,23 @@ def inverse_fourier_transform(
     return _transform(what, names, 1)
 
 
-def _transform(what: Operator | LeftIdeal, names: str | Iterable[str] | None, sign: int) -> Operator | LeftIdeal:
-    places = chosen_variables(what.algebra, what.algebra.variables if names is None else names)
-    return _image(what, lambda operator: _exchange(operator, places, sign))
+def _transform(what: What, names: str | Iterable[str] | None, sign: int) -> What:
+    """Put x → sign·∂ and ∂ → -sign·x at the places of the names."""
+    algebra, n = what.algebra, what.algebra.dimension
+    variables, derivations = list(algebra.gens[:n]), list(algebra.gens[n:])
+    for i in chosen_variables(algebra, algebra.variables if names is None else names):
+        variables[i], derivations[i] = sign * derivations[i], -sign * variables[i]
+    return _image(what, lambda operator: substituted(operator, variables, derivations, algebra))
 
 
-def _image(what: Operator | LeftIdeal, change: Callable[[Operator], Operator]) -> Operator | LeftIdeal:
+def _image(what: What, change: Callable[[Operator], Operator]) -> What:
     """The image of an operator, or the ideal of the images."""
     if isinstance(what, Operator):
         return change(what)
     return LeftIdeal(what.algebra, map(change, what.generators), certified=what.certified)
 
 
-def _exchange(operator: Operator, places: tuple[int, ...], sign: int) -> Operator:
-    """Put x → sign·∂ and ∂ → -sign·x at the places; each term is the product of a power of ∂ and one of x."""
-    algebra = operator.algebra
-    n = algebra.dimension
-    result: dict[Monomial, fmpq] = {}
-    for key, c in operator:
-        left, right = [0] * (2 * n), list(key)
-        odd = 0
-        for i in places:
-            left[n + i], right[i], right[n + i] = key[i], key[n + i], 0
-            odd += key[i] if sign < 0 else key[n + i]
-        for image, value in multiply_terms({tuple(left): -c if odd % 2 else c}, {tuple(right): fmpq(1)}, n).items():
-            result[image] = result.get(image, 0) + value
-    return algebra.from_terms(result)
-
-
-@overload
-def translate(what: Operator, shifts: Mapping[str, object]) -> Operator: ...
-@overload
-def translate(what: LeftIdeal, shifts: Mapping[str, object]) -> LeftIdeal: ...
-
-
-def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Operator | LeftIdeal:
+def translate(what: What, shifts: Mapping[str, object]) -> What:
     """The automorphism x_i → x_i + a_i, ∂_i → ∂_i: what annihilates f(x) becomes what annihilates f(x + a).
 
     Parameters
@@ -136,23 +102,8 @@ def translate(what: Operator | LeftIdeal, shifts: Mapping[str, object]) -> Opera
     """
     if not isinstance(shifts, Mapping):
         raise BadInput(f"expected a mapping from names to numbers, such as {{'x': 1}}, got {shifts!r}")
-    algebra = what.algebra
-    places = chosen_variables(algebra, list(shifts))
-    numbers = [exact_rational(shifts[algebra.variables[i]]) for i in places]
-    return _image(what, lambda operator: _translated(operator, places, numbers))
-
-
-def _translated(operator: Operator, places: tuple[int, ...], numbers: list[fmpq]) -> Operator:
-    """Expand (x + a)^α by the binomial theorem; the variables stand to the left, so nothing has to commute."""
-    result: dict[Monomial, fmpq] = {}
-    for key, c in operator:
-        for kept in cartesian(*(range(key[i] + 1) for i in places)):
-            image = list(key)
-            for i, e in zip(places, kept, strict=True):
-                image[i] = e
-            factor = prod(
-                (comb(key[i], e) * a ** (key[i] - e) for i, e, a in zip(places, kept, numbers, strict=True)),
-                start=exact_rational(1),
-            )
-            result[tuple(image)] = result.get(tuple(image), 0) + c * factor
-    return operator.algebra.from_terms(result)
+    algebra, n = what.algebra, what.algebra.dimension
+    variables = list(algebra.gens[:n])
+    for i in chosen_variables(algebra, list(shifts)):
+        variables[i] = variables[i] + exact_rational(shifts[algebra.variables[i]])
+    return _image(what, lambda operator: substituted(operator, variables, algebra.gens[n:], algebra))

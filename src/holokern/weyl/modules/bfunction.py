@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
+from math import prod
 from typing import Any, cast
 
 from flint import fmpq, fmpq_poly
@@ -64,9 +65,7 @@ class BFunction:
         >>> BFunction.from_roots({Fraction(-1): 2, Fraction(1, 2): 0})
         (s + 1)^2
         """
-        product = fmpq_poly([1])
-        for root, power in roots.items():
-            product = product * fmpq_poly([fmpq(-root.numerator, root.denominator), 1]) ** power
+        product = prod((fmpq_poly([to_fmpq(-root), 1]) ** power for root, power in roots.items()), start=fmpq_poly([1]))
         return cls(tuple(to_fraction(c) for c in product.coeffs()))
 
     def reflected(self, codimension: int = 1) -> BFunction:
@@ -107,21 +106,17 @@ class BFunction:
     def __str__(self) -> str:
         if self.factors == ((self.coefficients, 1),):
             return self.expanded()
-        pieces = []
-        for factor, power in self.factors:
-            body = "s" if not factor[0] else f"({_text(factor)})"
-            pieces.append(body if power == 1 else f"{body}^{power}")
-        return "*".join(pieces) or "1"
+        return "*".join(self._pieces("({})", "{}^{}", latex=False)) or "1"
+
+    def _pieces(self, brackets: str, raised: str, *, latex: bool) -> list[str]:
+        bodies = ["s" if not f[0] else brackets.format(_text(f, latex=latex)) for f, _ in self.factors]
+        return [b if e == 1 else raised.format(b, e) for b, (_, e) in zip(bodies, self.factors, strict=True)]
 
     __repr__ = __str__
 
     def latex(self) -> str:
         r"""LaTeX source of the factors, e.g. ``s \left(s + \frac{1}{2}\right)^{2}``."""
-        pieces = []
-        for factor, power in self.factors:
-            body = "s" if not factor[0] else rf"\left({_text(factor, latex=True)}\right)"
-            pieces.append(body if power == 1 else f"{body}^{{{power}}}")
-        return " ".join(pieces) or "1"
+        return " ".join(self._pieces(r"\left({}\right)", "{}^{{{}}}", latex=True)) or "1"
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
@@ -164,7 +159,11 @@ def b_function(ideal: LeftIdeal, weights: Sequence[int]) -> BFunction:
     >>> b_function(weyl_algebra("x").ideal("x*dx^2 + 3*dx - 1"), (1,))
     s*(s + 2)
     """
-    weights = _checked(ideal, weights)
+    return b_function_along(ideal, _checked(ideal, weights))
+
+
+def b_function_along(ideal: LeftIdeal, weights: tuple[int, ...]) -> BFunction:
+    """The same for weights of any sign."""
     n = ideal.algebra.dimension
     initial = cast("LeftIdeal", ideal.initial((*(-w for w in weights), *weights)))
     algebra = ideal.algebra

@@ -29,9 +29,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from holokern.errors import BadInput, UnknownName
+from holokern.weyl.algebra.monomials import monomial_dimension
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order, derivations_first, elimination, grevlex
-from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, monomial_dimension, projected_locus
+from holokern.weyl.algebra.symbols import SymbolIdeal, initial_form, projected_locus
 from holokern.weyl.algebra.terms import GeneratedIdeal
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names
 from holokern.weyl.groebner.basis import groebner_basis
@@ -321,7 +322,7 @@ class LeftIdeal(GeneratedIdeal[WeylAlgebra, Operator]):
 
     def integration(self, names: str | Iterable[str]) -> LeftIdeal:
         """The integration ideal with respect to the given variables."""
-        from holokern.weyl.modules.integration import integration_ideal
+        from holokern.weyl.modules.restriction import integration_ideal
 
         return integration_ideal(self, names)
 

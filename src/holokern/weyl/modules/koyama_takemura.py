@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from holokern.errors import BadInput, BadOperator
-from holokern.weyl.algebra.operator import Operator, substituted
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra
 from holokern.weyl.modules.ideal import LeftIdeal
 
@@ -42,54 +42,13 @@ def product_annihilator(factors: Sequence[Iterable[Operator]]) -> tuple[Operator
         raise BadInput("expected at least one factor, got an empty product")
     names = tuple(f"t{i}" for i in range(1, d + 1))
     algebra = WeylAlgebra(names, tuple("d" + name for name in names))
-    return tuple(_place(operator, algebra, i) for i, factor in enumerate(factors) for operator in factor)
-
-
-def _place(operator: Operator, algebra: WeylAlgebra, i: int) -> Operator:
-    if not isinstance(operator, Operator) or operator.algebra.dimension != 1:
-        raise BadOperator(f"expected an operator in one variable for factor {i + 1}, got {operator!r}")
-    n = algebra.dimension
-
-    def key(alpha: int, beta: int) -> tuple[int, ...]:
-        exponents = [0] * (2 * n)
-        exponents[i], exponents[n + i] = alpha, beta
-        return tuple(exponents)
-
-    return algebra.from_terms({key(*exponents): c for exponents, c in operator})
-
-
-def koyama_takemura_generators(
-    operators: Sequence[Operator], linear: str = "y", quadratic: str = "x"
-) -> tuple[Operator, ...]:
-    """Generators of the ideal of :func:`koyama_takemura_ideal`, without making the ideal.
-
-    >>> from holokern.weyl import weyl_algebra
-    >>> koyama_takemura_generators([weyl_algebra("t")("t*dt - 1")])
-    (-2*x11*dy1^2 - y1*dy1 - 2, -dy1^2 + dx11)
-    """
-    operators = tuple(operators)
-    if not operators:
-        raise BadInput("expected at least one annihilating operator; the operator 0 stands for none")
-    if not all(isinstance(operator, Operator) for operator in operators):
-        raise BadOperator("expected operators of one Weyl algebra; read texts with weyl_algebra(...)(text) first")
-    source = operators[0].algebra
-    if any(operator.algebra != source for operator in operators):
-        raise BadOperator("the annihilating operators belong to different Weyl algebras")
-    d = source.dimension
-    target = gaussian_integral_algebra(d, linear, quadratic)
-    n = target.dimension
-    y, rest = target.gens[:d], target.gens[d:n]
-    dy, derivations = target.gens[n : n + d], target.gens[n + d :]
-    pairs = [(i, j) for i in range(d) for j in range(i, d)]
-    x = dict(zip(pairs, rest, strict=True))
-    image_of_derivation = [
-        -y[i] - sum((2 * x[min(i, k), max(i, k)] * dy[k] for k in range(d)), target.zero) for i in range(d)
-    ]
-    images = [substituted(operator, dy, image_of_derivation, target) for operator in operators]
-    heat = [
-        dx - (dy[i] * dy[j] if i == j else 2 * dy[i] * dy[j]) for (i, j), dx in zip(pairs, derivations, strict=True)
-    ]
-    return (*(image for image in images if image), *heat)
+    found = []
+    for i, factor in enumerate(factors):
+        for operator in factor:
+            if not isinstance(operator, Operator) or operator.algebra.dimension != 1:
+                raise BadOperator(f"expected an operator in one variable for factor {i + 1}, got {operator!r}")
+            found.append(widened(operator, algebra, [i]))
+    return tuple(found)
 
 
 def koyama_takemura_ideal(operators: Sequence[Operator], linear: str = "y", quadratic: str = "x") -> LeftIdeal:
@@ -120,10 +79,29 @@ def koyama_takemura_ideal(operators: Sequence[Operator], linear: str = "y", quad
     >>> ideal.generators
     (-2*x11*dy1 - y1, -dy1^2 + dx11)
     """
-    from holokern.weyl.modules.ideal import LeftIdeal
-
-    generators = koyama_takemura_generators(operators, linear, quadratic)
-    return LeftIdeal(generators[0].algebra, generators)
+    operators = tuple(operators)
+    if not operators:
+        raise BadInput("expected at least one annihilating operator; the operator 0 stands for none")
+    if not all(isinstance(operator, Operator) for operator in operators):
+        raise BadOperator("expected operators of one Weyl algebra; read texts with weyl_algebra(...)(text) first")
+    source = operators[0].algebra
+    if any(operator.algebra != source for operator in operators):
+        raise BadOperator("the annihilating operators belong to different Weyl algebras")
+    d = source.dimension
+    target = gaussian_integral_algebra(d, linear, quadratic)
+    n = target.dimension
+    y, rest = target.gens[:d], target.gens[d:n]
+    dy, derivations = target.gens[n : n + d], target.gens[n + d :]
+    pairs = [(i, j) for i in range(d) for j in range(i, d)]
+    x = dict(zip(pairs, rest, strict=True))
+    image_of_derivation = [
+        -y[i] - sum((2 * x[min(i, k), max(i, k)] * dy[k] for k in range(d)), target.zero) for i in range(d)
+    ]
+    images = [substituted(operator, dy, image_of_derivation, target) for operator in operators]
+    heat = [
+        dx - (dy[i] * dy[j] if i == j else 2 * dy[i] * dy[j]) for (i, j), dx in zip(pairs, derivations, strict=True)
+    ]
+    return LeftIdeal(target, (*images, *heat))
 
 
 def koyama_takemura_ideal_of_product(

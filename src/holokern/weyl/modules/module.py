@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order
-from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, fresh_name
+from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, enlarged
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
-from holokern.weyl.modules.rank import outside
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class LeftModule:
     def rank(self) -> int:
         """The dimension over Q(x) of Q(x)⟨∂⟩^r/N, the number of independent solutions; NotHolonomic if infinite."""
         leads = leading_derivations(self.algebra, self._rows, self.certified)
-        return sum(len(outside(some, self.algebra.dimension, self)) for some in leads)
+        return sum(len(outside(some, self.algebra.derivations, self)) for some in leads)
 
     def annihilator(self, place: int = 0) -> LeftIdeal:
         """The ideal of one generator: the operators that annihilate f_i."""
         if not 0 <= place < self.size:
             raise BadInput(f"expected a generator between 0 and {self.size - 1}, got {place}")
-        rows = [(row[place], *row[:place], *row[place + 1 :]) for row in self._rows]
-        found = [row[0] for row in rows] if self.size == 1 else first_components(self.algebra, rows, self.certified)
+        columns, rows = _tied_to(place, self._rows)
+        found = [row[0] for row in rows] if columns == 1 else first_components(self.algebra, rows, self.certified)
         return LeftIdeal(self.algebra, found, certified=self.certified)
 
     @property
@@ -75,6 +75,22 @@ class LeftModule:
     def __repr__(self) -> str:
         names = " ".join(self.algebra.variables)
         return f"<left module in {names} with {self.size} generators and {len(self.relations)} relations>"
+
+
+def _tied_to(place: int, rows: Sequence[tuple[Operator, ...]]) -> tuple[int, list[tuple[Operator, ...]]]:
+    """How many generators relations tie to one, directly or not, itself included; and those relations, it first.
+
+    Parity often cuts a module into pieces, and then most generators need no elimination.
+    """
+    columns, size = {place}, 0
+    while size < len(columns):
+        size = len(columns)
+        for row in rows:
+            support = {i for i, entry in enumerate(row) if entry}
+            if support & columns:
+                columns |= support
+    chosen = [place, *sorted(columns - {place})]
+    return size, [tuple(row[i] for i in chosen) for row in rows if any(row[i] for i in chosen)]
 
 
 def first_components(
@@ -123,9 +139,7 @@ def _marked_basis(
 ) -> list[Operator]:
     """A Gröbner basis of the module, marked, and of the monomials in p and q that are made zero."""
     d, n = len(rows[0]) - 1, algebra.dimension
-    marks = [fresh_name(algebra, letter) for letter in "pq"]
-    derivations = [fresh_name(algebra, "d" + mark) for mark in marks]
-    larger = WeylAlgebra((*algebra.variables, *marks), (*algebra.derivations, *derivations))
+    larger = enlarged(algebra, "p", "q")
 
     def marked(row: tuple[Operator, ...]) -> Operator:
         terms = {(*k[:n], i, d - i, *k[n:], 0, 0): c for i, entry in enumerate(row) for k, c in entry}

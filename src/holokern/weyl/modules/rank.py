@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from random import Random
 
 from flint import fmpq
 
-from holokern.errors import NotHolonomic
 from holokern.numeric import bounded
+from holokern.weyl.algebra.monomials import outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import derivations_first, grevlex, order_filtration
 from holokern.weyl.algebra.packing import Packing
-from holokern.weyl.algebra.symbols import monomial_dimension
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.groebner.basis import leading_parts
 from holokern.weyl.groebner.f4 import F4Run
@@ -25,7 +23,7 @@ def standard_monomials(ideal: LeftIdeal) -> tuple[Operator, ...]:
     n = ideal.algebra.dimension
     order = derivations_first(ideal.algebra)
     leads = {max(g.terms, key=order.key)[n:] for g in ideal.groebner(order)}
-    keys = sorted(((0,) * n + beta for beta in outside(leads, n, ideal)), key=order.key)
+    keys = sorted(((0,) * n + beta for beta in outside(leads, ideal.algebra.derivations, ideal)), key=order.key)
     return tuple(ideal.algebra.from_terms({key: 1}) for key in keys)
 
 
@@ -36,12 +34,11 @@ def holonomic_rank(ideal: LeftIdeal) -> int:
     It is the holonomic rank [SST2000, Thm 1.4.19].  The Gröbner basis for these weights is often much smaller than one
     that eliminates, and neither it nor the one at the point has to be lifted to Q.
     """
-    n = ideal.algebra.dimension
     if not ideal.generators:
-        outside(set(), n, ideal)
+        outside((), ideal.algebra.derivations, ideal)
     while True:
         ranks = [
-            len(outside(_leads_at_a_point(ideal.algebra, p, basis), n, ideal))
+            len(outside(_leads_at_a_point(ideal.algebra, p, basis), ideal.algebra.derivations, ideal))
             for p, basis in leading_parts(ideal.generators, order_filtration(ideal.algebra))
         ]
         if len(set(ranks)) == 1:
@@ -71,27 +68,6 @@ def _leads_at_a_point(algebra: WeylAlgebra, p: int, basis: list[dict[Monomial, i
     if not forms:
         return set()
     return {packing.decode(codes[0])[:n] for codes in F4Run(packing, forms, p).codes}
-
-
-def outside(leads: set[Monomial], n: int, ideal: object) -> list[Monomial]:
-    """The monomials that no leading monomial divides; they must be finite in number."""
-    if monomial_dimension(leads, n) > 0:
-        raise NotHolonomic(
-            f"{ideal!r} has infinite rank: it is not holonomic; add operators that annihilate the same function"
-        )
-    found = [(0,) * n] if (0,) * n not in leads else []
-    seen = set(found)
-    for beta in found:
-        for i in range(n):
-            step = (*beta[:i], beta[i] + 1, *beta[i + 1 :])
-            if step not in seen and not _divisible(step, leads):
-                seen.add(step)
-                found.append(step)
-    return found
-
-
-def _divisible(monomial: Monomial, by: Iterable[Monomial]) -> bool:
-    return any(all(a <= b for a, b in zip(lead, monomial, strict=True)) for lead in by)
 
 
 @bounded

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
+from holokern.weyl.algebra.monomials import lowered
 from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, split_names, weyl_algebra
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, split_names, weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 
 if TYPE_CHECKING:
@@ -53,15 +54,7 @@ class RationalWeylAlgebra:
     @property
     def wide_algebra(self) -> WeylAlgebra:
         """The polynomial Weyl algebra in which the parameters are variables; operators are read from there too."""
-        if not self.parameters:
-            return self.polynomial_algebra
-        derivations: list[str] = []
-        for name in self.parameters:
-            derivation = "d" + name
-            while derivation in (*self.field.variables, *self.derivations, *derivations):
-                derivation += "_"
-            derivations.append(derivation)
-        return WeylAlgebra(self.field.variables, (*self.derivations, *derivations))
+        return enlarged(self.polynomial_algebra, *self.parameters)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -248,13 +241,12 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         self, function: RationalFunction, k: Exponents, known: dict[Exponents, RationalFunction]
     ) -> RationalFunction:
         """∂^k of the function; lower derivatives are kept in ``known``."""
+        if not any(k):
+            return function
         if k not in known:
-            i = next((i for i, e in enumerate(k) if e), None)
-            if i is None:
-                known[k] = function
-            else:
-                lower = self._derivative(function, (*k[:i], k[i] - 1, *k[i + 1 :]), known)
-                known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
+            i, below = lowered(k)
+            lower = self._derivative(function, below, known)
+            known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
         return known[k]
 
     def __truediv__(self, other: object) -> RationalOperator:
@@ -265,10 +257,6 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         if function is None or (self.order > 0 and function.constant_value() is None):
             raise BadOperator(f"cannot divide by {right} from the right; multiply by its reciprocal from the left")
         return self * self.algebra(self.algebra.field.one / function)
-
-    def __rtruediv__(self, other: object) -> RationalOperator:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left / self
 
     def apply(self, function: object) -> RationalFunction:
         """Act on a rational function."""

@@ -13,6 +13,7 @@ from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded, charge
+from holokern.weyl.algebra.monomials import divides, lowered, raised
 from holokern.weyl.algebra.orders import Order
 
 Exponents = tuple[int, ...]
@@ -86,14 +87,14 @@ class _Element:
     def times(self, shift: Exponents) -> Row:
         """∂^shift times the row; the leading coefficient does not change."""
         if shift not in self.products:
-            i = next(i for i, e in enumerate(shift) if e)
-            lower = self.times((*shift[:i], shift[i] - 1, *shift[i + 1 :]))
-            self.products[shift] = _differentiate(lower, i)
+            i, lower = lowered(shift)
+            self.products[shift] = differentiate(self.times(lower), i)
         return self.products[shift]
 
 
-def _differentiate(row: Row, i: int) -> Row:
-    result: Row = {(*key[:i], key[i] + 1, *key[i + 1 :]): c for key, c in row.items()}
+def differentiate(row: Row, i: int) -> Row:
+    """∂_i times a row."""
+    result: Row = {raised(key, i): c for key, c in row.items()}
     for key, c in row.items():
         change = c.derivative(i)
         if not change.is_zero():
@@ -193,16 +194,6 @@ class _Basis:
             row = self.reduce(g.row, others)
             rows.append(row if row[g.lead].leading_coefficient() > 0 else {k: -c for k, c in row.items()})
         return rows
-
-
-def grevlex_key(key: Exponents) -> tuple[int, tuple[int, ...]]:
-    """Graded reverse lexicographic order, the first derivation largest: it keeps the coefficients small."""
-    return sum(key), tuple(-e for e in reversed(key))
-
-
-def divides(a: Exponents, b: Exponents) -> bool:
-    """Whether one monomial in the derivations divides another."""
-    return all(p <= q for p, q in zip(a, b, strict=True))
 
 
 def key_of(order: Order) -> Callable[[Exponents], Any]:

@@ -14,7 +14,9 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
-from holokern.weyl.algebra.weyl_algebra import exact_rational
+from holokern.weyl.algebra.terms import RingElement
+from holokern.weyl.algebra.weyl_algebra import exact_rational, split_names
+from holokern.weyl.rational.polynomials import evaluate_polynomial
 from holokern.weyl.rational.sympy_bridge import from_sympy, is_sympy, to_sympy
 
 if TYPE_CHECKING:
@@ -114,8 +116,7 @@ def function_field(variables: str | Iterable[str]) -> FunctionField:
     >>> function_field("t")("(t^2 - 1)/(2*t - 2)")
     (t + 1)/2
     """
-    names = variables.replace(",", " ").split() if isinstance(variables, str) else variables
-    return _field(tuple(names))
+    return _field(split_names(variables))
 
 
 def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> RationalFunction:
@@ -128,7 +129,7 @@ def _reduced(field: FunctionField, top: fmpz_mpoly, bottom: fmpz_mpoly) -> Ratio
     return RationalFunction(field, top, bottom)
 
 
-class RationalFunction:
+class RationalFunction(RingElement):
     """An element of Q(x1, …, xn), immutable and hashable.
 
     ``numerator`` and ``denominator`` are coprime ``fmpz_mpoly``; the denominator's leading coefficient is positive.
@@ -145,9 +146,6 @@ class RationalFunction:
         object.__setattr__(self, "field", field)
         object.__setattr__(self, "numerator", numerator)
         object.__setattr__(self, "denominator", denominator)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("rational functions are immutable")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.field.variables, _plain(self.numerator), _plain(self.denominator))
@@ -186,25 +184,14 @@ class RationalFunction:
         top = self.numerator * right.denominator + right.numerator * self.denominator
         return _reduced(self.field, top, self.denominator * right.denominator)
 
-    __radd__ = __add__
-
     def __neg__(self) -> RationalFunction:
         return RationalFunction(self.field, -self.numerator, self.denominator)
-
-    def __sub__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: object) -> RationalFunction:
-        return (-self) + other
 
     def __mul__(self, other: object) -> RationalFunction:
         right = self._coerce(other)
         if right is None:
             return NotImplemented
         return _reduced(self.field, self.numerator * right.numerator, self.denominator * right.denominator)
-
-    __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> RationalFunction:
         right = self._coerce(other)
@@ -213,10 +200,6 @@ class RationalFunction:
         if right.is_zero:
             raise ZeroDivisionError(f"division of {self} by zero")
         return _reduced(self.field, self.numerator * right.denominator, self.denominator * right.numerator)
-
-    def __rtruediv__(self, other: object) -> RationalFunction:
-        left = self._coerce(other)
-        return NotImplemented if left is None else left / self
 
     def __pow__(self, exponent: int) -> RationalFunction:
         if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
@@ -258,7 +241,7 @@ class RationalFunction:
         Fraction(1, 2)
         """
         point = [values[name] for name in self.field.variables]
-        return _divided(_at(self.numerator, point), _at(self.denominator, point))
+        return _divided(evaluate_polynomial(self.numerator, point), evaluate_polynomial(self.denominator, point))
 
     def __call__(self, *point: Any, **values: Any) -> Any:
         """The value at a point: numbers in the order of the variables, or by name; see :meth:`evaluate`.
@@ -293,7 +276,9 @@ class RationalFunction:
     def substitute(self, values: Mapping[str, RationalFunction]) -> RationalFunction:
         """Replace every variable by an element of one (possibly other) function field."""
         images = [values[name] for name in self.field.variables]
-        return images[0].field(_divided(_at(self.numerator, images), _at(self.denominator, images)))
+        return images[0].field(
+            _divided(evaluate_polynomial(self.numerator, images), evaluate_polynomial(self.denominator, images))
+        )
 
     def __str__(self) -> str:
         top = str(self.numerator)
@@ -335,26 +320,6 @@ def common_denominator(field: FunctionField, functions: Iterable[RationalFunctio
 def _divided(top: Any, bottom: Any) -> Any:
     """The quotient; constants stay exact where Python would make a float of two integers."""
     return Fraction(top, bottom) if isinstance(top, int) and isinstance(bottom, int) else top / bottom
-
-
-def _at(polynomial: fmpz_mpoly, point: list[Any]) -> Any:
-    """Evaluate term by term with powers computed once a variable."""
-    total: Any = 0
-    powers: list[dict[int, Any]] = [{0: 1} for _ in point]
-
-    def power(i: int, e: int) -> Any:
-        if e not in powers[i]:
-            half = power(i, e // 2)
-            powers[i][e] = half * half * (point[i] if e % 2 else 1)
-        return powers[i][e]
-
-    for key, c in polynomial.terms():
-        term: Any = int(c)
-        for i, e in enumerate(key):
-            if e:
-                term = term * power(i, int(e))
-        total = total + term
-    return total
 
 
 def read_function(field: FunctionField, node: Syntax) -> RationalFunction:

@@ -9,13 +9,14 @@ from typing import Any
 
 from flint import fmpz_mpoly
 
-from holokern.errors import BadInput, NotHolonomic
+from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import divides, grevlex_key, outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
 from holokern.weyl.algebra.terms import GeneratedIdeal
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
-from holokern.weyl.rational.basis import divides, grevlex_key, groebner_rows, key_of, primitive_row
+from holokern.weyl.rational.basis import groebner_rows, key_of, primitive_row
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.matrices import (
     Matrix,
@@ -226,23 +227,7 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
     @cached_property
     def standard_exponents(self) -> tuple[Exponents, ...]:
         """The exponents of the standard monomials, ascending."""
-        n = self.algebra.dimension
-        missing = [
-            name
-            for i, name in enumerate(self.algebra.derivations)
-            if not any(sum(lead) == lead[i] for lead in self.leading_exponents)
-        ]
-        if missing:
-            raise NotHolonomic(
-                f"the ideal has infinite holonomic rank: no power of {missing[0]} leads an element of its Gröbner "
-                "basis; give more annihilating operators"
-            )
-        found: list[Exponents] = []
-        front: set[Exponents] = {(0,) * n}
-        while front:
-            front = {key for key in front if not any(divides(lead, key) for lead in self.leading_exponents)}
-            found.extend(front)
-            front = {(*key[:i], key[i] + 1, *key[i + 1 :]) for key in front for i in range(n)}
+        found = outside(self.leading_exponents, self.algebra.derivations, self)
         return tuple(sorted(found, key=grevlex_key))
 
     def standard_monomials(self) -> tuple[RationalOperator, ...]:

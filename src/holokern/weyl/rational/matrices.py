@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
+from holokern.weyl.algebra.monomials import raised
 from holokern.weyl.rational.algebra import Exponents
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
 
@@ -104,12 +105,8 @@ def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]
     """Rows of the i-th matrix: normal forms of ∂_i times the standard monomials of the ideal."""
     border = _Border(ideal)
     return tuple(
-        tuple(border.row(_raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
+        tuple(border.row(raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
     )
-
-
-def _raised(key: Exponents, i: int) -> Exponents:
-    return (*key[:i], key[i] + 1, *key[i + 1 :])
 
 
 class _Border:
@@ -152,6 +149,6 @@ class _Border:
             if not c:
                 continue
             row[place] = row[place] + c.derivative(self.names[i])
-            for column, value in enumerate(self.row(_raised(monomial, i))):
+            for column, value in enumerate(self.row(raised(monomial, i))):
                 if value:
                     row[column] = row[column] + c * value

@@ -19,7 +19,7 @@ from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import grevlex
 from holokern.weyl.algebra.weyl_algebra import weyl_algebra
 from holokern.weyl.groebner.basis import groebner_basis
-from holokern.weyl.groebner.division import Divider
+from holokern.weyl.groebner.division import without_smaller
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.matrices import irreducible_factors
@@ -85,12 +85,7 @@ def exceptional_values(algebra: RationalWeylAlgebra, divided: Iterable[fmpz_mpol
         basis = groebner_basis([ring.from_terms(row) for row in rows.values()], order)
         if basis != [ring.one] and basis not in found:
             found.append(basis)
-    kept = [
-        basis
-        for basis in found
-        if not any(other != basis and all(not Divider(basis, order).remainder(g) for g in other) for other in found)
-    ]
-    return tuple(tuple(algebra.field(str(g.primitive())) for g in basis) for basis in kept)
+    return tuple(tuple(algebra.field(str(g.primitive())) for g in basis) for basis in without_smaller(found, order))
 
 
 def substituted_basis(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import prod
 from typing import TYPE_CHECKING
 
 from flint import fmpq, fmpz_mpoly
@@ -65,10 +66,7 @@ def from_sympy(field: FunctionField, expression: Basic) -> RationalFunction:
     if isinstance(expression, sympy.Add):
         return sum((from_sympy(field, part) for part in expression.args), field.zero)
     if isinstance(expression, sympy.Mul):
-        result = field.one
-        for part in expression.args:
-            result = result * from_sympy(field, part)
-        return result
+        return prod((from_sympy(field, part) for part in expression.args), start=field.one)
     if isinstance(expression, sympy.Pow) and isinstance(expression.exp, sympy.Integer):
         base, exponent = from_sympy(field, expression.base), int(expression.exp)
         if exponent < 0 and base.is_zero:

@@ -8,18 +8,18 @@ Buchberger computes the same basis, but its intermediate coefficients explode as
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
-from random import SystemRandom
 from typing import Any
 
-from flint import fmpz, fmpz_poly, nmod
+from flint import fmpz, fmpz_poly
 
-from holokern.numeric import bounded, charge, subtract
-from holokern.weyl.algebra.operator import Operator, multiply_terms
-from holokern.weyl.algebra.weyl_algebra import Monomial
+from holokern.numeric import bounded, charge
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.orders import Order
+from holokern.weyl.groebner.basis import leading_parts
 from holokern.weyl.univariate.operators import UnivariateIdeal
 
 Row = list[Any]
+_ORDER = Order("Bernstein degree, then ∂", 2, ((1, 1), (0, 1)), False)  # the order of the bases here
 
 
 @bounded
@@ -27,7 +27,7 @@ def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Op
     """The reduced Gröbner basis for the Bernstein degree (weights 1 on u and ∂), ties broken in favour of ∂.
 
     The result always generates the ideal of the operators; that no further element is needed for a Gröbner basis is
-    decided by Buchberger's criterion modulo a random prime of 61 bits.
+    decided modulo two random primes of 31 bits.
 
     >>> from holokern.weyl import weyl_algebra
     >>> D1 = weyl_algebra("u", "D")
@@ -47,7 +47,7 @@ def bernstein_basis(operators: Iterable[Operator] | UnivariateIdeal) -> tuple[Op
     table: dict[int, Row] = {}
     while True:
         _insert(table, _integral(next(rows)))
-        if len(table) >= ideal.stable_order - (ideal.rank or 0) + 1 and _is_closed(_corners(table)):
+        if len(table) >= ideal.stable_order - (ideal.rank or 0) + 1 and _is_closed(ideal, _corners(table)):
             break
     corners = [_tail_reduced(table, _lead(row)[1]) for row in _corners(table)]
     return tuple(_operator(ideal, row).primitive() for row in corners)
@@ -109,47 +109,13 @@ def _corners(table: dict[int, Row]) -> list[Row]:
     return sorted(kept, key=_lead)
 
 
-def _is_closed(corners: list[Row]) -> bool:
-    """Buchberger's criterion modulo a random prime, for neighbouring corners of the staircase, which are enough."""
-    prime = _random_prime()
-    elements: list[tuple[Monomial, dict[Monomial, nmod]]] = []
-    for row in sorted(corners, key=lambda row: _lead(row)[1]):
-        degree, column = _lead(row)
-        residues = (((k, i), int(c) % prime) for i, a in enumerate(row) for k, c in enumerate(a.coeffs()))
-        terms: dict[Monomial, nmod] = {key: nmod(c, prime) for key, c in residues if c}
-        lead = (degree - column, column)
-        if lead not in terms:
-            return False
-        elements.append((lead, {key: c / terms[lead] for key, c in terms.items()}))
-    for (one, f), (two, g) in pairwise(elements):
-        unit = nmod(1, prime)
-        left = multiply_terms({(0, two[1] - one[1]): unit}, f, 1)
-        right = multiply_terms({(one[0] - two[0], 0): unit}, g, 1)
-        subtract(left, unit, right)
-        if _remains(left, elements):
-            return False
-    return True
-
-
-def _random_prime() -> int:
-    """A prime between 2^60 and 2^61, so that a product fits flint's words; no input can be made to fit it."""
-    system = SystemRandom()
-    while not fmpz(candidate := system.randrange(2**60 + 1, 2**61, 2)).is_prime():
-        pass
-    return candidate
-
-
-def _remains(terms: dict[Monomial, nmod], elements: list[tuple[Monomial, dict[Monomial, nmod]]]) -> bool:
-    """Whether the normal form is not zero."""
-    while terms:
-        key = max(terms, key=lambda key: (key[0] + key[1], key[1]))
-        divisors = [(lead, f) for lead, f in elements if lead[0] <= key[0] and lead[1] <= key[1]]
-        if not divisors:
-            return True
-        lead, f = divisors[-1]
-        shifted = multiply_terms({(key[0] - lead[0], key[1] - lead[1]): f[lead]}, f, 1)
-        subtract(terms, terms[key], shifted)
-    return False
+def _is_closed(ideal: UnivariateIdeal, corners: list[Row]) -> bool:
+    """Whether the Gröbner basis of the corners modulo two random primes has no other leading monomials."""
+    if len(corners) < 2:
+        return True
+    leads = {(degree - order, order) for degree, order in map(_lead, corners)}
+    bases = leading_parts([_operator(ideal, row) for row in corners], _ORDER)
+    return all({max(element, key=_ORDER.key) for element in basis} == leads for _, basis in bases)
 
 
 def _integral(row: Row) -> Row:

@@ -16,6 +16,7 @@ from holokern.errors import BadOperator
 from holokern.numeric import bounded, charge, natural_roots, nullspace
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
+from holokern.weyl.rational.polynomials import multiplicity
 
 # units of `holokern.numeric.charge` of a product of two coefficients of polynomials
 _PRODUCT_WORK = 0.01
@@ -50,12 +51,9 @@ class UnivariateIdeal:
 
     def extended(self, operators: Iterable[Operator]) -> UnivariateIdeal:
         """The ideal with more generators."""
-        return self._extended([self.algebra(operator).polynomials() for operator in operators])
-
-    def _extended(self, rows: list[Row]) -> UnivariateIdeal:
         larger = UnivariateIdeal(self.algebra)
         larger._rows = {k: list(row) for k, row in self._rows.items()}
-        larger._insert([list(row) for row in rows])
+        larger._insert([self.algebra(operator).polynomials() for operator in operators])
         return larger
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -235,11 +233,11 @@ class UnivariateIdeal:
         row = self._rows[top]
         if row[-1] % q:
             return top - 1
-        multiplicity = [_multiplicity(a, q) if a else None for a in row]
-        s = max(i - m for i, m in enumerate(multiplicity) if m is not None)
+        powers = [multiplicity(a, q) if a else None for a in row]
+        s = max(i - m for i, m in enumerate(powers) if m is not None)
         indicial = [fmpq_poly()] * q.degree()
         for i, a in enumerate(row):
-            if multiplicity[i] != i - s:
+            if powers[i] != i - s:
                 continue
             binomial = fmpq_poly([1])
             for m in range(i - s):
@@ -331,13 +329,6 @@ def _derived(row: Row) -> Row:
     for i, a in enumerate(row):
         result[i + 1] = result[i + 1] + a
     return result
-
-
-def _multiplicity(a: fmpq_poly, q: fmpq_poly) -> int:
-    count = 0
-    while not a % q:
-        a, count = a // q, count + 1
-    return count
 
 
 def factors(a: fmpq_poly) -> list[fmpq_poly]:

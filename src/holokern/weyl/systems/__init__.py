@@ -1,1 +1,0 @@
-"""Classical systems: hypergeometric functions of Gauss, Appell and Lauricella, GKZ systems."""
