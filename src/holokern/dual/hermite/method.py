@@ -3,7 +3,7 @@
 k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
 after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Near
 r = ±1 the series converges slowly if σ is not smooth.  Then the part of σ with the breaks is split off and added in
-closed form, or the series is rewritten in the angle (if the only break of σ is 0).
+closed form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from holokern.activation import Activation, PieceLine
 from holokern.activation import activation as as_activation
 from holokern.dual.enclosure.moments import bits_above, read_number, second_moment
-from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
 from holokern.errors import HolokernError, PrecisionLost
@@ -36,9 +35,7 @@ _BEFORE_OTHERS = 512
 _MARGIN = 0.05
 # times the tolerance: a larger error is refused instead of reported
 _TOO_ROUGH = 10.0
-# terms when the angle series serves the points near r = ±1 (the only break is at 0)
-_SHORT = 4096
-# terms when nothing else serves those points
+# terms of the longest plain series
 _LONG = 8192
 # twice a double and some more; with 64 bits the first try is wasted, which takes two and a half times as long
 _START_BITS = 112
@@ -50,8 +47,6 @@ _WORK = 5e5
 _TIGHT = 2.0**-90
 # the two parts of σ cancel each other; doubled until the balls are narrow
 _SPLIT_BITS = 256
-# c1c2 up to which terms of size exp(c1c2) are worth their bits
-_MOST_PRODUCT = 400
 # terms, in factors of four up to the longest plain series
 _SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
 # derivatives that s takes over, the cheapest first: each one more costs moments, and saves terms
@@ -123,7 +118,7 @@ def hermite(
     Parameters
     ----------
     terms : int, optional
-        The most terms of the plain series; chosen from the smoothness of σ when not given.
+        The most terms of the plain series; 8192 when not given.
 
     Raises
     ------
@@ -133,15 +128,12 @@ def hermite(
 
     Notes
     -----
-    The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (used for
-    few σ with their only break at 0) it is the error measured at both ends, where the values are known.
+    The reported error is a proved bound of the tail plus an estimate of rounding.
 
     Use it for few deviations and many angles, or as a check with a proved tail.  Each deviation needs a sequence of
     coefficients; an angle costs next to nothing.
     """
     sequence = hermite_sequence(activation.pieces)
-    breaks = sequence.line.breaks
-    most = terms or (_SHORT if breaks and all(b == 0 for b in breaks) else _LONG)
     result = [np.full(len(theta), np.nan) for _ in range(4)]
     large, small = np.maximum(c1, c2), np.minimum(c1, c2)
     pairs, owner = np.unique(np.stack([large, small], axis=1), axis=0, return_inverse=True)
@@ -149,7 +141,7 @@ def hermite(
         where = np.flatnonzero(owner.ravel() == index)
         pair = Fraction(float(first)), Fraction(float(second))
         with limited_work(_WORK):
-            values = _pair(sequence, pair, theta[where], tolerance, most)
+            values = _pair(sequence, pair, theta[where], tolerance, terms or _LONG)
         for mine, new in zip(result, values, strict=True):
             mine[where] = new
     return result[0], result[1], result[2], result[3]
@@ -166,9 +158,6 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
             answers.improve(partial(_partial_sums, sequence, c1, c2, length=length))
     if breaks:
         answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
-        # waves make the terms in the angle as large as exp(c1c2) before they fall
-        if all(b == 0 for b in breaks) and c1 * c2 <= _MOST_PRODUCT:
-            answers.improve(partial(_by_angle, sequence.line, pair, goals=answers.goals))
         answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
     rough = answers.above(_TOO_ROUGH / _MARGIN)
     if len(rough):
@@ -213,19 +202,6 @@ class _Answers:
                 better = found[error] < self.columns[error][some]
                 for column in (value, error):
                     self.columns[column][some[better]] = found[column][better]
-
-
-@lru_cache(maxsize=64)
-def _angle_series(line: PieceLine, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
-    return angle_series(hermite_sequence(line), *pair, goals)
-
-
-def _by_angle(line: PieceLine, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
-    """The series in the angle."""
-    series = _angle_series(line, pair, goals)
-    k, slope = np.array([series(float(t)) for t in theta]).T
-    slope_error = series.slope_error / (np.sin(theta) if series.with_cosine else 1.0)
-    return k, slope, series.error + 4 * EPS * np.abs(k), slope_error + 4 * EPS * np.abs(slope)
 
 
 def _by_parts(
