@@ -14,9 +14,9 @@ from holokern.activation import activation as as_activation
 from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
-from holokern.dual.quadrature.method import Estimate, scales
+from holokern.dual.quadrature.method import scales
 from holokern.dual.registry import Method, method_named, methods
-from holokern.dual.value import DualValue
+from holokern.dual.value import DualValue, Estimate
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric import Array, Index, limited_work
 
@@ -121,7 +121,7 @@ def dual(
     _check_range(sigma, points, result.k)
     # a value that may be off by anything is none
     _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try another method")
-    return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+    return DualValue.shaped(result, points.shape, " + ".join(used))
 
 
 def _estimate(

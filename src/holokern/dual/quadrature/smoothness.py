@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
-from holokern.numeric import EPS, Array, how_many_fit, patience
+from holokern.numeric import EPS, Array, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, how_many_fit, patience
 
 Function = Callable[[Array], Array]
 
@@ -197,7 +197,7 @@ def _agrees(curve: Curve, union: Array, parts: Array, ceiling: Callable[[Array],
     a, width = union[0], union[1] - union[0]
     tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
     points = np.concatenate([a + width * _NODES, tests])
-    basis = np.polynomial.chebyshev.chebvander(1 - 2 * (tests - a) / width, DEGREE)
+    basis = chebyshev_basis(2 * (tests - a) / width - 1, DEGREE + 1)
     heights, masses = ceiling(np.max(np.abs(union), keepdims=True))
     for function, height, mass in zip((curve.value, curve.slope), heights[:, 0], masses[:, 0], strict=True):
         with np.errstate(all="ignore"):
@@ -234,17 +234,8 @@ def _crowded(panels: Array, breaks: Array) -> Array:
     return np.array(centres if len(centres) < len(width) else [])
 
 
-def _chebyshev_matrix() -> Array:
-    count = DEGREE + 1
-    angle = np.pi * (np.arange(count) + 0.5) / count
-    matrix: Array = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
-    matrix[0] /= 2
-    return matrix
-
-
-# from values at the nodes to coefficients
-_TO_CHEBYSHEV = _chebyshev_matrix()
+# Chebyshev points of a panel [0, 1], and from values at them to coefficients
+_NODES = (1 + chebyshev_nodes(DEGREE + 1)) / 2
+_TO_CHEBYSHEV = chebyshev_matrix(DEGREE + 1)
 # from coefficients to values at both ends
-_AT_TIPS = np.stack([np.ones(DEGREE + 1), (-1.0) ** np.arange(DEGREE + 1)], axis=1)
-# Chebyshev points of a panel [0, 1]
-_NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
+_AT_TIPS = np.stack([(-1.0) ** np.arange(DEGREE + 1), np.ones(DEGREE + 1)], axis=1)
