@@ -15,13 +15,13 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
-from holokern.dual.closed.distance_form import DistanceForm
 from holokern.dual.closed.hinges import Pieces, pieces_of
-from holokern.dual.closed.pair_form import PairForm, pair_form
-from holokern.dual.closed.wave_form import wave_form
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
+from holokern.dual.forms.form import DistanceForm
+from holokern.dual.forms.pair_form import PairForm, pair_form
+from holokern.dual.forms.wave_form import wave_form
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms

@@ -234,8 +234,9 @@ def _crowded(panels: Array, breaks: Array) -> Array:
     return np.array(centres if len(centres) < len(width) else [])
 
 
-# Chebyshev points of a panel [0, 1], and from values at them to coefficients
+# Chebyshev points of a panel [0, 1]
 _NODES = (1 + chebyshev_nodes(DEGREE + 1)) / 2
+# from values at them to coefficients
 _TO_CHEBYSHEV = chebyshev_matrix(DEGREE + 1)
 # from coefficients to values at both ends
 _AT_TIPS = np.stack([(-1.0) ** np.arange(DEGREE + 1), np.ones(DEGREE + 1)], axis=1)
