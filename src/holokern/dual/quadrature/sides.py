@@ -107,12 +107,12 @@ def normal(x: Array) -> Array:
 
 def expectations(panels: Panels, nodes: int, terms: Terms, points: int, at_once: int = EVALUATIONS) -> list[Array]:
     """Integrals of several functions times the normal density over the panels of each point."""
-    totals = [np.zeros(points) for _ in terms(np.empty((0, nodes)), panels.owner[:0])]
+    totals: list[Array] = []
     for part, x, weight in gauss_nodes(panels, nodes, at_once):
         heavy = weight * normal(x)
-        for index, term in enumerate(terms(x, part.owner)):
-            totals[index] += part.total(np.einsum("ij,ij->i", heavy, term), points)
-    return totals
+        sums = [part.total(np.einsum("ij,ij->i", heavy, term), points) for term in terms(x, part.owner)]
+        totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+    return totals or [np.zeros(points) for _ in terms(np.empty((0, nodes)), panels.owner)]
 
 
 def _finite(values: Array) -> Array:
