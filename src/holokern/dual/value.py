@@ -76,7 +76,8 @@ class DualValue:
     @classmethod
     def shaped(cls, found: Estimate, shape: tuple[int, ...], method: str) -> DualValue:
         """Flat arrays in the shape of the input; arrays without axes become numbers."""
-        return cls(*(a.reshape(shape) if shape else float(a[0]) for a in found.arrays), method)
+        k, kdot, error, kdot_error = (a.reshape(shape) if shape else float(a[0]) for a in found.arrays)
+        return cls(k, kdot, error, kdot_error, method)
 
     def __repr__(self) -> str:
         if isinstance(self.k, float):

@@ -69,6 +69,8 @@ def closed_form(activation: object) -> ClosedForm:
     terms = closed_terms(sigma)
     if isinstance(terms, str):
         raise Unsupported(f"{sigma} has no closed form: {terms}")
+    if terms.family == "halves" and any(term.wave for term in terms.value):
+        raise Unsupported(f"{sigma} has no closed form: a sine or cosine on a half-line has no elementary expectation")
     return _Writer(terms).form()
 
 

@@ -127,7 +127,7 @@ def _outer_panels(f: Side, g: Side, theta: Array, half: bool) -> Panels:
 
 def _outer_nodes(resolution: Resolution) -> int:
     """Nodes of x at a time: about three inner panels a node, so that their values stay near the cache."""
-    return EVALUATIONS // (3 * resolution.nodes * 2**resolution.halvings)
+    return EVALUATIONS // (3 * resolution.nodes << resolution.halvings)
 
 
 def mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array]) -> Array:
