@@ -129,7 +129,7 @@ def radial_moment(i: int, g: Numbers) -> Numbers:
         zeroth = sqrt(pi / 2) * erfcx(-g / sqrt(2))
     if i == 0:
         return np.asarray(zeroth)
-    result = np.empty_like(zeroth)
+    result: Numbers = np.empty_like(zeroth)
     # Forwards each step loses some of |g|; backwards the way is long when |g| is small.
     least = 1.5 if i <= 2 else 0.5
     back = g.real < -least
