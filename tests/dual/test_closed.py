@@ -107,6 +107,7 @@ def closed_agrees_with_quadrature(right, left, rate, theta):
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
+        ("resin", "half-line"),
         ("Heaviside(u)*erf(u)", "half-line"),
         ("Heaviside(u)*u*sin(u)", "half-line"),
         ("Heaviside(u)*sin(u) + Heaviside(-u)*u", "half-line"),

@@ -20,7 +20,7 @@ from holokern.dual.value import DualValue, Estimate
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric import Array, Index, limited_work
 
-AUTO = ("closed", "quadrature", "hgm")
+AUTO = ("closed", "angular", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
 
 # units of work that ``auto`` gives to the derivation of a Pfaffian system, some seconds
@@ -184,7 +184,7 @@ def _order(sigma: Activation) -> tuple[str, ...]:
     """The methods of ``auto``: quadrature is slow where σ′ is infinite, so it comes last there."""
     with np.errstate(all="ignore"):
         slopes = np.array([sigma.derivative(float(b)) for b in sigma.breaks], dtype=float)
-    return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
+    return AUTO if np.all(np.isfinite(slopes)) else ("closed", "angular", "hgm", "quadrature")
 
 
 def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate) -> Array:

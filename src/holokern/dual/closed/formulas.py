@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holokern.activation import ClosedTerm, ClosedTerms, closed_terms
 from holokern.activation import activation as as_activation
+from holokern.dual.closed.method import has_no_closed_form
 from holokern.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -67,10 +68,9 @@ def closed_form(activation: object) -> ClosedForm:
     """
     sigma = as_activation(activation)
     terms = closed_terms(sigma)
-    if isinstance(terms, str):
-        raise Unsupported(f"{sigma} has no closed form: {terms}")
-    if terms.family == "halves" and any(term.wave for term in terms.value):
-        raise Unsupported(f"{sigma} has no closed form: a sine or cosine on a half-line has no elementary expectation")
+    reason = has_no_closed_form(sigma)
+    if isinstance(terms, str) or reason is not None:
+        raise Unsupported(f"{sigma} has no closed form: {reason}")
     return _Writer(terms).form()
 
 

@@ -25,7 +25,21 @@ _SETTLED = 1e-13
 def has_no_closed_form(activation: Activation) -> str | None:
     """Why an activation has no closed form, or None if it has one."""
     terms = closed_terms(activation)
+    if not isinstance(terms, str) and has_half_waves(terms):
+        return "a sine or cosine on a half-line has no elementary expectation; use method='quadrature', or 'angular'"
     return terms if isinstance(terms, str) else None
+
+
+def has_half_waves(terms: ClosedTerms) -> bool:
+    """Whether sines or cosines on half-lines are among the terms."""
+    return terms.family == "halves" and any(term.wave for term in terms.value)
+
+
+def has_no_half_waves(activation: Activation) -> str | None:
+    """Why an activation is no sum of sines, cosines and exponentials on half-lines, or None if it is one."""
+    terms = closed_terms(activation)
+    served = not isinstance(terms, str) and has_half_waves(terms)
+    return None if served else "it has no sine or cosine on a half-line; use method='closed' or 'quadrature'"
 
 
 def has_quick_formulas(activation: Activation) -> bool:
@@ -78,7 +92,7 @@ def closed_moments(activation: Activation, c: Array) -> Array:
     [[nan, 0.5], [nan, 0.5], [nan, 0.000399]]
     """
     terms, found = closed_terms(activation), np.full((3, len(c)), np.nan)
-    if isinstance(terms, str) or terms.family != "halves" or terms.jump or not any(term.wave for term in terms.value):
+    if isinstance(terms, str) or terms.jump or not has_half_waves(terms):
         return found
     k, kdot, error, kdot_error = closed(activation, c, c, np.zeros(len(c)), 0.0)
     good = (error <= _SETTLED * k) & (kdot_error <= _SETTLED * kdot)
