@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from holokern.activation import activation
 from holokern.activation.pieces.closed_terms import closed_terms
+from holokern.dual import dual
 from holokern.dual.closed.error_functions import arc_integral
 from holokern.dual.closed.formulas import closed_form
 from holokern.dual.closed.method import closed, has_no_closed_form
@@ -107,6 +108,9 @@ def closed_agrees_with_quadrature(right, left, rate, theta):
     ("source", "reason"),
     [
         ("resin", "half-line"),
+        ("Heaviside(u)*erf(u)", "half-line"),
+        ("Heaviside(u)*u*sin(u)", "half-line"),
+        ("Heaviside(u)*sin(u) + Heaviside(-u)*u", "half-line"),
         ("tanh", "not holonomic"),
         ("hardtanh", "breaks at u = -1"),
         ("erf(u^2)", "argument of erf"),
@@ -124,6 +128,40 @@ def test_reasons(source, reason):
     assert reason in has_no_closed_form(a)
     with pytest.raises(Unsupported, match="no closed form"):
         closed_form(a)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "resin",
+        "sin(Abs(u))",
+        "Heaviside(u)*cos(3*u) + Heaviside(-u)*exp(u)",
+        "Heaviside(u)*exp(-u)*sin(2*u)",
+        "Heaviside(u)*exp(u/3)*cos(u) + Heaviside(-u)",
+    ],
+)
+def test_waves_on_half_lines(source):
+    a = activation(source)
+    c = np.array([0.3, 0.7, 1.0, 2.0, 6.0])[: 4 if "exp(u/3)" in source else 5]
+    c1, c2, theta = (x.ravel() for x in np.meshgrid(c, 1.1 * c, [1e-6, 1e-2, 0.5, np.pi / 2, 2.5, np.pi - 1e-3]))
+    mine, other = closed(a, c1, c2, theta, 1e-12), quadrature(a, c1, c2, theta, 1e-12)
+    for i in (0, 1):
+        assert np.all(np.abs(mine[i] - other[i]) <= mine[i + 2] + other[i + 2])
+    assert np.all(mine[2] <= 1e-12 * np.sqrt(dual(a, c1, c1, theta=0.0).k * dual(a, c2, c2, theta=0.0).k))
+    with pytest.raises(Unsupported, match="no elementary expectation"):
+        closed_form(a)
+
+
+def test_waves_on_half_lines_at_large_deviations():
+    """Where quadrature is slow: k tends to the density of (u, v) at zero."""
+    c1, c2, theta = np.array([500.0, 6000.0, 6000.0]), np.array([6000.0, 6000.0, 6000.1]), np.array([1.0, 2.0, 1e-5])
+    k, kdot, error, _ = closed(activation("resin"), c1, c2, theta, 1e-12)
+    assert np.all(error < 1e-14)
+    far = 1 / (2 * np.pi * c1 * c2 * np.sin(theta))
+    assert k[:2] == pytest.approx(far[:2], rel=1e-4)
+    other = quadrature(activation("resin"), c1[2:], c2[2:], theta[2:], 1e-12)
+    assert abs(k[2] - other[0][0]) < 1e-13
+    assert abs(kdot[2] - other[1][0]) < 1e-12
 
 
 def test_structure_not_spelling_decides():

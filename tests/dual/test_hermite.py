@@ -133,7 +133,7 @@ def test_deviations_far_apart() -> None:
 
 
 def test_a_fast_wave_with_a_break() -> None:
-    """sin(20z) on a half-line near r = 1: neither the plain series nor the one in the angle gets there."""
+    """sin(20z) on a half-line near r = 1: neither the plain series nor the one without the break gets there."""
     k, kdot, error, kdot_error = one_point("resin", 20.0, 20.0, 1e-3)
     other = dual("resin", 20.0, 20.0, theta=1e-3, method="quadrature")
     assert abs(k - other.k) <= 5 * (error + other.error)

@@ -2,15 +2,15 @@
 
 from holokern.activation import serve
 from holokern.dual.closed.formulas import ClosedForm, closed_form
-from holokern.dual.closed.pair_form import PairForm
 from holokern.dual.closed.wedge import HingeSide
 from holokern.dual.dual import dual
 from holokern.dual.dual_activation import DualActivation, dual_activation
 from holokern.dual.enclosure.enclose import Enclosure, enclose
+from holokern.dual.forms.form import Code, LineForm, Places
+from holokern.dual.forms.pair_form import PairForm
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.dual.hermite.recurrence import hermite_recurrence
 from holokern.dual.hermite.spectrum import series_values, spectrum
-from holokern.dual.line_form import Code, LineForm, Places
 from holokern.dual.methods import registered as _registered
 from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation, unbounded_sides
 from holokern.dual.quadrature.line import diagonal
-from holokern.dual.quadrature.method import FINE, Estimate, joint_density, refine
+from holokern.dual.quadrature.method import FINE, deltas, joint_density, refine
 from holokern.dual.quadrature.pairing import conditional, pair
-from holokern.dual.quadrature.profile import Profile, limit_at_zero, profile_of
+from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.quadrature.sides import Moments, Resolution, Side
+from holokern.dual.value import Estimate
 from holokern.numeric import Array, Index
 
 
@@ -144,11 +145,8 @@ def _integrals(f: Side, g: Side, theta: Array, tolerance: float, with_deltas_of_
 def _deltas_against(f: Side, g: Side, theta: Array, sign: int) -> Array:
     """Σ J φ(b/c)/c E[ḟ(x) | v = b] for f constant on either side of zero."""
     total = np.zeros(len(theta))
-    for jump, b in zip(g.profile.jumps, g.profile.breaks, strict=True):
-        if jump:
-            at = b / g.c
-            mean = _two_sided(f, sign * at) if sign else conditional(f, at, theta, FINE)[0]
-            total += jump * np.exp(-at * at / 2) / np.sqrt(2 * np.pi) / g.c * mean
+    for jump, weight, at in deltas(g):
+        total += jump * weight * (_two_sided(f, sign * at) if sign else conditional(f, at, theta, FINE)[0])
     return total
 
 
@@ -156,11 +154,8 @@ def _aligned_deltas(f: Side, g: Side, sign: Array) -> tuple[Array, Array]:
     """The finite δ-terms at r = ±1, and the coefficient of the infinite one."""
     finite, meeting = np.zeros(len(sign)), np.zeros(len(sign))
     for one, other in ((f, g), (g, f)):
-        profile: Profile = one.profile
-        for jump, b in zip(profile.jumps, profile.breaks, strict=True):
-            if jump:
-                at = b / one.c
-                finite += jump * np.exp(-at * at / 2) / np.sqrt(2 * np.pi) / one.c * _two_sided(other, sign * at)
+        for jump, weight, at in deltas(one):
+            finite += jump * weight * _two_sided(other, sign * at)
     for jump_f, b_f in zip(f.profile.jumps, f.profile.breaks, strict=True):
         for jump_g, b_g in zip(g.profile.jumps, g.profile.breaks, strict=True):
             # b/c1 = ±b'/c2 decided on products, which are exact for the usual breaks and deviations.

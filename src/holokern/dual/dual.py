@@ -14,13 +14,13 @@ from holokern.activation import activation as as_activation
 from holokern.dual.defined import check_defined
 from holokern.dual.degenerate import is_degenerate, limits
 from holokern.dual.inputs import Covariances, Given, covariances
-from holokern.dual.quadrature.method import Estimate, scales
+from holokern.dual.quadrature.method import scales
 from holokern.dual.registry import Method, method_named, methods
-from holokern.dual.value import DualValue
+from holokern.dual.value import DualValue, Estimate
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.numeric import Array, Index, limited_work
 
-AUTO = ("closed", "quadrature", "hgm")
+AUTO = ("closed", "angular", "quadrature", "hgm")
 """What ``auto`` tries, cheapest first, until the tolerance is met."""
 
 # units of work that ``auto`` gives to the derivation of a Pfaffian system, some seconds
@@ -121,7 +121,7 @@ def dual(
     _check_range(sigma, points, result.k)
     # a value that may be off by anything is none
     _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try another method")
-    return DualValue.shaped(result.arrays, points.shape, " + ".join(used))
+    return DualValue.shaped(result, points.shape, " + ".join(used))
 
 
 def _estimate(
@@ -184,7 +184,7 @@ def _order(sigma: Activation) -> tuple[str, ...]:
     """The methods of ``auto``: quadrature is slow where σ′ is infinite, so it comes last there."""
     with np.errstate(all="ignore"):
         slopes = np.array([sigma.derivative(float(b)) for b in sigma.breaks], dtype=float)
-    return AUTO if np.all(np.isfinite(slopes)) else ("closed", "hgm", "quadrature")
+    return AUTO if np.all(np.isfinite(slopes)) else ("closed", "angular", "hgm", "quadrature")
 
 
 def _too_rough(sigma: Activation, points: Covariances, todo: Index, tolerance: float, result: Estimate) -> Array:

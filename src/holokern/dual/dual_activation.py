@@ -15,13 +15,14 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
-from holokern.dual.closed.distance_form import DistanceForm
 from holokern.dual.closed.hinges import Pieces, pieces_of
-from holokern.dual.closed.pair_form import PairForm, pair_form
-from holokern.dual.closed.wave_form import wave_form
+from holokern.dual.closed.method import closed_moments
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
+from holokern.dual.forms.form import DistanceForm
+from holokern.dual.forms.pair_form import PairForm, pair_form
+from holokern.dual.forms.wave_form import wave_form
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms
@@ -186,17 +187,26 @@ class DualActivation:
 
     def norms(self, c: Array) -> Array:
         """n(c) = E[σ(cz)²]^(1/2) for deviations c > 0."""
-        return self._rows.moments(c, 0, lambda some: norms(self.activation, some))
+        return self._rows.moments(c, 0, lambda some: self._moment(some, 0))
 
     def slope_norms(self, c: Array) -> Array:
         """d(c) = E[σ′(cz)²]^(1/2); 1 where σ jumps."""
         if self.jumps:
             return np.ones(len(c))
-        return self._rows.moments(c, 1, lambda some: norms(self.activation, some, slope=True))
+        return self._rows.moments(c, 1, lambda some: self._moment(some, 1))
 
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
-        return self._rows.moments(c, 2, lambda some: mean(Side.of(profile_of(self.activation), some)))
+        return self._rows.moments(c, 2, lambda some: self._moment(some, 2))
+
+    def _moment(self, c: Array, which: int) -> Array:
+        """The norms, those of the slope or the means: by formulas where they keep their digits, else by integrals."""
+        found: Array = closed_moments(self.activation, c)[which]
+        rest = np.isnan(found)
+        if np.any(rest):
+            some, sigma = c[rest], self.activation
+            found[rest] = mean(Side.of(profile_of(sigma), some)) if which == 2 else norms(sigma, some, slope=which == 1)
+        return found
 
     def moments_in_range(self, c: Array) -> tuple[Array, Array, Array]:
         """Norms, norms of the slope and means, quicker for many deviations; the last bits depend on all of them."""
@@ -205,8 +215,7 @@ class DualActivation:
             return form.norms(c), form.slope_norms(c), form.means(c)
         with suppress(PrecisionLost):
             return moments_of_many(self.activation, c)
-        slopes = np.ones(len(c)) if self.jumps else norms(self.activation, c, slope=True)
-        return norms(self.activation, c), slopes, mean(Side.of(profile_of(self.activation), c))
+        return self._moment(c, 0), np.ones(len(c)) if self.jumps else self._moment(c, 1), self._moment(c, 2)
 
     @cached_property
     def unit_norm(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.activation.values.evaluate import UNITS
-from holokern.numeric import Array
+from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
 
 _SIZE = 24  # coefficients of a panel; more would carry the noise of the function further into the derivative
 # the last coefficients of a resolved panel, relative to the values around it: above, something is not smooth
@@ -25,17 +25,13 @@ _SMALLEST = 1e-150  # values below have squares that underflow, so their digits 
 # no simple number, so that no kink of somebody's function falls on an end of a panel and hides there
 _SPLIT = 2027 / 4099
 
-# Chebyshev points and the matrix from values at them to coefficients
-_ANGLES = np.pi * (np.arange(_SIZE) + 0.5) / _SIZE
-_NODES = np.cos(_ANGLES)  # the points themselves
-_TO_COEFFICIENTS = 2.0 / _SIZE * np.cos(np.outer(np.arange(_SIZE), _ANGLES))  # the first row is halved below
-_TO_COEFFICIENTS[0] /= 2
-
+_NODES = chebyshev_nodes(_SIZE)  # of a panel [-1, 1]
+_TO_COEFFICIENTS = chebyshev_matrix(_SIZE)  # from values at them
 
 _INNERMOST = 1.0137  # no panel reaches from within this distance of zero to beyond it
 # how far neighbours may differ where they meet, relative to the values, and for slopes to the values over the width
 _JOINT = 1e-9
-_FIRST_NODE = float(1 - _NODES[0])  # twice the way from the end of a panel to its first node, as a share of its width
+_FIRST_NODE = float(1 - _NODES[-1])  # twice the way from the end of a panel to its first node, as a share of its width
 
 
 class Rough(Exception):

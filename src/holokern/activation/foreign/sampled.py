@@ -61,8 +61,7 @@ class SampledFunction:
 
     def __call__(self, x: Any) -> Any:
         """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
-        with np.errstate(all="ignore"):
-            return on_floats(x, lambda u: np.asarray(self.values(u), dtype=float))
+        return on_floats(x, lambda u: np.asarray(self.values(u), dtype=float))
 
     def noise(self, x: Array) -> Array:
         """How far the values may be off: some units in the last place, more where they are derivatives of a series."""

@@ -25,7 +25,7 @@ from holokern.activation.ring.construct import element_of
 from holokern.activation.tree.grammar import read_expression
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.errors import BadInput
-from holokern.numeric import to_fmpq, working_precision
+from holokern.numeric import to_ball, working_precision
 
 _BITS = 400  # 120 digits, seven times those of a float: sums of some terms lose none that count
 
@@ -39,7 +39,7 @@ class Enclosure:
 
     def ball(self) -> arb:
         """The number as ``arb``."""
-        return arb(to_fmpq(self.middle)) + arb(0, arb(to_fmpq(self.radius)).upper())
+        return to_ball(self.middle) + arb(0, to_ball(self.radius).upper())
 
     @staticmethod
     def of(value: arb) -> Enclosure:
@@ -78,11 +78,6 @@ def scaled(a: Value, factor: Fraction | int) -> Value:
 def as_value(value: arb | Value) -> Value:
     """A constant, an enclosure or an ``arb`` as a value."""
     return Enclosure.of(value) if isinstance(value, arb) else value
-
-
-def as_ball(value: arb | Value) -> arb:
-    """A constant, an enclosure or an ``arb`` as an ``arb``."""
-    return value if isinstance(value, arb) else value.ball()
 
 
 def may_vanish(value: Value) -> bool:

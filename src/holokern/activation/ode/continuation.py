@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 
 from holokern.errors import PrecisionLost, Unsupported
-from holokern.numeric import natural_roots, to_fmpq, working_precision
+from holokern.numeric import natural_roots, to_ball, to_fmpq, working_precision
 
 Number: TypeAlias = Any
 """``Fraction``, ``ExactReal`` or ``arb``: one code serves all, and a union of them has no operators."""
@@ -49,7 +49,7 @@ class Chart:
         result = []
         columns = [arb_poly(column) for column in self.columns]
         for i in range(order):
-            total, rest = arb(0), 1 / _ball(self.weight) ** i
+            total, rest = arb(0), 1 / to_ball(self.weight) ** i
             for start, series, tail in zip(self.start, columns, self.tails, strict=True):
                 total += start * (series(t) + arb(0, tail * rest))
             result.append(total)
@@ -73,7 +73,7 @@ class Chart:
                 power, scaled = arb(1), []
                 for n, c in enumerate(self.coefficients()[order:], order):
                     scaled.append(float((c * power * perm(n, order)).mid()))
-                    power *= _ball(self.reach)
+                    power *= to_ball(self.reach)
             size = max(map(abs, scaled))
             while len(scaled) > 1 and abs(scaled[-1]) < 1e-20 * size:
                 scaled.pop()
@@ -161,7 +161,7 @@ class LinearOde:
         """A lower bound for the distance to the nearest singular point."""
         gaps = []
         for root, _ in self.singular:
-            gap = float(abs(root - _ball(point)).lower())
+            gap = float(abs(root - to_ball(point)).lower())
             if not (skip_itself and gap < 1e-9):
                 gaps.append(gap)
         return min(gaps, default=inf)
@@ -202,7 +202,7 @@ class LinearOde:
         local = shifted, radius, precision
         # an equation with constant coefficients is the same everywhere
         if self._last is None or self._last[0] != local:
-            self._last = local, self._columns(shifted, beta * _ball(radius), _ball(weight), precision)
+            self._last = local, self._columns(shifted, beta * to_ball(radius), to_ball(weight), precision)
         columns, tails = self._last[1]
         start = [y / factorial(i) for i, y in enumerate(state)]
         return Chart(centre, _rounded(radius / _SHARE), start, columns, tails, weight)
@@ -230,7 +230,7 @@ class LinearOde:
         """The chart at a singular point from Taylor coefficients there; its tail is estimated, not proven."""
         gap = self.distance(centre, skip_itself=True)
         reach = _rounded(Fraction(min(gap, 8.0)) / 8)
-        size = max((abs(y) * _ball(reach) ** n for n, y in enumerate(known[-8:], len(known) - 8)), key=float)
+        size = max((abs(y) * to_ball(reach) ** n for n, y in enumerate(known[-8:], len(known) - 8)), key=float)
         return Chart(centre, reach, [arb(1)], [known], [(4 * size).upper()], reach)
 
     def _radius(self, centre: Fraction, shifted: list[list[fmpq]]) -> tuple[Fraction, arb, Fraction]:
@@ -239,21 +239,21 @@ class LinearOde:
         radius = Fraction(min(gap * 0.75, 8.0)).limit_denominator(10**6) if gap > 1e-3 else Fraction(gap * 0.75)
         for _ in range(200):
             beta, weight = self._bound(centre, shifted, radius)
-            if float((beta * _ball(radius)).upper()) <= _MAX_GROWTH:
+            if float((beta * to_ball(radius)).upper()) <= _MAX_GROWTH:
                 return radius, beta, weight
             radius = radius / 2
         raise PrecisionLost(f"no Taylor step of useful size at u = {float(centre):.6g}")
 
     def _bound(self, centre: Fraction, shifted: list[list[fmpq]], radius: Fraction) -> tuple[arb, Fraction]:
-        rho = _ball(radius)
+        rho = to_ball(radius)
         bottom = abs(arb(self.coefficients[-1].leading_coefficient()))
         for root, multiplicity in self.singular:
-            bottom *= (abs(root - _ball(centre)) - rho).lower() ** multiplicity
+            bottom *= (abs(root - to_ball(centre)) - rho).lower() ** multiplicity
         tops = [sum((abs(arb(c)) * rho**k for k, c in enumerate(a)), arb(0)) / bottom for a in shifted[:-1]]
         # smaller weights make the last row smaller and the others larger
         best, found = arb("inf"), radius
         for weight in (radius / 2**k for k in range(1, _WEIGHTS)):
-            w = _ball(weight)
+            w = to_ball(weight)
             rows = sum((top * w ** (self.order - 1 - i) for i, top in enumerate(tops)), arb(0)).upper()
             beta = rows if self.order == 1 else rows.max(1 / w).upper()
             if not beta < best:
@@ -284,7 +284,7 @@ def march(ode: LinearOde, chart: Chart, target: Fraction, precision: int, most: 
                     f"the ODE is singular too close to u = {float(target):.6g}; give data in each interval between its "
                     "singular points"
                 )
-            charts.append(ode.chart(last.centre + step, last.state(_ball(step), ode.order), precision))
+            charts.append(ode.chart(last.centre + step, last.state(to_ball(step), ode.order), precision))
     return charts
 
 
@@ -294,10 +294,6 @@ def _rounded(radius: Fraction) -> Fraction:
     while radius * scale < 64:
         scale *= 2
     return Fraction(int(radius * scale)) / scale
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
 def _certainly_not_zero(value: Number) -> bool:

@@ -27,7 +27,7 @@ from holokern.activation.ring.relation import D1, operator_from
 from holokern.activation.values.constants import ExactReal, exact
 from holokern.activation.values.evaluate import UNITS, on_floats
 from holokern.errors import BadInput, BadOperator, CheckFailed, NotHolonomic, Unsupported
-from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
+from holokern.numeric import Array, to_ball, to_fmpq, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal, bernstein_basis
 
 _CHECK_BITS = 256
@@ -102,10 +102,10 @@ class OdeActivation:
         """
         with working_precision(precision + 32):
             point = Fraction(x) if isinstance(x, int | Fraction) else x
-            place = arb(to_fmpq(point)) if isinstance(point, Fraction) else arb(point)
+            place = to_ball(point) if isinstance(point, Fraction) else arb(point)
             found = None
             for index, branch in enumerate(self.branches):
-                low, high = (end if end is None else arb(to_fmpq(end)) for end in (branch.low, branch.high))
+                low, high = (end if end is None else to_ball(end) for end in (branch.low, branch.high))
                 if (low is not None and place < low) or (high is not None and place > high):
                     continue
                 inside = (low is None or place >= low) and (high is None or place <= high)

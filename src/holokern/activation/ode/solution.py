@@ -12,11 +12,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from holokern.activation.ode.branches import Branch, Value, as_ball, dyadic
+from holokern.activation.ode.branches import Branch, Value, dyadic
 from holokern.activation.ode.continuation import Chart, LinearOde, march
 from holokern.activation.values.constants import ExactReal
 from holokern.errors import BadInput, Unsupported
-from holokern.numeric import Array, to_fmpq, to_fraction, working_precision
+from holokern.numeric import Array, to_ball, to_fraction, working_precision
 from holokern.weyl import Operator, UnivariateIdeal
 
 _BITS = 160
@@ -50,19 +50,19 @@ class Solution:
         self.is_zero = all(isinstance(y, ExactReal) and not y for y in known)
         with working_precision(self.precision):
             if ordinary:
-                state = [as_ball(known[i]) * factorial(i) for i in range(self.flow.order)]
+                state = [to_ball(known[i]) * factorial(i) for i in range(self.flow.order)]
                 first = self.flow.chart(point, state, self.precision)
             else:
-                first = self.flow.singular_chart(point, [as_ball(y) for y in known])
+                first = self.flow.singular_chart(point, [to_ball(y) for y in known])
         self.right, self.left = [first], [first]
 
     def _check_interior(self, operator: Operator) -> None:
         branch = self.branch
         for root in _real_singularities(self.flow, branch):
-            inside = (branch.low is None or root > arb(to_fmpq(branch.low))) and (
-                branch.high is None or root < arb(to_fmpq(branch.high))
+            inside = (branch.low is None or root > to_ball(branch.low)) and (
+                branch.high is None or root < to_ball(branch.high)
             )
-            if inside and not root.overlaps(arb(to_fmpq(branch.point))):
+            if inside and not root.overlaps(to_ball(branch.point)):
                 raise BadInput(
                     f"the operator {operator} is singular at u = {float(root):.6g}, inside the interval "
                     f"({branch.low}, {branch.high}) of the data; split the interval there"
@@ -78,7 +78,7 @@ class Solution:
             known = self.ode.series(self.branch.point, first, terms, to_fraction)
         else:
             with working_precision(self.precision):
-                balls = [as_ball(y) / factorial(i) for i, y in enumerate(values)]
+                balls = [to_ball(y) / factorial(i) for i, y in enumerate(values)]
                 known = self.ode.series(self.branch.point, balls, terms, arb)
         if known is None:
             raise BadInput(
@@ -95,8 +95,8 @@ class Solution:
         middle = x if exact_point else dyadic(x.mid())
         with working_precision(self.precision):
             chart = self._chart(middle)
-            t = arb(to_fmpq(x - chart.centre)) if exact_point else x - arb(to_fmpq(chart.centre))
-            if not abs(t) <= arb(to_fmpq(chart.reach)):
+            t = to_ball(x - chart.centre) if exact_point else x - to_ball(chart.centre)
+            if not abs(t) <= to_ball(chart.reach):
                 raise Unsupported(f"the ball {x} is wider than the Taylor chart around it; use a smaller one")
             return chart.state(t, order)
 
@@ -147,7 +147,7 @@ def _horner(side: list[Chart], index: NDArray[np.intp], t: Array, order: int) ->
 
 def _real_singularities(ode: LinearOde, branch: Branch) -> list[Any]:
     """The real singular points in the closed interval of a branch, as balls."""
-    low, high = (None if end is None else arb(to_fmpq(end)) for end in (branch.low, branch.high))
+    low, high = (None if end is None else to_ball(end) for end in (branch.low, branch.high))
     real = [root.real for root, _ in ode.singular if root.imag == 0]
     return [root for root in real if (low is None or not root < low) and (high is None or not root > high)]
 

@@ -148,8 +148,10 @@ def _erf_factor(monomial: FunctionMonomial) -> tuple[ExactReal, ExactReal | None
 
 def _family(terms: tuple[ClosedTerm, ...]) -> str:
     if any(t.side for t in terms):
-        if any(t.wave or t.erf is not None for t in terms):
-            raise _NoClosedForm("a sine, cosine or error function on a half-line has no elementary expectation")
+        if any(t.erf is not None for t in terms):
+            raise _NoClosedForm("an error function on a half-line has no elementary expectation")
+        if any(t.wave for t in terms) and any(t.power for t in terms):
+            raise _NoClosedForm("moments of powers and of a sine or cosine on a half-line lose their digits")
         return "halves"
     if any(t.erf is not None for t in terms):
         if any(t.wave for t in terms):

@@ -104,11 +104,6 @@ class PieceLine:
         """How long the formula is, in characters."""
         return len(repr(self.tree))
 
-    @property
-    def price(self) -> float:
-        """What a value costs, beside one of a formula with cheap functions."""
-        return PRICE if any(isinstance(node, Call) and node.name in DEAR for node in walk(self.tree)) else 1.0
-
     def ball(self, x: arb) -> arb:
         """A ball that contains the values at all points of ``x``, across breaks too."""
         return ball(self.tree, x, ctx.prec)

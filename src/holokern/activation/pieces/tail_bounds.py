@@ -13,7 +13,7 @@ from flint import arb, arb_poly, ctx
 from holokern.activation.tree.nodes import Call, Node, Number, Power, Product, Sum, Variable, is_constant
 from holokern.activation.values.balls import constant_ball
 from holokern.errors import Unsupported
-from holokern.numeric import to_fmpq
+from holokern.numeric import to_ball
 
 # integers above |f| on the real line
 _BOUNDED = dict.fromkeys(("sin", "cos", "tanh", "erf", "airyai", "besselj", "expit", "sinc"), 1) | {
@@ -88,7 +88,7 @@ def tail_bound(piece: Node, side: int) -> TailBound:
 
 
 def _power(base: Node, q: Fraction, side: int) -> TailBound:
-    exponent = arb(to_fmpq(q))
+    exponent = to_ball(q)
     if q < 0:
         return TailBound((_distance_from_zero(base, side) ** exponent).upper())
     inner = tail_bound(base, side)

@@ -11,7 +11,7 @@ from flint import arb, arb_series, ctx
 from holokern.activation.tree.nodes import Call, Cases, Node, Number
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.errors import Unsupported
-from holokern.numeric import series_length, to_fmpq, working_precision
+from holokern.numeric import series_length, to_ball, working_precision
 
 
 def ball_at(node: Node, point: Fraction | arb, precision: int = 53) -> arb:
@@ -27,19 +27,15 @@ def taylor(node: Node, point: Fraction | arb, terms: int, precision: int = 53) -
     [1.0, 1.0, 0.5]
     """
     with working_precision(precision), series_length(terms):
-        series = SERIES.value(node, arb_series([_ball(point), 1], prec=terms))
+        series = SERIES.value(node, arb_series([to_ball(point), 1], prec=terms))
         return [series[i] for i in range(terms)]
-
-
-def _ball(value: Fraction | int | arb) -> arb:
-    return arb(to_fmpq(value)) if isinstance(value, Fraction | int) else value
 
 
 class _SeriesArithmetic(Arithmetic[arb_series]):
     """Power series with balls for coefficients."""
 
     def number(self, value: Fraction, x: arb_series) -> arb_series:
-        return arb_series([_ball(value)])
+        return arb_series([to_ball(value)])
 
     def constant(self, name: str, x: arb_series) -> arb_series:
         return arb_series([arb.pi() if name == "pi" else arb.const_e()])

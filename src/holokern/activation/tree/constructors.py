@@ -80,7 +80,7 @@ def multiply(*factors: Node) -> Node:
         if isinstance(factor, nodes.Number):
             coefficient *= factor.value
         else:
-            (denominator if _is_reciprocal(factor) else numerator).append(factor)
+            (denominator if is_reciprocal(factor) else numerator).append(factor)
     check_bits(coefficient)
     result = [*numerator, *denominator]
     if coefficient != 1 or not result:
@@ -176,18 +176,12 @@ def relation(left: Node, sign: str, right: Node) -> Condition:
 
 def both(*parts: Condition) -> Condition:
     """The conjunction."""
-    if nodes.Always(False) in parts:
-        return nodes.Always(False)
-    kept = _flatten_conditions(parts, nodes.And)
-    return nodes.Always(True) if not kept else kept[0] if len(kept) == 1 else nodes.And(kept)
+    return _joined(parts, nodes.And, True)
 
 
 def either(*parts: Condition) -> Condition:
     """The disjunction."""
-    if nodes.Always(True) in parts:
-        return nodes.Always(True)
-    kept = _flatten_conditions(parts, nodes.Or)
-    return nodes.Always(False) if not kept else kept[0] if len(kept) == 1 else nodes.Or(kept)
+    return _joined(parts, nodes.Or, False)
 
 
 def negation(part: Condition) -> Condition:
@@ -262,12 +256,16 @@ def _flatten_product(factors: tuple[Node, ...]) -> Iterator[Node]:
         yield from factor.factors if isinstance(factor, nodes.Product) else (factor,)
 
 
-def _flatten_conditions(parts: tuple[Condition, ...], kind: type[nodes.And] | type[nodes.Or]) -> tuple[Condition, ...]:
+def _joined(parts: tuple[Condition, ...], kind: type[nodes.And] | type[nodes.Or], neutral: bool) -> Condition:
+    """The conjunction or disjunction, flattened; ``neutral`` is the truth value that changes nothing in it."""
+    if nodes.Always(not neutral) in parts:
+        return nodes.Always(not neutral)
     flat: dict[Condition, None] = {}
     for part in parts:
         inner = part.parts if isinstance(part, kind) else (part,)
         flat.update(dict.fromkeys(item for item in inner if not isinstance(item, nodes.Always)))
-    return tuple(flat)
+    kept = tuple(flat)
+    return nodes.Always(neutral) if not kept else kept[0] if len(kept) == 1 else kind(kept)
 
 
 def _split_coefficient(term: Node) -> tuple[Fraction, Node]:
@@ -297,7 +295,8 @@ def _exponent_of_e(node: Node) -> Fraction | None:
     return None
 
 
-def _is_reciprocal(factor: Node) -> bool:
+def is_reciprocal(factor: Node) -> bool:
+    """Whether it is a power with a negative number as exponent."""
     return isinstance(factor, nodes.Power) and isinstance(factor.exponent, nodes.Number) and factor.exponent.value < 0
 
 

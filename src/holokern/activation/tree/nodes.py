@@ -6,7 +6,7 @@ A tree is a real function of one variable u.  Build trees with the functions of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
@@ -191,9 +191,12 @@ def walk(node: Node | Condition) -> Iterator[Node | Condition]:
         stack.extend(reversed(children(top)))
 
 
-def check_size(node: Node, limit: int = MAX_NODES) -> None:
-    """Raise :class:`~holokern.errors.TooLarge` when the tree has too many nodes or is nested too deep."""
-    stack: list[tuple[Node | Condition, int]] = [(node, 1)]
+def check_size(node: Any, limit: int = MAX_NODES, parts: Callable[[Any], Iterable[Any]] = children) -> None:
+    """Raise :class:`~holokern.errors.TooLarge` when the tree has too many nodes or is nested too deep.
+
+    ``parts`` gives the parts of a node, for trees of another kind than ours.
+    """
+    stack = [(node, 1)]
     seen = 0
     while stack:
         top, depth = stack.pop()
@@ -202,7 +205,7 @@ def check_size(node: Node, limit: int = MAX_NODES) -> None:
             raise TooLarge(f"the expression has more than {limit} nodes; write it more shortly or split it")
         if depth > MAX_TREE_DEPTH:
             raise TooLarge(f"the expression is nested more than {MAX_TREE_DEPTH} deep; write it more shortly")
-        stack.extend((child, depth + 1) for child in children(top))
+        stack.extend((part, depth + 1) for part in parts(top))
 
 
 def is_constant(node: Node | Condition) -> bool:

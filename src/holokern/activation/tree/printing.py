@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from holokern.activation.tree import nodes
-from holokern.activation.tree.constructors import HALF, negate, power
+from holokern.activation.tree.constructors import HALF, is_reciprocal, negate, power
 from holokern.activation.tree.nodes import Condition, Node
 
 
@@ -28,7 +28,7 @@ def to_text(node: Node) -> str:
         case nodes.Product(factors):
             return _product(factors)
         case nodes.Power():
-            return _product((node,)) if _divides(node) else _power(node)
+            return _product((node,)) if is_reciprocal(node) else _power(node)
         case nodes.Call(name, args):
             return f"{name}({', '.join(to_text(arg) for arg in args)})"
         case nodes.Cases(branches):
@@ -48,15 +48,11 @@ def _is_negative(term: Node) -> bool:
     return isinstance(head, nodes.Number) and head.value < 0
 
 
-def _divides(factor: Node) -> bool:
-    return isinstance(factor, nodes.Power) and isinstance(factor.exponent, nodes.Number) and factor.exponent.value < 0
-
-
 def _product(factors: tuple[Node, ...]) -> str:
     coefficient = factors[0].value if isinstance(factors[0], nodes.Number) else Fraction(1)
     rest = [factor for factor in factors if not isinstance(factor, nodes.Number)]
-    above = [_operand(factor) for factor in rest if not _divides(factor)]
-    below = [_operand(power(factor, nodes.Number(Fraction(-1)))) for factor in rest if _divides(factor)]
+    above = [_operand(factor) for factor in rest if not is_reciprocal(factor)]
+    below = [_operand(power(factor, nodes.Number(Fraction(-1)))) for factor in rest if is_reciprocal(factor)]
     if abs(coefficient.numerator) != 1 or not above:
         above.insert(0, str(abs(coefficient.numerator)))
     if coefficient.denominator != 1:
@@ -67,7 +63,7 @@ def _product(factors: tuple[Node, ...]) -> str:
 
 def _operand(node: Node) -> str:
     """The text of a factor, or of a base or exponent when it needs no parentheses there."""
-    if isinstance(node, nodes.Power) and not _divides(node):
+    if isinstance(node, nodes.Power) and not is_reciprocal(node):
         return _power(node)
     return _atom(node)
 

@@ -11,7 +11,7 @@ from holokern.activation.tree import constructors as make
 from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import U
 from holokern.activation.tree.nodes import Condition, Node
-from holokern.errors import BadInput, TooLarge, Unsupported
+from holokern.errors import BadInput, Unsupported
 
 if TYPE_CHECKING:
     from sympy import Basic, Expr
@@ -42,7 +42,8 @@ def from_sympy(expression: Basic) -> Node:
     >>> to_text(from_sympy(sympy.Heaviside(x) * sympy.sin(x) + 0.1))
     '1/10 + Heaviside(u)*sin(u)'
     """
-    _check_size(expression)
+    # before SymPy or the recursion below works on it
+    nodes.check_size(expression, parts=lambda part: part.args)
     symbols = sorted(str(symbol) for symbol in expression.free_symbols)
     if len(symbols) > 1:
         raise BadInput(f"the SymPy expression has the symbols {', '.join(symbols)[:80]}; one symbol, u, is expected")
@@ -95,21 +96,6 @@ def _to_condition(test: Condition) -> Basic:
             return sympy.Or(*map(_to_condition, parts))
         case nodes.Not(part):
             return sympy.Not(_to_condition(part))
-
-
-def _check_size(expression: Basic) -> None:
-    """Refuse huge expressions before SymPy or the recursion below works on them."""
-    stack = [(expression, 1)]
-    seen = 0
-    while stack:
-        top, depth = stack.pop()
-        seen += 1
-        if seen > nodes.MAX_NODES or depth > nodes.MAX_TREE_DEPTH:
-            raise TooLarge(
-                f"the SymPy expression has more than {nodes.MAX_NODES} nodes or is nested more than "
-                f"{nodes.MAX_TREE_DEPTH} deep"
-            )
-        stack.extend((arg, depth + 1) for arg in top.args)
 
 
 def _node(expression: Basic) -> Node:

@@ -72,7 +72,7 @@ class _BallArithmetic(Arithmetic[arb]):
         return value ** self.value(exponent, x)
 
     def call(self, node: Call, x: arb) -> arb:
-        return _FUNCTIONS[node.name](*(self.value(arg, x) for arg in node.args))
+        return FUNCTIONS[node.name](*(self.value(arg, x) for arg in node.args))
 
     def cases(self, node: Cases, x: arb) -> arb:
         possible: list[arb] = []
@@ -137,8 +137,8 @@ def _exprel(x: arb) -> arb:
     return x.expm1() / x
 
 
-# every function at balls
-_FUNCTIONS: dict[str, Callable[..., arb]] = {
+#: Every function at balls.
+FUNCTIONS: dict[str, Callable[..., arb]] = {
     **{name: getattr(arb, name) for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{name: getattr(arb, name) for name in ("erf", "erfc", "erfi", "atan", "asinh", "expm1", "log1p", "sinc")},
     "sign": arb.sgn,

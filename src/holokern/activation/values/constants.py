@@ -7,18 +7,19 @@ it annihilates their sum whatever relation the numbers have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from flint import arb, fmpq, fmpz, fmpz_poly
+from flint import arb, fmpz, fmpz_poly
 
 from holokern.activation.tree.constructors import add, call, multiply, power
 from holokern.activation.tree.nodes import Constant, Node, Number
+from holokern.activation.values.balls import FUNCTIONS
 from holokern.errors import BadInput, PrecisionLost, Unsupported
-from holokern.numeric import working_precision
+from holokern.numeric import to_ball, working_precision
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -49,8 +50,7 @@ class Opaque:
             index, *coefficients = (int(arg.rational or 0) for arg in self.args)
             return _real_roots(coefficients)[index]
         balls = [arg.ball() for arg in self.args]
-        special = _FUNCTIONS.get(self.name)
-        return getattr(balls[0], self.name)() if special is None else special(*balls)
+        return balls[0] if self.name == "value" else FUNCTIONS[self.name](*balls)
 
     def as_tree(self) -> Node:
         """The number as an expression tree."""
@@ -62,15 +62,6 @@ class Opaque:
     def __str__(self) -> str:
         inner = ", ".join(map(str, self.args))
         return f"({inner})" if self.name == "value" else f"{self.name}({inner})"
-
-
-#: What is not a method of ``arb`` under its own name.
-_FUNCTIONS: dict[str, Callable[..., arb]] = {
-    "value": lambda x: x,
-    "besselj": lambda order, x: x.bessel_j(order),
-    "airyai": lambda x: x.airy_ai(),
-    "airyaiprime": lambda x: x.airy_ai(derivative=1),
-}
 
 
 @total_ordering
@@ -131,7 +122,7 @@ class ExactReal:
                 return self.ball()
         total = arb(0)
         for monomial, c in self.terms.items():
-            value = arb(fmpq(c.numerator, c.denominator))
+            value = to_ball(c)
             for base, exponent in monomial:
                 value *= _base_power(base, exponent)
             total += value
@@ -315,14 +306,14 @@ def _base_power(base: Base, exponent: Fraction) -> arb:
     if base == "pi":
         value = arb.pi()
     elif base == "E":
-        return arb(fmpq(exponent.numerator, exponent.denominator)).exp()
+        return to_ball(exponent).exp()
     elif isinstance(base, Opaque):
         value = base.ball()
     else:
         value = arb(base)
     if exponent.denominator == 1:
         return value ** int(exponent)
-    return value ** arb(fmpq(exponent.numerator, exponent.denominator))
+    return value ** to_ball(exponent)
 
 
 def _base_tree(base: Base) -> Node:

@@ -45,16 +45,15 @@ def evaluate(tree: Node, x: Any) -> Any:
     >>> f"{evaluate(gelu, -10.0):.14e}"  # plain floats give 0
     '-7.61985302416053e-23'
     """
-    points = _read(x)
-    flat = points.astype(np.float64).ravel()
-    result = np.empty_like(flat)
-    with np.errstate(all="ignore"):
+    stable = stabilise(tree)
+
+    def values(flat: Array) -> Array:
+        result = np.empty_like(flat)
         for start in range(0, flat.size, _BLOCK):
-            result[start : start + _BLOCK] = _block(stabilise(tree), flat[start : start + _BLOCK])
-        shaped = result.reshape(points.shape)
-        if points.dtype in (np.float32, np.float16):
-            shaped = shaped.astype(points.dtype)
-    return float(result[0]) if np.ndim(x) == 0 and not isinstance(x, np.ndarray) else shaped
+            result[start : start + _BLOCK] = _block(stable, flat[start : start + _BLOCK])
+        return result
+
+    return on_floats(x, values)
 
 
 def on_floats(x: Any, values: Callable[[Array], Array]) -> Any:
@@ -62,13 +61,12 @@ def on_floats(x: Any, values: Callable[[Array], Array]) -> Any:
 
     float32 and float16 are computed in double precision and rounded once.  Raises BadInput unless ``x`` is real.
     """
-    points = np.asarray(x)
-    if points.dtype.kind not in "fiu":
-        raise BadInput(f"expected real numbers to evaluate an activation at, got {type(x).__name__}")
-    found = values(points.astype(float).ravel()).reshape(points.shape)
-    if points.dtype in (np.float32, np.float16):
-        found = found.astype(points.dtype)
-    return float(found) if points.ndim == 0 else found
+    points = _read(x)
+    with np.errstate(all="ignore"):
+        found = values(points.astype(np.float64).ravel()).reshape(points.shape)
+        if points.dtype in (np.float32, np.float16):
+            found = found.astype(points.dtype)
+    return float(found) if points.ndim == 0 and not isinstance(x, np.ndarray) else found
 
 
 def evaluation_noise(tree: Node, x: Array) -> Array:

@@ -11,13 +11,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import arb, arb_poly, fmpq
+from flint import arb, arb_poly
 from numpy.typing import NDArray
 
 from holokern.activation.tree.nodes import Node, Number, Product, Sum, Variable, walk
 from holokern.activation.values.balls import ball
 from holokern.activation.values.noise import noisy
-from holokern.numeric import Array, working_precision
+from holokern.numeric import Array, to_ball, working_precision
 
 _NODES = 28  # nodes of the interpolation: an error of 2^-120 where the next singular point is eight reaches away
 # bits of the balls: the distances that are tested are 2^-40, and leading powers up to 12 then leave 500 bits
@@ -133,13 +133,13 @@ def _interpolated(stable: Node, point: Fraction, side: int, reach: Fraction) -> 
     if not all(value.is_finite() for value in values):
         return None
     with working_precision(_BITS):
-        exact = arb_poly.interpolate([arb(fmpq(t.numerator, t.denominator)) for t in nodes], values)
+        exact = arb_poly.interpolate([to_ball(t) for t in nodes], values)
         largest = max(map(abs, exact.coeffs()), key=float, default=arb(0))
         if not largest > 0:
             return None
         sizes = [float((exact[k] / largest).mid()) for k in range(_NODES)]
         power = next(k for k, size in enumerate(sizes) if abs(size) > _VANISHING)
-        scale = arb(fmpq(reach.denominator, reach.numerator)) ** power
+        scale = to_ball(1 / reach) ** power
         coefficients = [float((exact[k] * scale).mid()) for k in range(power, _NODES)]
     return NearPoint(point, side, float(reach), power, np.array(coefficients[::-1]))
 

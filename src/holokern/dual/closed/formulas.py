@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holokern.activation import ClosedTerm, ClosedTerms, closed_terms
 from holokern.activation import activation as as_activation
+from holokern.dual.closed.method import has_no_closed_form
 from holokern.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def closed_form(activation: object) -> ClosedForm:
     """
     sigma = as_activation(activation)
     terms = closed_terms(sigma)
-    if isinstance(terms, str):
-        raise Unsupported(f"{sigma} has no closed form: {terms}")
+    reason = has_no_closed_form(sigma)
+    if isinstance(terms, str) or reason is not None:
+        raise Unsupported(f"{sigma} has no closed form: {reason}")
     return _Writer(terms).form()
 
 

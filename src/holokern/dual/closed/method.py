@@ -18,16 +18,32 @@ from holokern.numeric import Array
 _PAIRS = {"halves": pair_halves, "smooth": pair_smooth, "erf": pair_erf}
 # units in the last place of the sum of the sizes of all terms
 _ROUNDING = 4 * np.finfo(float).eps
+# relative errors of norms that are good enough: networks ask for no more
+_SETTLED = 1e-13
 
 
 def has_no_closed_form(activation: Activation) -> str | None:
     """Why an activation has no closed form, or None if it has one."""
     terms = closed_terms(activation)
+    if not isinstance(terms, str) and has_half_waves(terms):
+        return "a sine or cosine on a half-line has no elementary expectation; use method='quadrature', or 'angular'"
     return terms if isinstance(terms, str) else None
 
 
+def has_half_waves(terms: ClosedTerms) -> bool:
+    """Whether sines or cosines on half-lines are among the terms."""
+    return terms.family == "halves" and any(term.wave for term in terms.value)
+
+
+def has_no_half_waves(activation: Activation) -> str | None:
+    """Why an activation is no sum of sines, cosines and exponentials on half-lines, or None if it is one."""
+    terms = closed_terms(activation)
+    served = not isinstance(terms, str) and has_half_waves(terms)
+    return None if served else "it has no sine or cosine on a half-line; use method='closed' or 'quadrature'"
+
+
 def has_quick_formulas(activation: Activation) -> bool:
-    """Whether closed forms cost less than sums: those with exponentials on half-lines do not.
+    """Whether closed forms cost less than sums: those with exponentials or waves on half-lines do not.
 
     Examples
     --------
@@ -36,7 +52,9 @@ def has_quick_formulas(activation: Activation) -> bool:
     (True, False)
     """
     terms = closed_terms(activation)
-    return not isinstance(terms, str) and not (terms.family == "halves" and any(term.rate for term in terms.value))
+    if isinstance(terms, str):
+        return False
+    return terms.family != "halves" or not any(term.rate or term.wave for term in terms.value)
 
 
 def closed(
@@ -44,9 +62,10 @@ def closed(
 ) -> tuple[Array, Array, Array, Array]:
     """k, k′ and the rounding errors of their formulas, for positive deviations and 0 < θ < π.
 
-    Polynomials on half-lines: ₂F₁ [SakodaTakayama2024, Thm th:holonomic-umvn], [ChoSaul2009]; exponentials there: an
-    angular integral equal to a bivariate normal probability; error functions: an arcsine and its Stein recursion;
-    polynomials, exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal law.
+    Polynomials on half-lines: ₂F₁ [SakodaTakayama2024, Thm th:holonomic-umvn], [ChoSaul2009]; exponentials, sines and
+    cosines there: an angular integral equal to a bivariate normal probability; error functions: an arcsine and its
+    Stein recursion; polynomials, exponentials, Gaussians, sines and cosines on the line: moments of a shifted normal
+    law.
     """
     terms = closed_terms(activation)
     if isinstance(terms, str):
@@ -61,6 +80,25 @@ def closed(
     # The rounding of θ enters through ∂k/∂θ = -c1 c2 sin θ k′.
     from_angle = _ROUNDING / 2 * theta * law.c1 * law.c2 * law.sin * np.abs(kdot)
     return k, scale**2 * kdot, _ROUNDING * k_size + from_angle, scale**2 * _ROUNDING * kdot_size
+
+
+def closed_moments(activation: Activation, c: Array) -> Array:
+    """E[σ(cz)²]^(1/2), E[σ′(cz)²]^(1/2) and E[σ(cz)], one row each, of waves on half-lines; NaN where digits are lost.
+
+    Examples
+    --------
+    >>> from holokern.activation import activation
+    >>> closed_moments(activation("resin"), np.array([1e-9, 1e3])).round(6).tolist()
+    [[nan, 0.5], [nan, 0.5], [nan, 0.000399]]
+    """
+    terms, found = closed_terms(activation), np.full((3, len(c)), np.nan)
+    if isinstance(terms, str) or terms.jump or not has_half_waves(terms):
+        return found
+    k, kdot, error, kdot_error = closed(activation, c, c, np.zeros(len(c)), 0.0)
+    good = (error <= _SETTLED * k) & (kdot_error <= _SETTLED * kdot)
+    means = half_line_means(terms.value, float(terms.scale) * c[good])[0]
+    found[:, good] = np.sqrt(k[good]), np.sqrt(kdot[good]), means
+    return found
 
 
 def _sum(terms: Sequence[ClosedTerm], family: str, law: Law) -> tuple[Array, Array]:

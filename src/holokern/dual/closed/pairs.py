@@ -16,11 +16,22 @@ Sized = tuple[Array, Array]
 
 
 def pair_halves(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
-    """Polynomials times exponentials on half-lines: moments over a quadrant."""
+    """Polynomials times exponentials, or waves, on half-lines: moments over a quadrant."""
     law = law.times_gaussian(float(s.bend), float(t.bend))
     # A change of sign of u or v brings the quadrant to u, v > 0 and may replace θ by π - θ.
     delta, opposite = (np.pi - law.angle, law.angle) if s.side * t.side > 0 else (law.angle, np.pi - law.angle)
     a, b = s.side * float(s.rate) * law.c1, t.side * float(t.rate) * law.c2
+    scale = s.times(t) * law.weight
+    if s.wave or t.wave:
+        value = np.zeros(len(delta))
+        # conjugates have the same real part
+        some = [(2 * factor, rate) for factor, rate in _waves(s)[:1]] if s.wave else _waves(s)
+        others = _waves(t) if s.wave else [(2 * factor, rate) for factor, rate in _waves(t)[:1]]
+        for factor_s, p in some:
+            for factor_t, q in others:
+                rates = s.side * p * law.c1, t.side * q * law.c2
+                value += np.real(factor_s * factor_t * exponential_moment((0, 0), *rates, delta, opposite))
+        return scale * value, np.abs(scale) * (2 * _mass(a, b, delta, opposite) + np.abs(value))
     if s.rate or t.rate:
         moment = exponential_moment((s.power, t.power), a, b, delta, opposite)
         condition = 1 + np.maximum(np.maximum(a, b), 0.0) ** 2
@@ -29,8 +40,16 @@ def pair_halves(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     # The moment is of order δ^(m+n+1), so a narrow quadrant feels the rounding of θ.
     condition = condition + (s.power + t.power + 1) / 2 * law.angle / np.maximum(delta, 1e-300)
     sign = s.side**s.power * t.side**t.power
-    value = sign * s.times(t) * law.weight * law.c1**s.power * law.c2**t.power * moment
+    value = sign * scale * law.c1**s.power * law.c2**t.power * moment
     return value, np.abs(value) * condition
+
+
+def _mass(a: Array, b: Array, delta: Array, opposite: Array) -> Array:
+    """What waves over a quadrant, damped or not, are rounded by: E[exp(ax + bw); x > 0, w > 0] and its condition."""
+    if not (np.any(a) or np.any(b)):
+        return np.asarray(delta / (2 * pi))
+    condition = 1 + np.maximum(np.maximum(a, b), 0.0) ** 2
+    return np.asarray(np.real(exponential_moment((0, 0), a, b, delta, opposite)) * condition)
 
 
 def pair_smooth(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
@@ -96,7 +115,8 @@ def half_line_means(terms: Sequence[ClosedTerm], deviation: Array) -> Sized:
     for term in terms:
         mass = 1 - 2 * float(term.bend) * deviation**2
         s = deviation / np.sqrt(mass)
-        moment = radial_moment(term.power, term.side * float(term.rate) * s) / sqrt(2 * pi)
+        moments = [np.real(factor * radial_moment(term.power, term.side * rate * s)) for factor, rate in _waves(term)]
+        moment = sum(moments) / sqrt(2 * pi)
         value = float(term.coefficient) * (term.side * s) ** term.power * moment / np.sqrt(mass)
         total += value
         size += np.abs(value)

@@ -8,8 +8,12 @@ from __future__ import annotations
 from math import comb, gamma, pi, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.numeric import Array, between, legendre_rule
+
+Numbers = NDArray[np.floating | np.complexfloating]
+"""Real or complex."""
 
 # on panels graded by the exponents; 12 agree with 48 to eight digits and more
 _NODES = 32
@@ -63,10 +67,10 @@ def _hypergeometric(m: int, n: int, z: Array) -> Array:
     return total
 
 
-def exponential_moment(powers: tuple[int, int], a: Array, b: Array, delta: Array, opposite: Array) -> Array:
+def exponential_moment(powers: tuple[int, int], a: Numbers, b: Numbers, delta: Array, opposite: Array) -> Numbers:
     """E[x^m w^n exp(ax + bw); x > 0, w > 0], correlation -cos δ, by the angular integral of a radial moment.
 
-    ``opposite`` is π - δ, with all its digits.
+    ``opposite`` is π - δ, with all its digits. The rates a and b may be complex if m = n = 0.
 
     ∫₀^δ sin^m t sin^n(δ-t) V(a sin t + b sin(δ-t)) dt / 2π, V(g) = ∫₀^∞ ρ^(m+n+1) exp(gρ - ρ²/2) dρ. For m = n = 0
     it is exp(q/2) times a bivariate normal probability, but without a difference of large numbers.
@@ -77,26 +81,39 @@ def exponential_moment(powers: tuple[int, int], a: Array, b: Array, delta: Array
     return (_half_moment((m, n), a, b, angles) + _half_moment((n, m), b, a, angles)) / (2 * pi)
 
 
-def _half_moment(powers: tuple[int, int], a: Array, b: Array, angles: tuple[Array, Array]) -> Array:
+def _half_moment(powers: tuple[int, int], a: Numbers, b: Numbers, angles: tuple[Array, Array]) -> Numbers:
     """The angular integral from 0 to δ/2."""
     (m, n), (delta, opposite) = powers, angles
     size, middle = np.abs(a) + np.abs(b), delta[:, None] / 2
     levels = int(np.ceil(np.log(np.pi * (1 + np.max(size))) / np.log(3))) + 1
     graded = 3.0 ** np.arange(levels) / (1 + size)[:, None]
     # Where the exponent is positive the radial moment grows like a Gaussian, which wants panels of a fixed size.
-    steps = int(np.ceil(max(float(np.max(a)), float(np.max(b)), 0.0) * np.pi / 8)) + 1
-    panels = between(np.clip(np.concatenate([middle * np.linspace(0, 1, steps + 1), graded], axis=1), 0.0, middle))
+    steps = int(np.ceil(max(float(np.max(a.real)), float(np.max(b.real)), 0.0) * np.pi / 8)) + 1
+    ends = [middle * np.linspace(0, 1, steps + 1), graded]
+    waves = np.iscomplexobj(a) or np.iscomplexobj(b)
+    if waves:
+        # Where the phases of x and w cancel the radial moment has a peak as narrow as next to the ends.
+        peak = np.arctan2(-b.imag * np.sin(delta), a.imag - b.imag * np.cos(delta))[:, None] % np.pi
+        ends += [peak - graded, peak, peak + graded]
+    panels = between(np.clip(np.concatenate(ends, axis=1), 0.0, middle))
     t, w = legendre_rule(_NODES)
     at = panels.start[:, None] + panels.width[:, None] * t
-    inner, outer = delta[panels.owner][:, None] - at, opposite[panels.owner][:, None] + at
+    a, b, beyond = (part[panels.owner][:, None] for part in (a, b, opposite))
+    inner, outer = delta[panels.owner][:, None] - at, beyond + at
     first, second = np.sin(at), np.sin(np.where(inner < outer, inner, outer))
-    exponent = a[panels.owner][:, None] * first + b[panels.owner][:, None] * second
+    exponent = a * first + b * second
+    if waves:
+        # Phases that nearly cancel keep their digits through sin(δ - t) - sin t.
+        apart = 2 * np.sin(beyond / 2) * np.cos(at + beyond / 2)
+        exponent = np.where(np.real(a * b) > 0, (a + b) * first + b * apart, exponent)
     values = first**m * second**n * radial_moment(m + n + 1, exponent)
-    return panels.total((values @ w) * panels.width, len(delta))
+    sums = (values @ w) * panels.width
+    parts = [panels.total(part, len(delta)) for part in (sums.real, sums.imag)]
+    return parts[0] + 1j * parts[1] if waves else parts[0]
 
 
-def radial_moment(i: int, g: Array) -> Array:
-    """∫₀^∞ ρ^i exp(gρ - ρ²/2) dρ.
+def radial_moment(i: int, g: Numbers) -> Numbers:
+    """∫₀^∞ ρ^i exp(gρ - ρ²/2) dρ; complex g for i ≤ 1 only.
 
     V₀ is Mills' ratio; V_{i+1} = g V_i + i V_{i-1} is stable forwards for g ≥ 0, and backwards (Miller) for g < 0,
     where V is the minimal solution.
@@ -112,10 +129,10 @@ def radial_moment(i: int, g: Array) -> Array:
         zeroth = sqrt(pi / 2) * erfcx(-g / sqrt(2))
     if i == 0:
         return np.asarray(zeroth)
-    result = np.empty(g.shape)
+    result: Numbers = np.empty_like(zeroth)
     # Forwards each step loses some of |g|; backwards the way is long when |g| is small.
     least = 1.5 if i <= 2 else 0.5
-    back = g < -least
+    back = g.real < -least
     if np.any(~back):
         x = g[~back]
         before, now = zeroth[~back], 1 + x * zeroth[~back]
@@ -127,7 +144,7 @@ def radial_moment(i: int, g: Array) -> Array:
     return result
 
 
-def _minimal_ratio(i: int, g: Array, least: float) -> Array:
+def _minimal_ratio(i: int, g: Numbers, least: float) -> Numbers:
     """V_i/V₀ for g < -least from the continued fraction V_j/V_{j-1} = j/(V_{j+1}/V_j - g)."""
     # The minimal solution falls like exp(-|g|√j) and the other one grows so: the start is forgotten after this many.
     depth = int((sqrt(i) + 18.5 / least) ** 2) + 20

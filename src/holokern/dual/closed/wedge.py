@@ -41,21 +41,7 @@ _NEAR_ZERO = 1e-30
 
 
 class HingeArrays(NamedTuple):
-    """The arrays of a `HingeSide` as the machine code takes them."""
-
-    signs: NDArray[np.int64]
-    marks: Array
-    series: Array
-    weights: Array
-    slope_weights: Array
-    base: Array
-    slope_base: Array
-    numbers: Array
-
-
-@dataclass(frozen=True)
-class HingeSide:
-    """The points of one side of a matrix, ready for `wedge_tile`; the last axis of every array is the point."""
+    """What machine code reads of the points of one side of a matrix, the last axis of all arrays but the signs."""
 
     signs: NDArray[np.int64]  # the signs of the hinges
     # for each hinge h, 1 for the series of F and 0 for that of V, P(z > h), the density at h, h/(2π), the bound of α
@@ -70,19 +56,27 @@ class HingeSide:
     # log c, n, d, c, and three numbers for nearly equal deviations: 1 - k/(n₁n₂) = δ²W - |δ|³C at θ = 0 when σ is
     # continuous, |δ|W when it jumps; and by how much the true deviation exceeds c, relative to it
     numbers: Array
+
+
+@dataclass(frozen=True)
+class HingeSide:
+    """The points of one side of a matrix, ready for `wedge_tile`."""
+
+    arrays: HingeArrays
     jumps: Array  # for each hinge the jump of σ′, or of σ if σ jumps somewhere
     means: Array  # E[σ(cz)]
     strain: Array  # how large the terms of the hinges are beside n: they cancel where σ grows less than its hinges
 
     @property
-    def arrays(self) -> HingeArrays:
-        """What the machine code reads."""
-        return HingeArrays(*(getattr(self, name) for name in HingeArrays._fields))
+    def numbers(self) -> Array:
+        """The numbers of each point, first log c, n, d and c."""
+        return self.arrays.numbers
 
     def part(self, some: slice | NDArray[np.intp]) -> HingeSide:
         """Some of the points."""
-        whole = ("marks", "series", "weights", "slope_weights", "base", "slope_base", "numbers", "means", "strain")
-        return replace(self, **{name: np.ascontiguousarray(getattr(self, name)[..., some]) for name in whole})
+        signs, *others = self.arrays
+        arrays = HingeArrays(signs, *(np.ascontiguousarray(array[..., some]) for array in others))
+        return HingeSide(arrays, self.jumps, self.means[some], self.strain[some])
 
 
 def hinge_sides(
@@ -94,12 +88,10 @@ def hinge_sides(
         twin = next((i for i in range(index) if deviations[i] is c), None)
         excess = np.zeros_like(c) if rounding is None else rounding[index]
         sides.append(_hinge_side(sigma, pieces, c, excess) if twin is None else sides[twin])
-    longest = max(side.series.shape[1] for side in sides)
+    longest = max(side.arrays.series.shape[1] for side in sides)
     longest += longest % 2
-    return [
-        replace(side, series=np.pad(side.series, ((0, 0), (0, longest - side.series.shape[1]), (0, 0))))
-        for side in sides
-    ]
+    every = [np.pad(one.arrays.series, ((0, 0), (0, longest - one.arrays.series.shape[1]), (0, 0))) for one in sides]
+    return [replace(one, arrays=one.arrays._replace(series=series)) for one, series in zip(sides, every, strict=True)]
 
 
 def _hinge_side(sigma: Activation, pieces: Pieces, c: Array, excess: Array) -> HingeSide:
@@ -134,15 +126,10 @@ def _hinge_side(sigma: Activation, pieces: Pieces, c: Array, excess: Array) -> H
     breaks = np.array([float(b) for b in sigma.breaks])
     norms = [np.sqrt(mean_squares(function, breaks, c)) for function in (sigma, sigma.derivative)]
     numbers = np.stack([np.log(c), *norms, c, *_near(pieces, line, jumping), excess])
+    signs = np.array([hinge.sign for hinge in hinges], dtype=np.int64)
+    bases = _hermite(pieces, line), _hermite(slope, line)
     return HingeSide(
-        np.array([hinge.sign for hinge in hinges], dtype=np.int64),
-        marks,
-        table,
-        weights,
-        slope_weights,
-        _hermite(pieces, line),
-        _hermite(slope, line),
-        np.ascontiguousarray(numbers),
+        HingeArrays(signs, marks, table, weights, slope_weights, *bases, np.ascontiguousarray(numbers)),
         np.array([h.coefficients[0] if jumping else [*h.coefficients, 0.0][1] for h in hinges]),
         pieces.hermite(line, 1)[0],
         term_sizes(marks, weights) / np.where(norms[0] > 0, norms[0], 1.0),
@@ -284,10 +271,11 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
     scale = first.numbers[1] * second.numbers[1]
     k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])
-    terms = term_sizes(first.marks, first.weights) * term_sizes(second.marks, second.weights)
+    one, other = first.arrays, second.arrays
+    terms = term_sizes(one.marks, one.weights) * term_sizes(other.marks, other.weights)
     k_error = _ROUNDING * (scale + terms)
     if jumping:
         return k, np.full_like(k, np.nan), k_error, np.full_like(k, np.nan)
     kdot = np.where(far & (fold > 0), -1, 1) * slope[:, 0]
-    terms = term_sizes(first.marks, first.slope_weights) * term_sizes(second.marks, second.slope_weights)
+    terms = term_sizes(one.marks, one.slope_weights) * term_sizes(other.marks, other.slope_weights)
     return k, kdot, k_error, _ROUNDING * (first.numbers[2] * second.numbers[2] + terms)

@@ -82,15 +82,10 @@ class ConditionalMean:
         return term.coefficient * factor * now
 
 
-def mixed_moment(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
-    """E[σ(u)σ(v)] at |r| < 1, ``sine`` = √(1-r²), at flint's working precision."""
-    return _integral((line, c1), (line, c2), r, sine)
-
-
 def mixed_slope(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
     """E[σ′(u)σ′(v)] at |r| < 1, the δ's of a σ with jumps included."""
     slope = line.derivative
-    total = _integral((slope, c1), (slope, c2), r, sine)
+    total = mixed_moment((slope, c1), (slope, c2), r, sine)
     jumps = [(b, height) for b, height in line.jump_sizes() if not height.is_zero()]
     if not jumps:
         return total
@@ -117,13 +112,16 @@ def mixed_between(first: Side, second: Side, r: arb, sign: int) -> arb:
         return gaussian_expectation([first, (second[0], sign * second[1])])
     sine = ((1 - r) * (1 + r)).sqrt()
     try:
-        return _integral(first, second, r, sine)
+        return mixed_moment(first, second, r, sine)
     except Unsupported:
-        return _integral(second, first, r, sine)
+        return mixed_moment(second, first, r, sine)
 
 
-def _integral(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
-    """∫ f(c1 z) E[g(v) | z] φ(z) dz, cut at the breaks of f and where E[g(v) | z] is steep."""
+def mixed_moment(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
+    """E[f(u)g(v)] at |r| < 1, ``sine`` = √(1-r²): ∫ f(c1 z) E[g(v) | z] φ(z) dz at flint's working precision.
+
+    It is cut at the breaks of f and where E[g(v) | z] is steep.
+    """
     (outer, c1), (inner, c2) = first_side, second_side
     first, second = to_ball(c1), to_ball(c2)
     mean = ConditionalMean.of(inner, (second * sine) ** 2)

@@ -361,4 +361,5 @@ def _by_integral(line: PieceLine, c1: Number, c2: Number, r: Number) -> Pair:
     if not isinstance(r, arb):
         sine = to_ball((1 - r) * (1 + r)).sqrt()
     outer, inner = (c1, c2) if to_ball(c1) >= to_ball(c2) else (c2, c1)
-    return mixed_moment(line, outer, inner, correlation, sine), mixed_slope(line, outer, inner, correlation, sine)
+    k = mixed_moment((line, outer), (line, inner), correlation, sine)
+    return k, mixed_slope(line, outer, inner, correlation, sine)

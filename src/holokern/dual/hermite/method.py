@@ -3,7 +3,7 @@
 k = Σ γ_n(c1) γ_n(c2) r^n with γ_n(c) = E[He_n(z) σ(cz)]/√n!, computed in balls and rounded once.  What is left out
 after N terms is at most |r|^N √(ρ_N(c1) ρ_N(c2)), where ρ_N(c) = E[σ(cz)²] - Σ_(n<N) γ_n(c)² is a ball too.  Near
 r = ±1 the series converges slowly if σ is not smooth.  Then the part of σ with the breaks is split off and added in
-closed form, or the series is rewritten in the angle (if the only break of σ is 0).
+closed form.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from holokern.activation import Activation, PieceLine
 from holokern.activation import activation as as_activation
 from holokern.dual.enclosure.moments import bits_above, read_number, second_moment
-from holokern.dual.hermite.angle_series import AngleSeries, angle_series
 from holokern.dual.hermite.coefficients import HermiteSequence, hermite_sequence
 from holokern.dual.hermite.singular_part import SplitSeries, rest_of_smooth_part
+from holokern.dual.value import Estimate
 from holokern.errors import HolokernError, PrecisionLost
 from holokern.numeric import EPS, Array, limited_work, to_ball, working_precision
 
@@ -36,9 +36,7 @@ _BEFORE_OTHERS = 512
 _MARGIN = 0.05
 # times the tolerance: a larger error is refused instead of reported
 _TOO_ROUGH = 10.0
-# terms when the angle series serves the points near r = ±1 (the only break is at 0)
-_SHORT = 4096
-# terms when nothing else serves those points
+# terms of the longest plain series
 _LONG = 8192
 # twice a double and some more; with 64 bits the first try is wasted, which takes two and a half times as long
 _START_BITS = 112
@@ -50,8 +48,6 @@ _WORK = 5e5
 _TIGHT = 2.0**-90
 # the two parts of σ cancel each other; doubled until the balls are narrow
 _SPLIT_BITS = 256
-# c1c2 up to which terms of size exp(c1c2) are worth their bits
-_MOST_PRODUCT = 400
 # terms, in factors of four up to the longest plain series
 _SPLIT_LENGTHS = (64, 256, 1024, 4096, 8192)
 # derivatives that s takes over, the cheapest first: each one more costs moments, and saves terms
@@ -123,7 +119,7 @@ def hermite(
     Parameters
     ----------
     terms : int, optional
-        The most terms of the plain series; chosen from the smoothness of σ when not given.
+        The most terms of the plain series; 8192 when not given.
 
     Raises
     ------
@@ -133,29 +129,24 @@ def hermite(
 
     Notes
     -----
-    The reported error is a proved bound of the tail plus an estimate of rounding.  In the angle (used for
-    few σ with their only break at 0) it is the error measured at both ends, where the values are known.
+    The reported error is a proved bound of the tail plus an estimate of rounding.
 
     Use it for few deviations and many angles, or as a check with a proved tail.  Each deviation needs a sequence of
     coefficients; an angle costs next to nothing.
     """
     sequence = hermite_sequence(activation.pieces)
-    breaks = sequence.line.breaks
-    most = terms or (_SHORT if breaks and all(b == 0 for b in breaks) else _LONG)
-    result = [np.full(len(theta), np.nan) for _ in range(4)]
+    result = Estimate.empty(len(theta))
     large, small = np.maximum(c1, c2), np.minimum(c1, c2)
     pairs, owner = np.unique(np.stack([large, small], axis=1), axis=0, return_inverse=True)
     for index, (first, second) in enumerate(pairs):
         where = np.flatnonzero(owner.ravel() == index)
         pair = Fraction(float(first)), Fraction(float(second))
         with limited_work(_WORK):
-            values = _pair(sequence, pair, theta[where], tolerance, most)
-        for mine, new in zip(result, values, strict=True):
-            mine[where] = new
-    return result[0], result[1], result[2], result[3]
+            result.put(where, _pair(sequence, pair, theta[where], tolerance, terms or _LONG))
+    return result.arrays
 
 
-def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float, most: int) -> tuple[Array, ...]:
+def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float, most: int) -> Estimate:
     """All angles of one pair of deviations."""
     c1, c2 = pair
     answers = _Answers.empty(theta, _scales(sequence, c1, c2), tolerance)
@@ -166,18 +157,15 @@ def _pair(sequence: HermiteSequence, pair: Pair, theta: Array, tolerance: float,
             answers.improve(partial(_partial_sums, sequence, c1, c2, length=length))
     if breaks:
         answers.improve(partial(_by_parts, sequence, pair, goals=answers.goals))
-        # waves make the terms in the angle as large as exp(c1c2) before they fall
-        if all(b == 0 for b in breaks) and c1 * c2 <= _MOST_PRODUCT:
-            answers.improve(partial(_by_angle, sequence.line, pair, goals=answers.goals))
         answers.improve(partial(_partial_sums, sequence, c1, c2, length=lengths[-1]))
     rough = answers.above(_TOO_ROUGH / _MARGIN)
     if len(rough):
-        k_error, slope_error = (column[rough[0]] for column in answers.columns[2:])
+        k_error, slope_error = (column[rough[0]] for column in answers.found.arrays[2:])
         raise PrecisionLost(
             f"the Hermite series at c1 = {float(c1):.6g}, c2 = {float(c2):.6g}, θ = {theta[rough[0]]:.6g} ends with "
             f"the errors {k_error:.1e} of k and {slope_error:.1e} of k′; use method='quadrature', or a larger tolerance"
         )
-    return answers.columns
+    return answers.found
 
 
 @dataclass(frozen=True)
@@ -188,12 +176,12 @@ class _Answers:
     # scales, goals: the size of k and of k′, and the errors that are wanted
     scales: tuple[float, float]
     goals: tuple[float, float]
-    columns: tuple[Array, ...]
+    found: Estimate
 
     @classmethod
     def empty(cls, theta: Array, scales: tuple[float, float], tolerance: float) -> _Answers:
-        columns = tuple(np.full(len(theta), start) for start in (np.nan, np.nan, np.inf, np.inf))
-        return cls(theta, scales, (_MARGIN * tolerance * scales[0], _MARGIN * tolerance * scales[1]), columns)
+        goals = _MARGIN * tolerance * scales[0], _MARGIN * tolerance * scales[1]
+        return cls(theta, scales, goals, Estimate.empty(len(theta)))
 
     def above(self, factor: float = 1.0) -> NDArray[np.intp]:
         """Which points miss so many times their goal by more than rounding."""
@@ -201,36 +189,18 @@ class _Answers:
             factor * goal + 64 * EPS * scale for goal, scale in zip(self.goals, self.scales, strict=True)
         )
         # a k′ that grows without bound towards r = ±1 is measured by itself
-        grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.columns[1])) / self.scales[1])
-        return np.flatnonzero((self.columns[2] > k_goal) | (self.columns[3] > grown))
+        grown = slope_goal * np.maximum(1.0, np.nan_to_num(np.abs(self.found.kdot)) / self.scales[1])
+        return np.flatnonzero((self.found.k_error > k_goal) | (self.found.kdot_error > grown))
 
-    def improve(self, route: Callable[[Array], tuple[Array, ...] | None]) -> None:
+    def improve(self, route: Callable[[Array], Estimate | None]) -> None:
         """Ask a route for the points that miss their goal, and take what is better of k and of k′."""
         some = self.above()
         found = route(self.theta[some]) if len(some) else None
         if found is not None:
-            for value, error in ((0, 2), (1, 3)):
-                better = found[error] < self.columns[error][some]
-                for column in (value, error):
-                    self.columns[column][some[better]] = found[column][better]
+            self.found.improve(some, found)
 
 
-@lru_cache(maxsize=64)
-def _angle_series(line: PieceLine, pair: Pair, goals: tuple[float, float]) -> AngleSeries:
-    return angle_series(hermite_sequence(line), *pair, goals)
-
-
-def _by_angle(line: PieceLine, pair: Pair, theta: Array, goals: tuple[float, float]) -> tuple[Array, ...]:
-    """The series in the angle."""
-    series = _angle_series(line, pair, goals)
-    k, slope = np.array([series(float(t)) for t in theta]).T
-    slope_error = series.slope_error / (np.sin(theta) if series.with_cosine else 1.0)
-    return k, slope, series.error + 4 * EPS * np.abs(k), slope_error + 4 * EPS * np.abs(slope)
-
-
-def _by_parts(
-    sequence: HermiteSequence, pair: Pair, theta: Array, goals: tuple[float, float]
-) -> tuple[Array, ...] | None:
+def _by_parts(sequence: HermiteSequence, pair: Pair, theta: Array, goals: tuple[float, float]) -> Estimate | None:
     """Split off the part of σ that its breaks make slow; its dual activation is in closed form."""
     chosen = _split(sequence.line, pair, goals)
     if chosen is None:
@@ -249,7 +219,7 @@ def _by_parts(
         middle = np.array([float(value.mid()) for value in values])
         columns.append((middle, np.array([float(value.rad()) for value in values]) + tail + EPS * np.abs(middle)))
     (k, k_error), (slope, slope_error) = columns
-    return k, slope, k_error, slope_error
+    return Estimate(k, slope, k_error, slope_error)
 
 
 @lru_cache(maxsize=64)
@@ -349,9 +319,7 @@ def _deviation(line: PieceLine, c: Fraction, length: int) -> _Deviation:
     )
 
 
-def _partial_sums(
-    sequence: HermiteSequence, c1: Fraction, c2: Fraction, theta: Array, length: int
-) -> tuple[Array, Array, Array, Array]:
+def _partial_sums(sequence: HermiteSequence, c1: Fraction, c2: Fraction, theta: Array, length: int) -> Estimate:
     """The plain series with N terms: values, and bounds of the tail plus rounding."""
     line = sequence.line
     first, second = _deviation(line, c1, length), _deviation(line, c2, length)
@@ -380,4 +348,4 @@ def _partial_sums(
     # rounding of the sums, and of r = cos θ
     k_error = tail + EPS * (4 * sum0 + sum1)
     slope_error = slope_tail + EPS * (4 * sum1 + sum2) / scale
-    return k, slope, k_error, slope_error
+    return Estimate(k, slope, k_error, slope_error)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from flint import arb, fmpq, fmpq_poly, fmpz_mpoly
 
 from holokern.errors import BadInput, NotHolonomic
-from holokern.numeric import natural_roots, subtract
+from holokern.numeric import Dependence, natural_roots
 from holokern.weyl import FunctionField, Operator, RationalFunction, exact_rational, function_field, weyl_algebra
 
 Shift = tuple[RationalFunction, ...]
@@ -155,23 +155,10 @@ def _follows(
     ]
     at_n = {"n": field(n), "c2": field.gens[1]}
     wanted = {n + k: value.substitute(at_n) for k, value in enumerate(row)}
-    pivots: dict[int, dict[int, RationalFunction]] = {}
-    for relation in relations:
-        rest = _reduce(relation, pivots)
-        if rest:
-            pivots[max(rest)] = rest
-    return not _reduce({k: value for k, value in wanted.items() if value}, pivots)
-
-
-def _reduce(
-    row: dict[int, RationalFunction], pivots: dict[int, dict[int, RationalFunction]]
-) -> dict[int, RationalFunction]:
-    """Eliminate every pivot position from the row, highest first."""
-    rest = dict(row)
-    for k in sorted(pivots, reverse=True):
-        if k in rest:
-            subtract(rest, rest[k] / pivots[k][k], pivots[k])
-    return rest
+    search: Dependence[int, int, RationalFunction] = Dependence(field.one, max)
+    for name, relation in enumerate(relations):
+        search.add(name, relation)
+    return search.add(-1, wanted) is not None
 
 
 def _common_divisor(left: Shift, right: Shift) -> Shift | None:

@@ -8,8 +8,6 @@ The tail after N terms is then a known function of N log 1/|r| times its value a
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
-from math import erfc
 
 import numpy as np
 
@@ -17,8 +15,9 @@ from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
-from holokern.dual.quadrature.sides import Side
-from holokern.numeric import Array, legendre_rule
+from holokern.dual.quadrature.sides import Side, gauss_nodes
+from holokern.dual.sampling.mehler import hermite_sums
+from holokern.numeric import Array, between
 
 Spectra = Callable[[float], Array]
 
@@ -29,8 +28,6 @@ TERMS = 2048
 _NODES = 16
 # deviations: waves of degree 2048 are 2π/√2048 = 0.14 long near zero
 _WIDTH = 0.2
-# below rounding of the sum, whatever bounded function multiplies it
-_NEGLIGIBLE = 1e-18
 
 
 def spectrum(activation: object, c: float = 1.0) -> Array:
@@ -45,18 +42,11 @@ def spectrum(activation: object, c: float = 1.0) -> Array:
     side = Side.of(profile_of(sigma), np.array([float(c)]))
     # the weight is the root of the density, which reaches √2 times as far
     reach = np.sqrt(2) * HALF_RANGE + float(max(side.left[0], side.right[0]))
-    breaks = side.breaks[0][np.abs(side.breaks[0]) < reach]
-    z, weights = _panels(np.concatenate([[-reach], np.sort(breaks), [reach]]), min(_WIDTH, 2 * _WIDTH / c))
-    root = np.exp(-(z**2) / 4)
-    weighted = weights * np.asarray(sigma(c * z)) * root / np.sqrt(2 * np.pi)
-    # the Hermite functions are bounded, so nodes of no weight can go
-    kept = np.abs(weighted) > _NEGLIGIBLE * np.max(np.abs(weighted))
-    z, root, weighted = z[kept], root[kept], weighted[kept]
-    gamma = np.empty(TERMS)
-    before, now = np.zeros_like(z), root
-    for n in range(TERMS):
-        gamma[n] = weighted @ now
-        before, now = now, (z * now - np.sqrt(n) * before) / np.sqrt(n + 1)
+    grid = np.linspace(-reach, reach, 1 + int(np.ceil(2 * reach / min(_WIDTH, 2 * _WIDTH / c))))
+    panels = between(np.concatenate([grid, np.clip(side.breaks[0], -reach, reach)])[None])
+    gamma = np.zeros(TERMS)
+    for _, z, weights in gauss_nodes(panels, _NODES):
+        gamma += hermite_sums(np.asarray(sigma(c * z)).reshape(1, -1), z.ravel(), weights.ravel(), TERMS)[0]
     return gamma
 
 
@@ -99,28 +89,16 @@ def _sided(positive: Array, negative: Array, r: Array) -> Array:
 
 def _fading(r: Array) -> tuple[Array, Array]:
     """Σ n^(-3/2) |r|^n over n ≥ N, divided by its value at 1, and the same for n^(-5/2)."""
+    from scipy.special import erfc
+
     x = -TERMS * np.log(np.abs(r) + 1e-300)
-    slow = np.exp(-x) - np.sqrt(np.pi * x) * _erfc(np.sqrt(x))
+    slow = np.exp(-x) - np.sqrt(np.pi * x) * erfc(np.sqrt(x))
     return slow, np.exp(-x) - 2 * x * slow
 
 
 def _diverging(r: Array) -> Array:
     """Σ n^(-1/2) |r|^n over n ≥ N."""
+    from scipy.special import erfc
+
     rate = -np.log(np.abs(r) + 1e-300)
-    return np.asarray(np.sqrt(np.pi / rate) * _erfc(np.sqrt(TERMS * rate)))
-
-
-def _erfc(x: Array) -> Array:
-    return np.array([erfc(float(value)) for value in x])
-
-
-def _panels(ends: Array, width: float) -> tuple[Array, Array]:
-    """Gauss–Legendre nodes and weights on panels no wider than ``width`` between the ends."""
-    t, w = legendre_rule(_NODES)
-    nodes, weights = [], []
-    for low, high in pairwise(ends):
-        count = max(1, int(np.ceil((high - low) / width)))
-        step = (high - low) / count
-        nodes.append((low + step * (np.arange(count)[:, None] + t)).ravel())
-        weights.append(np.tile(step * w, count))
-    return np.concatenate(nodes), np.concatenate(weights)
+    return np.asarray(np.sqrt(np.pi / rate) * erfc(np.sqrt(TERMS * rate)))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.methods.polar import COLUMNS, Result, Start, crosses, polar_system
+from holokern.dual.methods.polar import COLUMNS, Start, arrived, crosses, polar_system, unscaled
 from holokern.dual.quadrature.method import scales
+from holokern.dual.value import Estimate
 from holokern.errors import BadInput, PrecisionLost, UnknownName
 from holokern.hgm import TAYLOR_TERMS, AnglePath, Numbers, PolarTable, SegmentPath, order_of, transport
 from holokern.numeric import EPS, Array
@@ -60,20 +61,20 @@ def all_at_once(
     for terms in (TAYLOR_TERMS, TAYLOR_TERMS - 6):
         states = _run(activation, table, vertices, lifted, terms)
         arrival = transport(path, begin, states[1:], np.arange(len(tour)), theta[tour], detour=lifted)
-        results.append(Result.empty(len(theta)))
-        results[-1].take(tour, arrival, table.outputs)
+        results.append(Estimate.empty(len(theta)))
+        results[-1].put(tour, arrived(arrival, table.outputs))
     result, other = results
     with np.errstate(over="ignore", invalid="ignore"):
-        moved = np.abs(result.k - other.k) + np.abs(result.slope - other.slope)
+        moved = np.abs(result.k - other.k) + np.abs(result.kdot - other.kdot)
         result.k_error[:] += 2 * moved
-        result.slope_error[:] += 2 * moved
+        result.kdot_error[:] += 2 * moved
         lost = ~(result.k_error <= _HOPELESS * scales(activation, c1, c2))
     if np.any(lost):
         raise PrecisionLost(
             f"all_at_once: the errors of {activation} grow too much along one path through these points; use "
             "method='hgm', which goes to each point by itself, or points with similar deviations"
         )
-    return result.arrays(table, c1, c2, theta)
+    return unscaled(result, table, c1, c2, theta).arrays
 
 
 def _run(activation: Activation, table: PolarTable, vertices: Array, lifted: bool, order: int) -> Numbers:

@@ -7,6 +7,7 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.dual.quadrature.method import norms, scales
 from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.value import Estimate
 from holokern.errors import BadInput
 from holokern.numeric import EPS, Array, hermite_rule
 
@@ -43,7 +44,7 @@ def gauss_hermite(
     if degree is not None:
         coarse, fine = (_rule(activation, c1, c2, theta, n) for n in (max(degree // 2, 1), degree))
         return (*fine, *_errors(activation, (c1, c2, theta), fine, coarse, degree))
-    result = tuple(np.full(len(theta), np.nan) for _ in range(4))
+    result = Estimate.empty(len(theta))
     todo = np.arange(len(theta))
     degree = 25
     before = _rule(activation, c1, c2, theta, degree)
@@ -52,13 +53,12 @@ def gauss_hermite(
         now = _rule(activation, c1[todo], c2[todo], theta[todo], degree)
         moved = np.abs(now[0] - before[0]), np.abs(now[1] - before[1])
         errors = _errors(activation, (c1[todo], c2[todo], theta[todo]), now, before, degree)
-        for kept, new in zip(result, (*now, *errors), strict=True):
-            kept[todo] = new
+        result.put(todo, Estimate(*now, *errors))
         if 2 * degree > most:
             break
         rough = (moved[0] > change * np.abs(now[0])) | (moved[1] > change * np.abs(now[1]))
         todo, before = todo[rough], (now[0][rough], now[1][rough])
-    return result[0], result[1], result[2], result[3]
+    return result.arrays
 
 
 def _errors(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from holokern.activation import Activation, has_branch
 from holokern.dual.inputs import from_end
-from holokern.dual.methods.polar import Result, Start, Tracks, crosses, ends_of, polar_system
+from holokern.dual.methods.polar import Start, Tracks, arrived, crosses, ends_of, polar_system, unscaled
 from holokern.dual.quadrature.method import scales
+from holokern.dual.value import Estimate
 from holokern.errors import BadInput, HolokernError, PrecisionLost, UnknownName
 from holokern.hgm import AnglePath, NearEnd, Numbers, approach, transport
 from holokern.numeric import EPS, Array, Index, limited_work, working_precision
@@ -105,10 +106,10 @@ def hgm(
     if by_collocation:
         for detour in (False, True):
             journey.by_collocation(detour, tolerance)
-    arrays = journey.result.arrays(table, c1, c2, theta)
+    found = unscaled(journey.result, table, c1, c2, theta)
     if precise:
-        _in_balls(activation, (c1, c2, theta), tolerance, arrays)
-    return arrays
+        _in_balls(activation, (c1, c2, theta), tolerance, found)
+    return found.arrays
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class _Journey:
     theta: Array
     start: Start
     crossed: NDArray[np.bool_]
-    result: Result
+    result: Estimate  # of k and c1c2k′ sin^m
 
     @classmethod
     def of(cls, activation: Activation, c1: Array, c2: Array, theta: Array) -> _Journey:
@@ -129,7 +130,7 @@ class _Journey:
         path = AnglePath(polar_system(activation), tracks.c1, tracks.c2)
         crossed = crosses(path)
         start = Start.of(activation, tracks.c1, tracks.c2, far=bool(np.any(crossed)))
-        return cls(activation, path, tracks, theta, start, crossed, Result.empty(len(theta)))
+        return cls(activation, path, tracks, theta, start, crossed, Estimate.empty(len(theta)))
 
     def _begin(self, some: Index, detour: bool) -> tuple[AnglePath, Numbers, Numbers]:
         """Some tracks as a path, their starts and the vectors there."""
@@ -145,7 +146,7 @@ class _Journey:
             part, angle, states = self._begin(some, detour)
             owner = np.searchsorted(some, self.tracks.owner[mine])
             arrival = transport(part, angle, states, owner, self.theta[mine], detour=detour, most=most)
-            self.result.take(mine, arrival, self.path.table.outputs)
+            self.result.put(mine, arrived(arrival, self.path.table.outputs))
 
     def by_collocation(self, detour: bool, tolerance: float) -> None:
         """Collocation for the points that Taylor steps did not reach, or reached with a large error."""
@@ -153,14 +154,14 @@ class _Journey:
         distance = from_end(self.theta)
         # an apparent singularity at the start is left behind by Taylor steps first
         near = _HANDOVER if detour else np.pi / 2
-        poor = ~(result.k_error + result.slope_error <= _POOR * (np.abs(result.k) + np.abs(result.slope)))
+        poor = ~(result.k_error + result.kdot_error <= _POOR * (np.abs(result.k) + np.abs(result.kdot)))
         if not np.any(poor & (distance <= near)):
             return
         # values that are small beside those of independent u and v are not asked for all their digits
         begin = np.abs(self._begin(np.arange(len(self.tracks.c1)), False)[2][:, :, 0])
         floor = np.max(begin[:, [max(i, 0) for i in table.outputs]], axis=1)
-        size = np.maximum(np.abs(result.k) + np.abs(result.slope), floor[self.tracks.owner])
-        poor = ~(result.k_error + result.slope_error <= _POOR * size) & (distance <= near)
+        size = np.maximum(np.abs(result.k) + np.abs(result.kdot), floor[self.tracks.owner])
+        poor = ~(result.k_error + result.kdot_error <= _POOR * size) & (distance <= near)
         hard = np.unique(self.tracks.owner[poor])
         hard = hard[self.crossed[hard] == detour]
         if not len(hard):
@@ -179,13 +180,13 @@ class _Journey:
             if np.all(np.isfinite(states[i])):
                 mine = np.nonzero((self.tracks.owner == track) & poor)[0]
                 end = NearEnd.of(table, float(part.c1[i]), float(part.c2[i]), int(tracks.side[i]))
-                found = approach(end, near, states[i], distance[mine], outputs=outputs, limit=known[i])
-                result.improve(mine, *found)
+                values, errors = approach(end, near, states[i], distance[mine], outputs=outputs, limit=known[i])
+                result.improve(mine, Estimate(*values.T, *errors.T))
 
 
-def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolerance: float, arrays: Arrays) -> None:
+def _in_balls(activation: Activation, points: tuple[Array, Array, Array], tolerance: float, found: Estimate) -> None:
     """The same transport with as many digits as it takes, for the points that floats leave too rough."""
-    k, kdot, k_error, kdot_error = arrays
+    k, kdot, k_error, kdot_error = found.arrays
     where = np.nonzero(~((k_error <= tolerance * np.abs(k)) & (kdot_error <= tolerance * np.abs(kdot))))[0]
     if not len(where):
         return
@@ -227,16 +228,16 @@ def _by_scipy(activation: Activation, c1: Array, c2: Array, theta: Array, *, rto
     path = AnglePath(table, c1, c2)
     crossed = crosses(path)
     begin = Start.of(activation, c1, c2, far=bool(np.any(crossed)))
-    result = Result.empty(len(theta))
+    result = Estimate.empty(len(theta))
     first, second = table.outputs
     for i in range(len(theta)):
         angle = np.array([np.pi / 2 + 1j * _HEIGHT if crossed[i] else np.pi / 2])
         state = begin.states(c1[i : i + 1], c2[i : i + 1], angle)[0, :, 0]
         ways = complex(angle[0]), float(theta[i])
         value, slope = solve_along(path, i, ways, state, rtol=rtol, integrator=integrator)
-        result.k[i], result.slope[i] = np.real(value[first]), np.real(slope if second < 0 else value[second])
+        result.k[i], result.kdot[i] = np.real(value[first]), np.real(slope if second < 0 else value[second])
         error = 2 * rtol * float(np.max(np.abs(value)))
-        result.k_error[i], result.slope_error[i] = error, error
+        result.k_error[i], result.kdot_error[i] = error, error
     if not np.all(np.isfinite(result.k)):
         raise PrecisionLost(f"solve_ivp did not reach a point of {activation}; use solver='taylor'")
-    return result.arrays(table, c1, c2, theta)
+    return unscaled(result, table, c1, c2, theta).arrays

@@ -14,7 +14,8 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.inputs import from_end
-from holokern.dual.methods.polar import Result, Start, Tracks, ends_of, polar_system
+from holokern.dual.methods.polar import Start, Tracks, ends_of, polar_system, unscaled
+from holokern.dual.value import Estimate
 from holokern.errors import BadInput, UnknownName
 from holokern.hgm import (
     CONVERGED,
@@ -93,7 +94,7 @@ def hie(
     start = Start.of(activation, tracks.c1, tracks.c2, far=True)
     count = len(tracks.c1)
     known = ends_of(activation, tracks, tolerance) if ends else [{}] * count
-    result = Result.empty(len(theta))
+    result = Estimate.empty(len(theta))
     distance = from_end(theta)
     for track in range(count):
         todo = np.nonzero(tracks.owner == track)[0]
@@ -101,15 +102,15 @@ def hie(
         counts = size - _FEWER, size
         while len(todo):
             fits = [problem.fit(make(n, 0.0, np.pi / 2), n, mu) for n in counts]
-            result.improve(todo, *problem.compare(fits, distance[todo]))
-            together = np.abs(result.k[todo]) + np.abs(result.slope[todo])
-            todo = todo[~(result.k_error[todo] + result.slope_error[todo] <= _GOOD * together)]
+            result.improve(todo, problem.compare(fits, distance[todo]))
+            together = np.abs(result.k[todo]) + np.abs(result.kdot[todo])
+            todo = todo[~(result.k_error[todo] + result.kdot_error[todo] <= _GOOD * together)]
             if not adaptive or counts[1] * max(table.rank, 3) > _LARGEST:
                 break
             counts = counts[1], 2 * counts[1]
         if len(todo) and adaptive and not problem.singular:
-            result.improve(todo, *problem.panels(distance[todo]))
-    return result.arrays(table, c1, c2, theta)
+            result.improve(todo, problem.panels(distance[todo]))
+    return unscaled(result, table, c1, c2, theta).arrays
 
 
 def _maker(basis: str | MakeBasis) -> MakeBasis:
@@ -158,8 +159,8 @@ class _Problem:
         bottom, top, _ = self.system.at(nodes)
         return fit_system((bottom, top), basis, (nodes, weights), self.constraints, mu)
 
-    def compare(self, fits: list[Fit], distance: Array) -> tuple[Array, Array]:
-        """The two outputs by the finer fit, with the difference of the two as error: (points, 2) each."""
+    def compare(self, fits: list[Fit], distance: Array) -> Estimate:
+        """The two outputs by the finer fit, with the difference of the two as error."""
         first, second = self.system.table.outputs
         # two fits may agree somewhere by chance; what they do on the whole interval counts, next to its end as well
         grid = np.concatenate([np.geomspace(1e-5, 0.05, 8), np.linspace(0.08, np.pi / 2, 12)])
@@ -176,7 +177,7 @@ class _Problem:
         moved = np.maximum(moved[: len(distance)], floor) + rounding
         # fits that differ so much have not converged: what they differ by says next to nothing
         apart = np.any(moved > CONVERGED * height, axis=1, keepdims=True)
-        return fine, np.where(apart, moved / CONVERGED + height, moved)
+        return Estimate(*fine.T, *np.where(apart, moved / CONVERGED + height, moved).T)
 
     def _derived(self, fit: Fit, distance: Array) -> Array:
         """c1c2k′ = S H/D, and by a polynomial through values elsewhere where D comes close to zero."""
@@ -200,8 +201,9 @@ class _Problem:
         )
         return np.where(direct, quotient[count:], series(distance))
 
-    def panels(self, distance: Array) -> tuple[Array, Array]:
+    def panels(self, distance: Array) -> Estimate:
         """Piece by piece towards the end."""
         first, second = self.system.table.outputs
         outputs = np.array([first, second if second >= 0 else self.system.table.rank])
-        return approach(self.system, np.pi / 2, self.states, distance, outputs=outputs, limit=self.known)
+        values, errors = approach(self.system, np.pi / 2, self.states, distance, outputs=outputs, limit=self.known)
+        return Estimate(*values.T, *errors.T)

@@ -17,9 +17,9 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.quadrature.profile import profile_of
-from holokern.dual.quadrature.sides import Side
+from holokern.dual.quadrature.sides import DENSITY, Side, gauss_nodes
 from holokern.hgm import Numbers
-from holokern.numeric import EPS, Array, between, legendre_rule
+from holokern.numeric import EPS, Array, between
 
 # deviations: √2 times 9, since the weight of a Hermite function is the root of the density
 _REACH = 12.5
@@ -27,8 +27,6 @@ _REACH = 12.5
 _PANEL = 2.5
 # two rules, whose difference is the error
 _NODES = (22, 28)
-# the normal density at 0
-_DENSITY = 1 / np.sqrt(2 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -89,13 +87,9 @@ def hermite_moments(activation: Activation, c: Array, count: int) -> HermiteMome
     coarse, fine = (np.zeros((len(deviations), count)) for _ in _NODES)
     size = np.zeros((len(deviations), count))
     for total, nodes in ((coarse, _NODES[0]), (fine, _NODES[1])):
-        t, w = legendre_rule(nodes)
-        step = max(1, (1 << 18) // (nodes * 4))
-        for start in range(0, len(panels), step):
-            part = panels.part(slice(start, start + step))
-            z = part.start[:, None] + part.width[:, None] * t
+        for part, z, weight in gauss_nodes(panels, nodes):
             # half of the exponent goes with the Hermite functions, which then do not overflow
-            weighted = w * part.width[:, None] * _DENSITY * np.exp(-z * z / 4) * side.value(z, part.owner)
+            weighted = weight * DENSITY * np.exp(-z * z / 4) * side.value(z, part.owner)
             before, now = np.zeros_like(z), np.exp(-z * z / 4)
             for n in range(count):
                 terms = weighted * now

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual.degenerate import limits
 from holokern.dual.methods.initial import HermiteMoments, hermite_moments
+from holokern.dual.value import Estimate
 from holokern.errors import HolokernError
 from holokern.hgm import AnglePath, Arrival, Numbers, PolarTable, polar_table
 from holokern.numeric import EPS, Array, Index
@@ -117,52 +118,28 @@ def ends_of(activation: Activation, tracks: Tracks, tolerance: float) -> list[di
     return result
 
 
-@dataclass(frozen=True)
-class Result:
-    """k and c1c2k′ sin^m at points, with errors; an infinite error means that there is no value yet."""
+def arrived(arrival: Arrival, outputs: tuple[int, int]) -> Estimate:
+    """Both k and c1c2k′ sin^m of an arrival; its perturbations and the tails of its series become errors."""
+    first, second = outputs
+    columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
+    tails = arrival.tail[:, first], (arrival.slope_tail if second < 0 else arrival.tail[:, second])
+    values = [column[:, 0] for column in columns]
+    together = np.abs(values[0]) + np.abs(values[1])
+    errors = []
+    for value, column, tail in zip(values, columns, tails, strict=True):
+        spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
+        floor = EPS * (2 * np.abs(value) + 0.3 * together)
+        errors.append(np.nan_to_num(5 * spread + 6 * tail + floor, nan=np.inf))
+    return Estimate(*values, *errors)
 
-    k: Array
-    slope: Array
-    k_error: Array
-    slope_error: Array
 
-    @classmethod
-    def empty(cls, count: int) -> Result:
-        """A result to be filled."""
-        return cls(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf))
-
-    def take(self, where: Index, arrival: Arrival, outputs: tuple[int, int]) -> None:
-        """Values of an arrival; its perturbations and the tails of its series become errors."""
-        first, second = outputs
-        columns = arrival.value[:, first], (arrival.slope if second < 0 else arrival.value[:, second])
-        tails = arrival.tail[:, first], (arrival.slope_tail if second < 0 else arrival.tail[:, second])
-        together = np.abs(columns[0][:, 0]) + np.abs(columns[1][:, 0])
-        for value, error, column, tail in zip(
-            (self.k, self.slope), (self.k_error, self.slope_error), columns, tails, strict=True
-        ):
-            value[where] = column[:, 0]
-            spread = np.sqrt(np.mean(column[:, 1:] ** 2, axis=1))
-            floor = EPS * (2 * np.abs(column[:, 0]) + 0.3 * together)
-            error[where] = np.nan_to_num(5 * spread + 6 * tail + floor, nan=np.inf)
-
-    def improve(self, where: Index, values: Array, errors: Array) -> None:
-        """Take new values, (points, 2), where their errors are smaller."""
-        better = np.sum(errors, axis=1) < self.k_error[where] + self.slope_error[where]
-        at = where[better]
-        self.k[at], self.slope[at] = values[better].T
-        self.k_error[at], self.slope_error[at] = errors[better].T
-
-    def put(self, where: Index, other: Result, some: Index) -> None:
-        """Overwrite the entries ``where`` with ``some`` of another result."""
-        self.k[where], self.slope[where] = other.k[some], other.slope[some]
-        self.k_error[where], self.slope_error[where] = other.k_error[some], other.slope_error[some]
-
-    def arrays(self, table: PolarTable, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array, Array, Array]:
-        """k, k′ and errors, without the factors that made k′ bounded."""
-        power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
-        factor = c1 * c2 * np.sin(theta) ** power
-        # θ itself is rounded: k moves by c1c2k′ sin θ, and the factor of k′ by its logarithmic derivative
-        rounded = 2 * EPS * theta
-        k_error = self.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * self.slope / factor)
-        kdot_error = self.slope_error + power * np.abs(self.slope) * rounded / np.abs(np.tan(theta))
-        return self.k, self.slope / factor, k_error, kdot_error / factor
+def unscaled(found: Estimate, table: PolarTable, c1: Array, c2: Array, theta: Array) -> Estimate:
+    """The estimate of k and k′ from that of k and c1c2k′ sin^m, the factors of which make it bounded."""
+    power = table.weights[table.outputs[1]] if table.outputs[1] >= 0 else 0
+    factor = c1 * c2 * np.sin(theta) ** power
+    kdot = found.kdot / factor
+    # θ itself is rounded: k moves by c1c2k′ sin θ, and the factor of k′ by its logarithmic derivative
+    rounded = 2 * EPS * theta
+    k_error = found.k_error + rounded * np.sin(theta) * np.abs(c1 * c2 * kdot)
+    kdot_error = found.kdot_error + power * np.abs(found.kdot) * rounded / np.abs(np.tan(theta))
+    return Estimate(found.k, kdot, k_error, kdot_error / factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holokern.activation import Activation
-from holokern.dual.closed.method import closed, has_no_closed_form
+from holokern.dual.closed.method import closed, has_no_closed_form, has_no_half_waves
 from holokern.dual.hermite.method import hermite, serves_hermite
 from holokern.dual.methods.all_at_once import all_at_once
 from holokern.dual.methods.gauss_hermite import gauss_hermite
@@ -23,6 +23,7 @@ def _serves_all(activation: Activation) -> None:
 # in the order of the documentation
 _METHODS = (
     Method("closed", has_no_closed_form, closed, "formulas; polynomials, exponentials, erf, half-lines at 0"),
+    Method("angular", has_no_half_waves, closed, "an integral over one angle; sines and cosines on half-lines at 0"),
     Method("quadrature", _serves_all, quadrature, "panels between the breaks of σ; every activation"),
     Method(
         "gauss_hermite",

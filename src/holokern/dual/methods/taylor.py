@@ -10,7 +10,8 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.dual.methods.hgm import hgm
-from holokern.dual.methods.polar import Result, Start, crosses, polar_system
+from holokern.dual.methods.polar import Start, arrived, crosses, polar_system, unscaled
+from holokern.dual.value import Estimate
 from holokern.errors import BadInput
 from holokern.hgm import AnglePath, Numbers, SegmentPath, clusters, transport
 from holokern.numeric import EPS, Array, Index
@@ -71,7 +72,7 @@ def expand(
     table = polar_system(activation)
     lifted = bool(np.any(crosses(AnglePath(table, c1, c2))))
     count = len(theta)
-    result, representative = Result.empty(count), np.full(count, -1)
+    result, representative = Estimate.empty(count), np.full(count, -1)
     coordinates = np.stack([np.log(c1), np.log(c2), theta], axis=1)
     todo = np.arange(count)
     for turn in range(_ROUNDS):
@@ -95,20 +96,17 @@ def expand(
             detour=lifted,
             most=1,
         )
-        part = Result.empty(len(todo))
-        part.take(index, arrival, table.outputs)
-        size = np.abs(part.k) + np.abs(part.slope)
-        settled = np.nan_to_num(part.k_error + part.slope_error, nan=np.inf) <= np.maximum(tolerance, 1e-13) * size
-        result.put(todo[settled], part, settled)
+        part = arrived(arrival, table.outputs)
+        size = np.abs(part.k) + np.abs(part.kdot)
+        settled = part.k_error + part.kdot_error <= np.maximum(tolerance, 1e-13) * size
+        result.put(todo[settled], part.some(settled))
         representative[todo[settled]] = todo[chosen[settled]]
         todo = todo[~settled]
-    k, kdot, k_error, kdot_error = result.arrays(table, c1, c2, theta)
+    found = unscaled(result, table, c1, c2, theta)
     if len(todo):
         # alone, or too close to a singular point for an expansion
-        k[todo], kdot[todo], k_error[todo], kdot_error[todo] = hgm(
-            activation, c1[todo], c2[todo], theta[todo], tolerance
-        )
-    return (k, kdot, k_error, kdot_error), representative
+        found.put(todo, Estimate(*hgm(activation, c1[todo], c2[todo], theta[todo], tolerance)))
+    return found.arrays, representative
 
 
 def _states(activation: Activation, c1: Array, c2: Array, theta: Array, lifted: bool) -> tuple[Numbers, Numbers]:

@@ -16,7 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.dual.quadrature.profile import HALF_RANGE
-from holokern.numeric import Array, Index, between, how_many_fit, legendre_rule
+from holokern.dual.quadrature.sides import gauss_nodes, normal
+from holokern.numeric import Array, Index, between, chebyshev_matrix, chebyshev_nodes, how_many_fit
 
 Sampled = Callable[[Array], Array]
 """Several functions at a row of points, one row of values each."""
@@ -74,11 +75,11 @@ def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array
     # one matrix for each distance of two boxes that matters
     rate = cos / (2 * sin**2)
     farthest = count - 1 if rate == 0 else min(count - 1, int(np.ceil(HALF_RANGE / (np.sqrt(2 * rate) * width))) + 1)
-    t = np.cos(np.pi * (np.arange(_TERMS) + 0.5) / _TERMS)
+    t, to_terms = chebyshev_nodes(_TERMS), chebyshev_matrix(_TERMS)
     total = np.zeros(len(moments[0]))
     for apart in range(-farthest, farthest + 1):
         distance = (apart + (t[None, :] - t[:, None]) / 2) * width
-        kernel = _TO_TERMS @ np.exp(-rate * distance**2) @ _TO_TERMS.T
+        kernel = to_terms @ np.exp(-rate * distance**2) @ to_terms.T
         here = moments[0][:, max(0, -apart) : count - max(0, apart)]
         there = moments[1][:, max(0, apart) : count - max(0, -apart)]
         total += np.sum((here @ kernel) * there, axis=(1, 2))
@@ -89,20 +90,15 @@ def _moments(
     f: Sampled, ends: Array, cos: float, width: float, first: int, count: int, nodes: int
 ) -> tuple[Array, Array]:
     """∫ f(x) exp(-x²/(2(1 + cos θ))) T_k on every box: (functions, boxes, terms); and E[f(x)²]^(1/2)."""
-    t, w = legendre_rule(nodes)
     edges = width * np.arange(np.ceil(ends[0] / width), np.floor(ends[-1] / width) + 1)
     panels = between(np.clip(np.concatenate([ends, edges]), ends[0], ends[-1])[None])
     result, squares = np.zeros((0, count, _TERMS)), np.zeros(0)
-    step = max(1, _AT_ONCE // nodes)
-    for start in range(0, len(panels), step):
-        part = panels.part(slice(start, start + step))
-        x = part.start[:, None] + part.width[:, None] * t
+    for part, x, weight in gauss_nodes(panels, nodes, _AT_ONCE):
         box: Index = np.clip(np.floor((part.start + part.width / 2) / width).astype(np.intp) - first, 0, count - 1)
-        weight = w * part.width[:, None]
         values = f(x.ravel()).reshape(-1, *x.shape)
         if not len(result):
             result, squares = np.zeros((len(values), count, _TERMS)), np.zeros(len(values))
-        squares += np.sum(values**2 * (weight * np.exp(-x * x / 2)), axis=(1, 2)) / np.sqrt(2 * np.pi)
+        squares += np.sum(values**2 * (weight * normal(x)), axis=(1, 2))
         values = values * (weight * np.exp(-x * x / (2 * (1 + cos))))
         place = 2 * (x / width - (box + first)[:, None]) - 1
         before, now = place, np.ones_like(place)
@@ -112,15 +108,3 @@ def _moments(
                 result[row, :, term] += np.bincount(box, weights=column, minlength=count)
             before, now = now, 2 * place * now - before
     return result, np.sqrt(squares)
-
-
-def _matrix() -> Array:
-    """From values at Chebyshev nodes to coefficients."""
-    angle = np.pi * (np.arange(_TERMS) + 0.5) / _TERMS
-    matrix: Array = 2.0 / _TERMS * np.cos(np.outer(np.arange(_TERMS), angle))
-    matrix[0] /= 2
-    return matrix
-
-
-# from values at Chebyshev nodes to coefficients, on either side of a kernel
-_TO_TERMS = _matrix()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from holokern.dual.quadrature.sides import DENSITY, EVALUATIONS, Moments, Resolution, Side, cut_line, outer_range
-from holokern.numeric import Array, Index, Panels, legendre_rule
+from holokern.dual.quadrature.sides import Moments, Resolution, Side, Terms, cut_line, expectations, outer_range
+from holokern.numeric import Array, Index
 
 # of the integrals over a line, whose panels are halved until they settle: 12 take longer, 36 about as long
 _NODES = 24
@@ -58,20 +56,18 @@ def distance(f: Side, g: Side, scales: tuple[Array, Array]) -> Array:
     return _on_line(f, g, 1, None, squares)[0]
 
 
-def _on_line(
-    f: Side, g: Side, sign: int, resolution: Resolution | None, terms: Callable[[Array, Index], tuple[Array, ...]]
-) -> list[Array]:
+def _on_line(f: Side, g: Side, sign: int, resolution: Resolution | None, terms: Terms) -> list[Array]:
     """Expectations of functions of x that are smooth between the breaks of f(x) and of g(±x)."""
     low, high = outer_range(f, g, np.full((len(f.c), 1), float(sign)))
     deep = [np.broadcast_to(side.profile.deep_ends, (len(f.c), len(side.profile.deep_ends))) for side in (f, g)]
     splits = f.breaks, f.smoothness.ends, sign * g.breaks, sign * g.smoothness.ends, *deep
     panels = cut_line(low, high, *splits)
     if resolution is not None:
-        return _integrals(panels.halved(resolution.halvings), resolution.nodes, terms, len(f.c))
-    before = _integrals(panels, _NODES, terms, len(f.c))
+        return expectations(panels.halved(resolution.halvings), resolution.nodes, terms, len(f.c))
+    before = expectations(panels, _NODES, terms, len(f.c))
     last = np.full(len(f.c), np.inf)
     for halvings in range(1, _MOST_HALVINGS):
-        after = _integrals(panels.halved(halvings), _NODES, terms, len(f.c))
+        after = expectations(panels.halved(halvings), _NODES, terms, len(f.c))
         scale = np.max(np.abs(after), axis=0)
         moved = np.max(np.abs(np.subtract(after, before)), axis=0)
         # where a change is small and does not fall any more, it is the noise of the values
@@ -80,18 +76,3 @@ def _on_line(
             break
         before, last = after, moved
     return after
-
-
-def _integrals(
-    panels: Panels, nodes: int, terms: Callable[[Array, Index], tuple[Array, ...]], points: int
-) -> list[Array]:
-    t, w = legendre_rule(nodes)
-    totals: list[Array] = []
-    step = max(1, EVALUATIONS // len(t))
-    for start in range(0, len(panels), step):
-        part = panels.part(slice(start, start + step))
-        x = part.start[:, None] + part.width[:, None] * t
-        weight = w * part.width[:, None] * DENSITY * np.exp(-x * x / 2)
-        sums = [part.total((weight * term).sum(axis=1), points) for term in terms(x, part.owner)]
-        totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
-    return totals

@@ -6,7 +6,6 @@ It serves every activation that can be evaluated, holonomic or not, at every cov
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from holokern.activation import Activation
 from holokern.dual.quadrature.line import energy
 from holokern.dual.quadrature.pairing import conditional, pair
-from holokern.dual.quadrature.profile import Profile, profile_of
-from holokern.dual.quadrature.sides import MOST_HALVINGS, ORDERS, Moments, Resolution, Side
+from holokern.dual.quadrature.profile import profile_of
+from holokern.dual.quadrature.sides import MOST_HALVINGS, ORDERS, Moments, Resolution, Side, normal
+from holokern.dual.value import Estimate
 from holokern.numeric import Array, Index, how_many_fit
 from holokern.progress import report
 
@@ -35,41 +35,6 @@ _FEW = 4
 _TINY = float(np.finfo(float).tiny)
 # the distance from 1 to the next float
 _ROUNDING = np.finfo(float).eps
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Flat arrays of k, k′ and an error of each."""
-
-    k: Array
-    kdot: Array
-    k_error: Array
-    kdot_error: Array
-
-    def put(self, where: Index, other: Estimate) -> None:
-        """Overwrite the entries ``where`` with another estimate."""
-        for mine, new in zip(self.arrays, other.arrays, strict=True):
-            mine[where] = new
-
-    def improve(self, where: Index, other: Estimate) -> None:
-        """Overwrite those of the entries ``where`` for which the other estimate has the smaller error.
-
-        A value is never given up for one that is not a number.
-        """
-        for mine, new in ((self.arrays[::2], other.arrays[::2]), (self.arrays[1::2], other.arrays[1::2])):
-            better = np.isnan(mine[0][where]) | np.isnan(mine[1][where]) & ~np.isnan(new[0]) | (new[1] < mine[1][where])
-            for old, fresh in zip(mine, new, strict=True):
-                old[where[better]] = fresh[better]
-
-    @property
-    def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """(k, k′, error of k, error of k′)."""
-        return self.k, self.kdot, self.k_error, self.kdot_error
-
-    @classmethod
-    def empty(cls, count: int) -> Estimate:
-        """An estimate to be filled."""
-        return cls(*(np.full(count, np.nan) for _ in range(4)))
 
 
 def quadrature(
@@ -206,27 +171,22 @@ def _delta_terms(f: Side, g: Side, theta: Array, resolution: Resolution) -> tupl
     """The terms of k′ with at least one δ, and the sum of their sizes."""
     total, size = np.zeros(len(theta)), np.zeros(len(theta))
     for one, other in ((f, g), (g, f)):
-        for jump, weight, at in _deltas(one):
+        for jump, weight, at in deltas(one):
             mean, mean_size = conditional(other, at, theta, resolution)
             total += jump * weight * mean
             size += np.abs(jump) * weight * mean_size
-    for jump_f, _, at_f in _deltas(f):
-        for jump_g, _, at_g in _deltas(g):
+    for jump_f, _, at_f in deltas(f):
+        for jump_g, _, at_g in deltas(g):
             term = jump_f * jump_g / (f.c * g.c) * joint_density(at_f, at_g, theta)
             total += term
             size += np.abs(term) * (1 + at_f**2 + at_g**2)
     return total, size
 
 
-def _deltas(side: Side) -> list[tuple[float, Array, Array]]:
+def deltas(side: Side) -> list[tuple[float, Array, Array]]:
     """(jump, density of u at the break, break in standard units) for each break where σ jumps."""
-    profile: Profile = side.profile
-    result = []
-    for jump, b in zip(profile.jumps, profile.breaks, strict=True):
-        if jump:
-            at = b / side.c
-            result.append((float(jump), np.exp(-at * at / 2) / np.sqrt(2 * np.pi) / side.c, at))
-    return result
+    jumps = [(float(jump), b / side.c) for jump, b in zip(side.profile.jumps, side.profile.breaks, strict=True) if jump]
+    return [(jump, normal(at) / side.c, at) for jump, at in jumps]
 
 
 def joint_density(x: Array, w: Array, theta: Array) -> Array:

@@ -8,7 +8,7 @@ each θ down to zero, and each is integrated by a Gauss–Legendre rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,20 +17,23 @@ from numpy.typing import NDArray
 from holokern.dual.quadrature.boxes import box_count, pair_on_boxes
 from holokern.dual.quadrature.profile import HALF_RANGE
 from holokern.dual.quadrature.sides import (
-    DENSITY,
     EVALUATIONS,
     MOST_HALVINGS,
     ORDERS,
     Moments,
     Resolution,
     Side,
+    Terms,
     cut_line,
+    expectations,
+    gauss_nodes,
+    normal,
     outer_range,
     visible_ends,
 )
 from holokern.dual.quadrature.smoothness import Smoothness
 from holokern.errors import PrecisionLost
-from holokern.numeric import Array, Index, Panels, legendre_rule, patience
+from holokern.numeric import Array, Index, Panels, patience
 
 # values of a nested integral from which on boxes are worth their overhead: a tenth of a second
 _LONG = 3e6
@@ -57,12 +60,11 @@ class _Blur:
     def of(cls, g: Side, theta: Array, resolution: Resolution) -> _Blur:
         return cls(g, np.cos(theta), np.sin(theta), g.breaks, g.smoothness, resolution)
 
-    def at(self, x: Array, owner: Index, terms: Callable[[Array, Index], tuple[Array, ...]] | None = None) -> Array:
+    def at(self, x: Array, owner: Index, terms: Terms | None = None) -> Array:
         """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x.
 
         Or the means of ``terms(v, which)``, where ``which`` tells the x of every row of values v of g's argument.
         """
-        t, w = legendre_rule(self.resolution.nodes)
         g, cos, sin = self.g, self.cos[owner][:, None], self.sin[owner][:, None]
         centre = x[:, None] * cos
         left, right = g.left[owner][:, None], g.right[owner][:, None]
@@ -79,18 +81,12 @@ class _Blur:
             value, slope = g.value(v, owner[which]), g.slope(v, owner[which])
             return value, slope, np.abs(value), np.abs(slope)
 
-        terms = terms or with_sizes
-        totals: list[Array] = []
-        step = max(1, 4 * EVALUATIONS // len(t))
-        for start in range(0, max(1, len(panels)), step):
-            part = panels.part(slice(start, start + step))
-            y = part.start[:, None] + part.width[:, None] * t
-            weight = np.exp(-y * y / 2)
-            mass = DENSITY * part.width
-            v = centre[part.owner] + y * sin[part.owner]
-            sums = [part.total(((weight * term) @ w) * mass, len(x)) for term in terms(v, part.owner)]
-            totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
-        return np.array(totals)
+        wanted = terms or with_sizes
+
+        def given(y: Array, which: Index) -> tuple[Array, ...]:
+            return wanted(centre[which] + y * sin[which], which)
+
+        return np.array(expectations(panels, self.resolution.nodes, given, len(x), 4 * EVALUATIONS))
 
 
 def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
@@ -101,8 +97,9 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
     outer = outer.part(~boxed[outer.owner])
     blur = _Blur.of(g, theta, resolution)
     totals = np.zeros((4, len(theta)))
-    for part, x, weight in _chunks(outer, resolution):
-        value, slope = weight * f.value(x, part.owner), weight * f.slope(x, part.owner)
+    for part, x, weight in gauss_nodes(outer, resolution.nodes, _outer_nodes(resolution)):
+        heavy = weight * normal(x)
+        value, slope = heavy * f.value(x, part.owner), heavy * f.slope(x, part.owner)
         means = blur.at(x.ravel(), np.repeat(part.owner, x.shape[1])).reshape(4, *x.shape)
         for i, outside in enumerate((value, slope, np.abs(value), np.abs(slope))):
             totals[i] += part.total((outside * means[i]).sum(axis=1), len(theta))
@@ -128,17 +125,9 @@ def _outer_panels(f: Side, g: Side, theta: Array, half: bool) -> Panels:
     return cut_line(np.zeros_like(low) if half else low, high, f.breaks, *layers, *ends)
 
 
-def _chunks(outer: Panels, resolution: Resolution) -> Iterator[tuple[Panels, Array, Array]]:
-    """Some panels at a time, with their nodes and weights.
-
-    About three inner panels a node: a chunk stays near the cache, and memory stays bounded.
-    """
-    t, w = legendre_rule(resolution.nodes)
-    step = max(1, EVALUATIONS // (len(t) ** 2 * 3 * 2**resolution.halvings))
-    for start in range(0, len(outer), step):
-        part = outer.part(slice(start, start + step))
-        x = part.start[:, None] + part.width[:, None] * t
-        yield part, x, w * part.width[:, None] * DENSITY * np.exp(-x * x / 2)
+def _outer_nodes(resolution: Resolution) -> int:
+    """Nodes of x at a time: about three inner panels a node, so that their values stay near the cache."""
+    return EVALUATIONS // (3 * resolution.nodes << resolution.halvings)
 
 
 def mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array]) -> Array:
@@ -159,7 +148,7 @@ def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], re
     _allow(_nested_work(g, theta, outer, resolution), f, g, theta)
     blur = _Blur.of(g, theta, resolution)
     total = np.zeros(len(theta))
-    for part, x, weight in _chunks(outer, resolution):
+    for part, x, weight in gauss_nodes(outer, resolution.nodes, _outer_nodes(resolution)):
         owner = np.repeat(part.owner, x.shape[1])
         here, there = (f.value(x, part.owner) / scales[0][part.owner][:, None]).ravel(), scales[1][owner]
 
@@ -169,7 +158,7 @@ def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], re
             return ((here[which][:, None] - g.value(v, owner[which]) / there[which][:, None]) ** 2 / 2,)
 
         means = blur.at(x.ravel(), owner, squares)[0].reshape(x.shape)
-        total += part.total((weight * means).sum(axis=1), len(theta))
+        total += part.total((weight * normal(x) * means).sum(axis=1), len(theta))
     return total
 
 

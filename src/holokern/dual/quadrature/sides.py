@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from holokern.dual.quadrature.profile import HALF_RANGE, Profile
 from holokern.dual.quadrature.smoothness import Smoothness
-from holokern.numeric import Array, Index, Panels, between
+from holokern.numeric import Array, Index, Panels, between, legendre_rule
 
 # of the inner integrand at a time: arrays of half a megabyte stay in the cache
 EVALUATIONS = 1 << 16
@@ -84,6 +85,34 @@ class Side:
     def slope(self, x: Array, owner: Index) -> Array:
         """σ′(cx) at a row of nodes for each panel."""
         return _finite(self.profile.slope(self.c[owner][:, None] * x))
+
+
+Terms = Callable[[Array, Index], tuple[Array, ...]]
+"""Functions at a row of nodes for each panel, from the owner of each panel."""
+
+
+def gauss_nodes(panels: Panels, nodes: int, at_once: int = EVALUATIONS) -> Iterator[tuple[Panels, Array, Array]]:
+    """Some panels at a time, with a row of Gauss–Legendre nodes and of weights of dx for each."""
+    t, w = legendre_rule(nodes)
+    step = max(1, at_once // nodes)
+    for start in range(0, len(panels), step):
+        part = panels.part(slice(start, start + step))
+        yield part, part.start[:, None] + part.width[:, None] * t, part.width[:, None] * w
+
+
+def normal(x: Array) -> Array:
+    """The normal density."""
+    return np.asarray(DENSITY * np.exp(-x * x / 2))
+
+
+def expectations(panels: Panels, nodes: int, terms: Terms, points: int, at_once: int = EVALUATIONS) -> list[Array]:
+    """Integrals of several functions times the normal density over the panels of each point."""
+    totals: list[Array] = []
+    for part, x, weight in gauss_nodes(panels, nodes, at_once):
+        heavy = weight * normal(x)
+        sums = [part.total(np.einsum("ij,ij->i", heavy, term), points) for term in terms(x, part.owner)]
+        totals = [a + b for a, b in zip(totals, sums, strict=True)] if totals else sums
+    return totals or [np.zeros(points) for _ in terms(np.empty((0, nodes)), panels.owner)]
 
 
 def _finite(values: Array) -> Array:

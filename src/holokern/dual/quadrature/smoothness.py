@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holokern.errors import PrecisionLost
-from holokern.numeric import EPS, Array, how_many_fit, patience
+from holokern.numeric import EPS, Array, chebyshev_basis, chebyshev_matrix, chebyshev_nodes, how_many_fit, patience
+
+if TYPE_CHECKING:
+    from holokern.dual.quadrature.profile import Profile
 
 Function = Callable[[Array], Array]
 
@@ -34,25 +37,6 @@ _UNDERFLOW = float(np.finfo(float).tiny) / EPS
 _DEEPEST = 48
 
 
-class Curve(Protocol):
-    """What is asked of a `holokern.dual.quadrature.profile.Profile`, which explains the names."""
-
-    @property
-    def value(self) -> Function:
-        """σ."""
-
-    @property
-    def slope(self) -> Function:
-        """σ′."""
-
-    breaks: Array
-    label: str
-    curvature: Function | None
-    noise: Function | None
-    slope_noise: Function | None
-    price: float
-
-
 @dataclass(frozen=True)
 class Smoothness:
     """Panels on which a function is smooth."""
@@ -67,7 +51,7 @@ class Smoothness:
         return Smoothness(*(part / c[:, None] for part in (self.ends, self.gaps, self.crowded)))
 
 
-def smooth_panels(curve: Curve, limit: float) -> Smoothness:
+def smooth_panels(curve: Profile, limit: float) -> Smoothness:
     """Panels on [-limit, limit] on which σ and σ′ are polynomials to rounding, between the breaks.
 
     Raises PrecisionLost if there are too many.
@@ -107,7 +91,7 @@ def smooth_panels(curve: Curve, limit: float) -> Smoothness:
     return Smoothness(ends[soft], gaps[soft], np.unique(np.concatenate([inside, _crowded(panels, inside)])))
 
 
-def _ceiling(curve: Curve, limit: float) -> Callable[[Array], tuple[Array, Array]]:
+def _ceiling(curve: Profile, limit: float) -> Callable[[Array], tuple[Array, Array]]:
     """The largest |σ| and |σ′| up to a distance, and ∫|σ| and ∫|σ′|: errors are measured against these.
 
     The distance from zero counts, as φ depends on |x| only.  A spike has a small integral, so what it leaves on
@@ -129,7 +113,7 @@ def _ceiling(curve: Curve, limit: float) -> Callable[[Array], tuple[Array, Array
     return ceiling
 
 
-def _is_smooth(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
+def _is_smooth(curve: Profile, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> NDArray[np.bool_]:
     smooth = np.ones(len(panels), dtype=bool)
     functions = (curve.value, curve.slope, curve.noise), (curve.slope, curve.curvature, curve.slope_noise)
     for which, (function, rate, own) in enumerate(functions):
@@ -176,7 +160,7 @@ def _is_polynomial(
     return np.asarray(settled & met)
 
 
-def _merged(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
+def _merged(curve: Profile, panels: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> Array:
     """Join neighbours, never across a break, while the union is still smooth and agrees with both."""
     kept = [panels[0]]
     pairs = np.stack([panels[:-1, 0], panels[1:, 1]], axis=1)
@@ -192,12 +176,12 @@ def _merged(curve: Curve, panels: Array, ceiling: Callable[[Array], tuple[Array,
     return np.array(kept)
 
 
-def _agrees(curve: Curve, union: Array, parts: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> bool:
+def _agrees(curve: Profile, union: Array, parts: Array, ceiling: Callable[[Array], tuple[Array, Array]]) -> bool:
     """Whether the polynomial of the union passes through values on its parts, which may hold a spike."""
     a, width = union[0], union[1] - union[0]
     tests = (parts[:, :1] + (parts[:, 1:] - parts[:, :1]) * _NODES).ravel()
     points = np.concatenate([a + width * _NODES, tests])
-    basis = np.polynomial.chebyshev.chebvander(1 - 2 * (tests - a) / width, DEGREE)
+    basis = chebyshev_basis(2 * (tests - a) / width - 1, DEGREE + 1)
     heights, masses = ceiling(np.max(np.abs(union), keepdims=True))
     for function, height, mass in zip((curve.value, curve.slope), heights[:, 0], masses[:, 0], strict=True):
         with np.errstate(all="ignore"):
@@ -234,17 +218,9 @@ def _crowded(panels: Array, breaks: Array) -> Array:
     return np.array(centres if len(centres) < len(width) else [])
 
 
-def _chebyshev_matrix() -> Array:
-    count = DEGREE + 1
-    angle = np.pi * (np.arange(count) + 0.5) / count
-    matrix: Array = 2.0 / count * np.cos(np.outer(np.arange(count), angle))
-    matrix[0] /= 2
-    return matrix
-
-
-# from values at the nodes to coefficients
-_TO_CHEBYSHEV = _chebyshev_matrix()
-# from coefficients to values at both ends
-_AT_TIPS = np.stack([np.ones(DEGREE + 1), (-1.0) ** np.arange(DEGREE + 1)], axis=1)
 # Chebyshev points of a panel [0, 1]
-_NODES = (1 - np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))) / 2
+_NODES = (1 + chebyshev_nodes(DEGREE + 1)) / 2
+# from values at them to coefficients
+_TO_CHEBYSHEV = chebyshev_matrix(DEGREE + 1)
+# from coefficients to values at both ends
+_AT_TIPS = np.stack([(-1.0) ** np.arange(DEGREE + 1), np.ones(DEGREE + 1)], axis=1)

@@ -17,6 +17,7 @@ from holokern.model.estimators.kernel_ridge import ManyTargets, NetworkRidge
 from holokern.model.features.feature_map import draw
 from holokern.model.gaussian_process.kernels import NNGPKernel
 from holokern.model.kernel import Kind
+from holokern.model.solvers.ridge import CholeskyRidge
 from holokern.network import Network
 from holokern.numeric import Array
 
@@ -297,16 +298,13 @@ def _checked(estimator: Any) -> tuple[str, ...]:
 
 def _evidence(matrix: Array, rates: Array, alpha: float, targets: Array) -> tuple[float, Array]:
     """The evidence, and its derivatives along ``rates`` and in log α [RasmussenWilliams2006, Eq. 5.9]."""
-    from scipy.linalg import cho_solve, cholesky
-
-    shifted = matrix + alpha * np.eye(len(matrix))
     try:
-        lower = cholesky(shifted, lower=True, check_finite=False)
+        factor = CholeskyRidge.of(matrix, alpha)
     except np.linalg.LinAlgError:
         return -1e300, np.zeros(rates.shape[2] + 1)
-    inverse = cho_solve((lower, True), np.eye(len(matrix)), check_finite=False)
+    inverse = factor.solve(np.eye(len(matrix)))
     solved = inverse @ targets
-    logs = 2 * np.sum(np.log(np.diagonal(lower))) + len(matrix) * np.log(2 * np.pi)
+    logs = factor.log_determinant() + len(matrix) * np.log(2 * np.pi)
     value = -0.5 * (float(np.sum(targets * solved)) + targets.shape[1] * float(logs))
     slope = 0.5 * (solved @ solved.T - targets.shape[1] * inverse)
     return value, np.append(np.tensordot(slope, rates, axes=((0, 1), (0, 1))), alpha * float(np.trace(slope)))

@@ -81,6 +81,11 @@ def measure(features: FeatureMap, rows: Array, columns: Array, truncation: float
     )
 
 
+def missing(features: FeatureMap, x: Array, made: Array) -> Array:
+    """K(x, x) - φ(x)·φ(x) from the features made of ``x``, never negative."""
+    return np.asarray(np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", made, made), 0.0))
+
+
 _POOL = 8  # A pool of so many points for each landmark: more cost a pass over the kernel and change the choice little.
 # The ridge of the scores, relative to the trace: what the landmarks see beyond rounding counts as seen.
 _LEAST_RIDGE = 1e-10
@@ -139,12 +144,8 @@ class Landmarks:
         points, root = (alike(part, x) for part in (self.points, self.root))
         return getattr(self.kernel.network, self.kernel.kind)(x, points) @ root
 
-    def missing(self, x: Array) -> Array:
-        """K(x, x) - φ(x)·φ(x), never negative."""
-        made = self.features(x)
-        return np.asarray(np.maximum(self.kernel.diagonal(x) - np.einsum("ij,ij->i", made, made), 0.0))
-
     def proved(self, x: Array) -> float:
         """The largest share of the diagonal that is missing bounds the error of all pairs."""
         own = self.kernel.diagonal(x)
-        return float(np.max(np.divide(self.missing(x), own, out=np.zeros_like(own), where=own > 0), initial=0.0))
+        share = np.divide(missing(self, x, self.features(x)), own, out=np.zeros_like(own), where=own > 0)
+        return float(np.max(share, initial=0.0))

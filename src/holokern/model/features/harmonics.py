@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from holokern.model.features.feature_map import FeatureError, measure
-from holokern.model.features.radial import Radial
+from holokern.model.features.radial import Radial, next_polynomial
 from holokern.model.kernel import NetworkKernel, alike
 from holokern.numeric import Array
 
@@ -159,23 +159,15 @@ class HarmonicFeatures:
                 place += len(mine)
                 if place == len(self.mixed):
                     break
-            before, now = now, _next(cosines, now, before, degree, d)
+            before, now = now, next_polynomial(cosines, now, before, degree, d)
             degree += 1
         return total
-
-
-def _next(cosines: Any, now: Any, before: Any, degree: int, dimension: int) -> Any:
-    """P_{k+1} from P_k and P_{k-1}, by (k + d - 2) P_{k+1} = (2k + d - 2) t P_k - k P_{k-1}."""
-    if degree == 0:
-        return cosines
-    share = degree / (degree + dimension - 2)
-    return (1.0 + share) * cosines * now - share * before
 
 
 def _polynomial(cosines: Any, degree: int, dimension: int) -> Any:
     before, now = cosines, 0.0 * cosines + 1.0
     for k in range(degree):
-        before, now = now, _next(cosines, now, before, k, dimension)
+        before, now = now, next_polynomial(cosines, now, before, k, dimension)
     return now
 
 

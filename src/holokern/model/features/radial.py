@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holokern.model.kernel import NetworkKernel, alike
-from holokern.numeric import Array
+from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
 
 _NEGLIGIBLE = 1e-11  # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.
@@ -135,11 +135,7 @@ def _table(radial: Radial, low: float, high: float) -> Array:
     if high <= low * (1 + 1e-6):
         return np.concatenate([radial.values(np.array([np.sqrt(low * high)])), np.zeros((1, len(radial.degrees)))])
     count = 2 * len(radial.nodes) + 7 + int(4 * np.log2(high / low))
-    nodes = _chebyshev(low, high, count)
-    angles = (np.arange(count) + 0.5) * np.pi / count
-    to_coefficients = np.cos(np.outer(np.arange(count), angles)) * (2.0 / count)
-    to_coefficients[0] *= 0.5
-    return np.asarray(to_coefficients @ radial.values(nodes))
+    return np.asarray(chebyshev_matrix(count) @ radial.values(_chebyshev(low, high, count)))
 
 
 def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Array, last: int) -> Array:
@@ -165,9 +161,17 @@ def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Ar
     for k in range(last + 1):
         # 1/N_k is the mean square of P_k.
         result[k] = values @ (weights * now / np.sum(weights * now * now))
-        share = k / (k + dimension - 2) if 0 < k < last else 0.0
-        before, now = now, (1.0 + share) * cosines * now - share * before
+        before, now = now, next_polynomial(cosines, now, before, k, dimension)
     return result
+
+
+def next_polynomial(cosines: Any, now: Any, before: Any, degree: int, dimension: int) -> Any:
+    """P_{k+1} from P_k and P_{k-1}, by (k + d - 2) P_{k+1} = (2k + d - 2) t P_k - k P_{k-1}."""
+    # in one dimension there are no harmonics beyond degree 1
+    if degree == 0 or dimension == 1:
+        return cosines * now
+    share = degree / (degree + dimension - 2)
+    return (1.0 + share) * cosines * now - share * before
 
 
 @lru_cache(maxsize=16)
@@ -189,7 +193,4 @@ def _rule(dimension: int, last: int) -> tuple[Array, Array]:
 
 def _chebyshev(low: float, high: float, count: int) -> Array:
     """Chebyshev nodes in the logarithm; the only one is the middle."""
-    if count == 1:
-        return np.array([np.sqrt(low * high)])
-    places = np.cos((np.arange(count) + 0.5) * np.pi / count)
-    return np.asarray(np.exp(0.5 * np.log(low * high) + 0.5 * np.log(high / low) * places))
+    return np.asarray(np.exp(0.5 * np.log(low * high) + 0.5 * np.log(high / low) * chebyshev_nodes(count)))

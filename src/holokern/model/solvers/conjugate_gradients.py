@@ -25,6 +25,7 @@ import numpy as np
 
 from holokern.files import write_atomically
 from holokern.model.kernel import NetworkKernel, row_blocks
+from holokern.model.solvers.ridge import CholeskyRidge
 from holokern.network import KernelProduct, by_length
 from holokern.numeric import Array, one_thread
 from holokern.progress import report
@@ -75,13 +76,13 @@ class NystromPreconditioner:
         from scipy.linalg import cholesky
         from scipy.linalg.blas import dsyrk
 
-        own = _root(kernel(landmarks))
+        own = _factor(kernel(landmarks))
         diagonal = kernel.diagonal(points)
         least = _LEAST_RIDGE * float(np.sum(diagonal))
         features, weights = np.empty((len(points), len(landmarks))), np.empty(len(points))
         gram = np.eye(len(landmarks), order="F")
         for rows in row_blocks(len(points), len(landmarks)):
-            block = _whiten(own, kernel(points[rows], landmarks))
+            block = own.half(kernel(points[rows], landmarks)).T
             missed = np.maximum(diagonal[rows] - np.einsum("ij,ij->i", block, block), 0.0)
             weights[rows] = 1.0 / np.maximum(missed + alpha, least)
             features[rows] = block
@@ -98,25 +99,14 @@ class NystromPreconditioner:
         return np.asarray(weighted - self.weights[:, None] * (self.features @ inner))
 
 
-def _root(matrix: Array) -> Array:
-    """A Cholesky factor of a positive semidefinite matrix plus as little of the unit matrix as it takes."""
-    from scipy.linalg import cholesky
-
+def _factor(matrix: Array) -> CholeskyRidge:
+    """A factor of a positive semidefinite matrix plus as little of the unit matrix as it takes."""
     jitter = len(matrix) * float(np.finfo(float).eps) * float(np.max(np.diagonal(matrix)))
     while True:
-        shifted = matrix.copy()
-        shifted.flat[:: len(matrix) + 1] += jitter
         try:
-            return np.asarray(cholesky(shifted, lower=True, overwrite_a=True, check_finite=False))
+            return CholeskyRidge.of(matrix, jitter)
         except np.linalg.LinAlgError:
             jitter = 10 * jitter or 1.0
-
-
-def _whiten(lower: Array, block: Array) -> Array:
-    """The block times L⁻ᵀ, in its own memory."""
-    from scipy.linalg import solve_triangular
-
-    return np.asarray(solve_triangular(lower, block.T, lower=True, overwrite_b=True, check_finite=False)).T
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.errors import BadInput, Unsupported
-from holokern.model.features.feature_map import FeatureMap, Landmarks, draw
+from holokern.model.features.feature_map import FeatureMap, Landmarks, draw, missing
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.kernel import NetworkKernel, row_blocks
 from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
@@ -262,7 +262,7 @@ class FeatureRidge:
         result = np.empty(len(x))
         for rows in row_blocks(len(x), self.features.count):
             block = self.features.features(x[rows])
-            result[rows] = _missed(self.features, x[rows], block) + self.alpha * explained(self.gram, block)
+            result[rows] = missing(self.features, x[rows], block) + self.alpha * explained(self.gram, block)
         return result
 
     def covariance(self, x: Array) -> Array:
@@ -270,7 +270,7 @@ class FeatureRidge:
         block = self.features.features(x)
         half = self.gram.half(block)
         result = self.alpha * (half.T @ half)
-        result.flat[:: len(x) + 1] += _missed(self.features, x, block)
+        result.flat[:: len(x) + 1] += missing(self.features, x, block)
         return result
 
     def log_marginal_likelihood(self) -> float:
@@ -291,15 +291,10 @@ class FeatureRidge:
         return result
 
 
-def _missed(features: FeatureMap, x: Array, block: Array) -> Array:
-    """What the features of each point miss of the diagonal of the kernel."""
-    return np.asarray(np.maximum(features.kernel.diagonal(x) - np.einsum("ij,ij->i", block, block), 0.0))
-
-
 def _shares(features: FeatureMap, x: Array, block: Array, alpha: float) -> Array:
     """α/(α + what the features miss) for each point."""
-    missed = _missed(features, x, block)
-    return np.asarray(np.divide(alpha, alpha + missed, out=np.ones_like(missed), where=alpha + missed > 0))
+    noise = alpha + missing(features, x, block)
+    return np.asarray(np.divide(alpha, noise, out=np.ones_like(noise), where=noise > 0))
 
 
 def _factor(gram: Array, alpha: float) -> Factorisation:

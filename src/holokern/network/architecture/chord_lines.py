@@ -1,6 +1,6 @@
 """The machine code of activations that have tables: G and Θ of many pairs from polynomials of their chords.
 
-It has the interface of `holokern.dual.pair_lines`. A line of pairs shares its first variable, so polynomials of two
+It has the interface of `dual.forms.pair_lines`. A line of pairs shares its first variable, so polynomials of two
 deviations and a chord become such of the second deviation and the chord. Up to `WIDTH` pairs go through all steps
 together: nothing depends on where they are, and loops become vector instructions. For each panel of chords, on both
 sides of π/2, the vectors with pairs in it take its polynomials, and the pairs in it keep their values.

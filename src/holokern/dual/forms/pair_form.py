@@ -9,8 +9,7 @@ from math import pi, sqrt
 import numpy as np
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
-from holokern.dual.closed.distance_form import DistanceForm
-from holokern.dual.line_form import Code, LineForm, Places
+from holokern.dual.forms.form import Code, DistanceForm, LineForm, Places
 from holokern.numeric import Array
 
 KINK, ERF, LINEAR_ERF = 0, 1, 2
@@ -92,7 +91,7 @@ class PairForm(DistanceForm, LineForm):
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places."""
-        from holokern.dual.pair_lines import pair_lines
+        from holokern.dual.forms.pair_lines import pair_lines
 
         kink = (self.a, self.b) if self.kind == KINK else None
         erf = (self.b, self.gamma) if self.kind == ERF else None

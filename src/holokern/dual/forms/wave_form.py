@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holokern.activation import Activation, closed_terms
-from holokern.dual.closed.distance_form import DistanceForm
+from holokern.dual.forms.form import DistanceForm
 from holokern.numeric import Array
 
 _CANCELLED = 0.25
