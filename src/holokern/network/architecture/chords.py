@@ -103,8 +103,8 @@ class Chords(NamedTuple):
 def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series] | None:
     """The functions of a table for all angles, and a series for deviations in a part of its range.
 
-    The columns of the series are log n and log gn, and then the ψ. None if the functions are too rough, or need more than
-    ``most`` functions ψ.
+    The columns of the series are log n and log gn, and then the ψ. None if the functions are too rough, or need more
+    than ``most`` functions ψ.
     """
     if any(tensors is None for tensors in table.table.panels) or table.table.is_rough:
         return None

@@ -103,10 +103,9 @@ class Run:
                 is_enough = is_bare and self.by_planes
                 numbers = np.broadcast_to(c, (step.count, *c.shape)) if is_enough else step.numbers(c)
                 variances = (step.norms(c) if is_enough else step.norms_of(numbers)) ** 2
-                rows = numbers.reshape(step.count, -1, count)
+                known = numbers.reshape(step.count, -1, count)
                 # In planes the numbers of a position follow each other, as they are read together.
-                rows = (rows.swapaxes(0, 1) if self.by_planes else rows).reshape(-1, count)
-                parts = [rows, variances]
+                parts = [known.swapaxes(0, 1) if self.by_planes else known, variances]
             else:
                 variances = step.scale * side_sums(xp, variances, step.windows) + step.bias
                 parts = [variances]

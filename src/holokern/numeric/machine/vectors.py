@@ -10,9 +10,8 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from holokern.numeric.machine.compiled import FAST, WIDE
+from holokern.numeric.machine.compiled import FAST, WIDE, instructions
 
 LANES = 8
 """Numbers of a vector: 512 bits. Processors with shorter ones take two for it."""
@@ -109,7 +108,7 @@ class _Vectors:
             self.builder.store(_ZERO, one)
 
 
-@intrinsic
+@instructions
 def put_in(
     _: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, lines: Any, to: Any
 ) -> Any:
@@ -145,7 +144,7 @@ def put_in(
     return types.void(values, start, fours, row, groups, own, begin, lines, to), code
 
 
-@intrinsic
+@instructions
 def polynomials(
     _: Any, lines: Any, end: Any, fours: Any, row: Any, groups: Any, functions: Any, begin: Any, apart: Any,
     middle: Any, panel: Any, panels: Any, places: Any, value: Any, change: Any, vectors: Any,
@@ -193,7 +192,7 @@ def polynomials(
     return types.void(*given, value, change, vectors), code
 
 
-@intrinsic
+@instructions
 def weighted_rows(
     _: Any,
     weights: Any,
