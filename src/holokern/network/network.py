@@ -260,9 +260,7 @@ class Network:
     def layers(self, X: Any) -> list[tuple[Array, Array]]:
         """(Σʰ, Σ′ʰ) for every hidden layer h, for inspection; Σ′ʰ is empty where the activation jumps."""
         if not self.hidden_layers:
-            raise BadInput(
-                "layers(X) is for fully connected networks; build the first layers as a network of their own"
-            )
+            raise BadInput("layers(X) is for fully connected networks; make the first layers a network of their own")
         return layer_matrices(self.hidden_layers, self._points(self._read("X", X)))
 
     def compile(

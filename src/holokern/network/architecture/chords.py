@@ -12,7 +12,8 @@ functions ψ of a deviation,
 
     Σ core[p, q, m] ψ_p(ℓ₁) ψ_q(ℓ₂) T_m(s),
 
-which a singular value decomposition finds: a third as many as Chebyshev polynomials would be.
+which a singular value decomposition finds: a third as many as Chebyshev polynomials would be. Panels of chords are so
+short that powers of s serve as well as T_m, and Horner's rule gives values and derivatives with two operations a term.
 """
 
 from __future__ import annotations
