@@ -9,8 +9,8 @@ WIDTH, RANK = 24, 12
 
 
 @machine.entry
-def _put_in(values, start, fours, row, groups, own, begin, lines, to):
-    machine.put_in(values, start, fours, row, groups, own, begin, lines, to)
+def _put_in(values, start, fours, row, groups, own, begin, step, lines, to, beyond):
+    machine.put_in(values, start, fours, row, groups, own, begin, step, lines, to, beyond)
 
 
 @machine.entry
@@ -23,7 +23,7 @@ def _polynomials(lines, end, fours, row, groups, functions, begin, middle, panel
 
 @machine.entry
 def _weighted_rows(weights, fours, rows, begin, out, columns):
-    machine.weighted_rows(weights, fours, rows, begin, WIDTH, out, WIDTH, columns, WIDTH // machine.LANES)
+    machine.weighted_rows(weights, 2, fours, rows, begin, WIDTH, out, WIDTH, columns, WIDTH // machine.LANES)
 
 
 @pytest.fixture
@@ -35,11 +35,13 @@ def test_first_functions_are_put_in(numbers):
     fours = np.array([9, 3, 2])
     core = [numbers.standard_normal((4 * four, 4 * four, 4)) for four in fours[1:]]
     order = [part[:, 4 * k : 4 * k + 4].reshape(-1) for part in core for k in range(part.shape[1] // 4)]
-    own, lines = numbers.standard_normal(5 + RANK), np.full(90, 7.0)
-    _put_in(np.concatenate([np.zeros(3), *order]), 3, fours, 1, 2, own, 5, lines, 6)
-    wanted = [np.einsum("p,pqm->qm", own[5 : 5 + len(part)], part).reshape(-1) for part in core]
-    assert np.allclose(lines[6:86], np.concatenate(wanted), rtol=0, atol=1e-14)
-    assert np.all(lines[[*range(6), *range(86, 90)]] == 7.0)
+    own, lines = numbers.standard_normal((machine.LINES, 5 + RANK)), np.full((machine.LINES, 90), 7.0)
+    given = np.concatenate([np.zeros(3), *order])
+    _put_in(given, 3, fours, 1, 2, own.reshape(-1), 5, 5 + RANK, lines.reshape(-1), 6, 90)
+    for line, numbers_of_line in zip(lines, own, strict=True):
+        wanted = [np.einsum("p,pqm->qm", numbers_of_line[5 : 5 + len(part)], part).reshape(-1) for part in core]
+        assert np.allclose(line[6:86], np.concatenate(wanted), rtol=0, atol=1e-14)
+        assert np.all(line[[*range(6), *range(86, 90)]] == 7.0)
 
 
 def test_polynomials_of_the_pairs_in_a_panel(numbers):
@@ -63,7 +65,14 @@ def test_polynomials_of_the_pairs_in_a_panel(numbers):
 def test_weighted_rows(numbers):
     weights, rows = numbers.standard_normal((2, RANK, 4)), numbers.standard_normal((RANK, WIDTH))
     out = np.empty(8 * WIDTH)
-    _weighted_rows(weights.reshape(-1), RANK // 4, np.concatenate([[9.0], rows.reshape(-1)]), 1, out, 2)
+    _weighted_rows(
+        np.concatenate([[3.0, 4.0], weights.reshape(-1)]),
+        RANK // 4,
+        np.concatenate([[9.0], rows.reshape(-1)]),
+        1,
+        out,
+        2,
+    )
     wanted = np.einsum("cmq,mj->cqj", weights, rows).reshape(8, WIDTH)
     assert np.allclose(out.reshape(8, WIDTH), wanted, rtol=0, atol=1e-13)
 

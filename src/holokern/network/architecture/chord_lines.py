@@ -36,6 +36,9 @@ _ROW = WIDTH + 8
 _BASIS = (HEAD + RANK) * _ROW
 """Numbers of all second variables of a line."""
 
+_OWN = HEAD + RANK
+"""Numbers of one first variable."""
+
 _LEVELS = 4 * _ROW
 """Numbers of four sums for each pair, of which W and A are two."""
 
@@ -50,7 +53,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     edges, groups, fours, most = chords.edges, chords.groups, chords.fours.reshape(-1), chords.fours.shape[1]
     starts, values, folded, far_owner = chords.starts, chords.values, 1.0 if chords.fold != 0 else 0.0, float(half)
     odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    own, lines, lengths = np.zeros(HEAD + RANK), np.zeros(chords.longest), chords.ends
+    own, longest, lengths = np.zeros(machine.LINES * _OWN), chords.longest, chords.ends
+    lines, is_put_in = np.zeros((panels + 1) * machine.LINES * longest), np.zeros(panels, np.bool_)
     basis, given, chord = machine.on_stack(_BASIS), machine.on_stack(_ROW), machine.on_stack(_ROW)
     owner, level, bent = machine.on_stack(_ROW), machine.on_stack(_LEVELS), machine.on_stack(_ROW)
     rate = machine.on_stack(_ROW)
@@ -69,9 +73,17 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 for j in range(_U(chunk), padded):
                     basis[to + j] = basis[to + _U(chunk - 1)]
             for line in range(places.lines):
-                for k in range(count):
-                    own[k] = first[r + line + k * places.apart[0]]
-                d, inverse, log_c, n, small = own[0], own[1], own[2], own[3], own[4]
+                i = line % machine.LINES
+                if i == 0:
+                    # Some lines are prepared together.
+                    for i in range(machine.LINES):
+                        for k in range(count):
+                            own[i * _OWN + k] = first[r + min(line + i, places.lines - 1) + k * places.apart[0]]
+                    i, to = 0, panels * machine.LINES * longest
+                    machine.put_in(values, starts[panels], fours, panels * most, 1, own, HEAD, _OWN, lines, to, longest)
+                    is_put_in[:] = False
+                o = i * _OWN
+                d, inverse, log_c, n, small = own[o], own[o + 1], own[o + 2], own[o + 3], own[o + 4]
                 begin = _U(at + line * width + start)
                 for j in range(_U(chunk)):
                     given[j] = gap[begin + j]
@@ -87,17 +99,21 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     for j in range(padded):
                         owner[j] += 1.0 if chord[j] >= low else 0.0
                 # W and A come first, like two powers.
-                machine.put_in(values, starts[panels], fours, panels * most, 1, own, HEAD, lines, 0)
-                machine.weighted_rows(lines, rank // 4, basis, HEAD * _ROW, _ROW, level, _ROW, 1, vectors)
+                to = (panels * machine.LINES + i) * longest
+                machine.weighted_rows(lines, to, rank // 4, basis, HEAD * _ROW, _ROW, level, _ROW, 1, vectors)
                 for panel in range(panels):
                     inside = 0.0
                     for j in range(padded):
                         inside += 1.0 if owner[j] == float(panel) else 0.0
                     if inside > 0.0:
-                        row, number = panel * most, groups[panel]
-                        machine.put_in(values, starts[panel], fours, row, number, own, HEAD, lines, 0)
+                        row, number, to = panel * most, groups[panel], panel * machine.LINES * longest
+                        if not is_put_in[panel]:
+                            machine.put_in(
+                                values, starts[panel], fours, row, number, own, HEAD, _OWN, lines, to, longest
+                            )
+                            is_put_in[panel] = True
                         machine.polynomials(
-                            lines, lengths[panel], fours, row, number, basis, HEAD * _ROW, _ROW,
+                            lines, to + i * longest + lengths[panel], fours, row, number, basis, HEAD * _ROW, _ROW,
                             chords.middles[panel], panel, owner, chord, bent, rate, vectors,
                         )  # fmt: skip
                 for j in range(padded):

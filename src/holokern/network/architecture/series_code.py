@@ -54,7 +54,7 @@ def chebyshev_sums(weights: Any, columns: Any, fours: Any, places: Any, values: 
                 one[j] = 2.0 * x[j] * two[j] - one[j]
                 two[j] = 2.0 * x[j] * one[j] - two[j]
         vectors = (int(size) + machine.LANES - 1) // machine.LANES
-        machine.weighted_rows(weights, fours, table, 0, _WIDTH, found, _WIDTH, (columns + 3) // 4, vectors)
+        machine.weighted_rows(weights, 0, fours, table, 0, _WIDTH, found, _WIDTH, (columns + 3) // 4, vectors)
         for q in range(columns):
             source, to = _U(q * _WIDTH), _U(q * length + start)
             for j in range(size):

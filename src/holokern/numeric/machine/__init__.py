@@ -11,11 +11,12 @@ from holokern.numeric.machine.angles import (
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
 from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, on_stack
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
-from holokern.numeric.machine.vectors import LANES, polynomials, put_in, weighted_rows
+from holokern.numeric.machine.vectors import LANES, LINES, polynomials, put_in, weighted_rows
 
 __all__ = [
     "CHUNK",
     "LANES",
+    "LINES",
     "TINY",
     "CellSide",
     "Cells",

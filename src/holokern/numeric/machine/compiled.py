@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,14 +34,33 @@ WIDE = '"prefer-vector-width"="512"'
 quarters of the time, while the compiler would choose shorter ones."""
 
 
+class _Kept(FunctionCache):
+    """Machine code on disk. Where it cannot be read, as after an update that moved a class, it is made anew."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for some types of arguments, or None."""
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # a damaged file can raise whatever unpickling raises
+            self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+
+def _kept(compiled: Any, function: Function) -> Function:
+    # Without a compiler (NUMBA_DISABLE_JIT) it is the function itself.
+    if compiled is not function:
+        compiled._cache = _Kept(function)  # type: ignore[no-untyped-call]
+    return compiled  # type: ignore[no-any-return]
+
+
 def entry(function: Function) -> Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+    return _kept(numba.njit(**_OPTIONS)(function), function)
 
 
 def bare_entry(function: Function) -> Function:
     """An `entry` that makes no arrays: without counts of references to them it takes a tenth less time to compile."""
-    return numba.njit(cache=True, _nrt=False, **_OPTIONS)(function)  # type: ignore[call-overload, no-any-return]
+    return _kept(numba.njit(_nrt=False, **_OPTIONS)(function), function)  # type: ignore[call-overload]
 
 
 def called(function: Function) -> Function:

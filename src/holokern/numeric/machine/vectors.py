@@ -16,6 +16,9 @@ from holokern.numeric.machine.compiled import FAST, WIDE, instructions
 LANES = 8
 """Numbers of a vector: 512 bits. Processors with shorter ones take two for it."""
 
+LINES = 4
+"""Lines that `put_in` prepares together: what is read for one serves all."""
+
 _GROUP, _BLOCK = 4, 16
 """Powers of a group, and numbers for four functions and four powers."""
 
@@ -48,6 +51,13 @@ class _Vectors:
         """An integer of 64 bits."""
         kind, value = self.given[name]
         return self.context.cast(self.builder, value, kind, types.int64)
+
+    def apart(self, first: str, step: str) -> list[Any]:
+        """Where `LINES` lines begin."""
+        found = [self.integer(first)]
+        for _ in range(LINES - 1):
+            found.append(self.builder.add(found[-1], self.integer(step)))
+        return found
 
     def broadcast(self, number: Any) -> Any:
         """A vector of equal numbers."""
@@ -110,38 +120,46 @@ class _Vectors:
 
 @instructions
 def put_in(
-    _: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, lines: Any, to: Any
-) -> Any:
-    """Coefficients of ψ_q x^m: lines[to …] is Σ_p own[begin + p] values[start …].
+    _: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, step: Any,
+    lines: Any, to: Any, beyond: Any,
+) -> Any:  # fmt: skip
+    """Coefficients of ψ_q x^m of `LINES` lines.
 
+    For line i, lines[to + i · beyond …] becomes Σ_p own[begin + i · step + p] values[start …].
     ``values`` has 16 numbers, q before m, for one p after the other, for four q after the other, group by group.
     """
+    names = "values start fours row groups own begin step lines to beyond"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = _Vectors("values start fours row groups own begin lines to", context, builder, signature, arguments)
+        it = _Vectors(names, context, builder, signature, arguments)
         values, fours, own, lines = (it.array(name) for name in ("values", "fours", "own", "lines"))
-        row, begin, sums = it.integer("row"), it.integer("begin"), it.variables(2)
-        source = cgutils.alloca_once(builder, _INTEGER)  # type: ignore[no-untyped-call]
-        target = cgutils.alloca_once(builder, _INTEGER)  # type: ignore[no-untyped-call]
+        row, halves = it.integer("row"), _BLOCK // LANES
+        begins, sums = it.apart("begin", "step"), [it.variables(halves) for _ in range(LINES)]
+        source, shift = (cgutils.alloca_once(builder, _INTEGER) for _ in range(2))  # type: ignore[no-untyped-call]
         builder.store(it.integer("start"), source)
-        builder.store(it.integer("to"), target)
+        builder.store(_number(0), shift)
         with cgutils.for_range(builder, it.integer("groups"), intp=_INTEGER) as group:
             count = it.at(fours, builder.add(row, group.index))
             with cgutils.for_range(builder, count, intp=_INTEGER):
-                it.clear(sums)
+                for some in sums:
+                    it.clear(some)
                 with cgutils.for_range(builder, builder.mul(count, _number(_GROUP)), intp=_INTEGER) as p:
-                    factor, place = it.broadcast(it.at(own, builder.add(begin, p.index))), builder.load(source)
-                    for half, one in enumerate(sums):
-                        here = it.load(values, builder.add(place, _number(half * LANES)))
-                        builder.store(it.times_plus(factor, here, builder.load(one)), one)
+                    place = builder.load(source)
+                    here = [it.load(values, builder.add(place, _number(half * LANES))) for half in range(halves)]
+                    for some, first in zip(sums, begins, strict=True):
+                        factor = it.broadcast(it.at(own, builder.add(first, p.index)))
+                        for one, part in zip(some, here, strict=True):
+                            builder.store(it.times_plus(factor, part, builder.load(one)), one)
                     builder.store(builder.add(place, _number(_BLOCK)), source)
-                place = builder.load(target)
-                for half, one in enumerate(sums):
-                    it.store(builder.load(one), lines, builder.add(place, _number(half * LANES)))
-                builder.store(builder.add(place, _number(_BLOCK)), target)
+                place = builder.load(shift)
+                for some, first in zip(sums, it.apart("to", "beyond"), strict=True):
+                    for half, one in enumerate(some):
+                        at = builder.add(builder.add(first, place), _number(half * LANES))
+                        it.store(builder.load(one), lines, at)
+                builder.store(builder.add(place, _number(_BLOCK)), shift)
         return context.get_dummy_value()
 
-    return types.void(values, start, fours, row, groups, own, begin, lines, to), code
+    return types.void(values, start, fours, row, groups, own, begin, step, lines, to, beyond), code
 
 
 @instructions
@@ -151,7 +169,7 @@ def polynomials(
 ) -> Any:  # fmt: skip
     """Values of polynomials and of their derivatives by Horner's rule, for the pairs that belong to a panel.
 
-    ``lines`` are what `put_in` found, which ``end`` there, ψ_q of pair j is functions[begin + q · apart + j], and x is
+    ``lines`` are what `put_in` found, up to ``end``, ψ_q of pair j is functions[begin + q · apart + j], and x is
     places - middle. Where ``panels`` is not ``panel``, value and change stay; vectors without it are left out.
     """
     names = "lines end fours row groups functions begin apart middle panel panels places value change vectors"
@@ -194,22 +212,15 @@ def polynomials(
 
 @instructions
 def weighted_rows(
-    _: Any,
-    weights: Any,
-    fours: Any,
-    rows: Any,
-    begin: Any,
-    apart: Any,
-    out: Any,
-    beyond: Any,
-    columns: Any,
-    vectors: Any,
-) -> Any:
+    _: Any, weights: Any, start: Any, fours: Any, rows: Any, begin: Any, apart: Any, out: Any, beyond: Any,
+    columns: Any, vectors: Any,
+) -> Any:  # fmt: skip
     """Sums of rows: out[q · beyond + j] is Σ_m weights[q, m] rows[begin + m · apart + j], for fours of q and of m.
 
-    ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q after the other.
+    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q
+    after the other.
     """
-    names = "weights fours rows begin apart out beyond columns vectors"
+    names = "weights start fours rows begin apart out beyond columns vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = _Vectors(names, context, builder, signature, arguments)
@@ -219,7 +230,7 @@ def weighted_rows(
             j = builder.mul(vector.index, _number(LANES))
             source = builder.add(it.integer("begin"), j)
             with cgutils.for_range(builder, it.integer("columns"), intp=_INTEGER) as column:
-                start = builder.mul(column.index, builder.mul(fours, _number(_BLOCK)))
+                start = builder.add(it.integer("start"), builder.mul(column.index, builder.mul(fours, _number(_BLOCK))))
                 it.clear(terms)
                 it.add_four_sums(terms, weights, start, rows, source, (fours, it.integer("apart")))
                 place = builder.add(j, builder.mul(column.index, builder.mul(beyond, _number(_GROUP))))
@@ -228,4 +239,4 @@ def weighted_rows(
                     place = builder.add(place, beyond)
         return context.get_dummy_value()
 
-    return types.void(weights, fours, rows, begin, apart, out, beyond, columns, vectors), code
+    return types.void(weights, start, fours, rows, begin, apart, out, beyond, columns, vectors), code
