@@ -20,9 +20,10 @@ from holokern.dual.closed.method import closed_moments
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
-from holokern.dual.forms.form import DistanceForm
+from holokern.dual.forms.form import DistanceForm, LineForm
+from holokern.dual.forms.gaussian_form import gaussian_form
 from holokern.dual.forms.pair_form import PairForm, pair_form
-from holokern.dual.forms.wave_form import WaveForm, wave_form
+from holokern.dual.forms.wave_form import wave_form
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms
@@ -163,15 +164,17 @@ class DualActivation:
         return pair_form(self.activation, self.homogeneity)
 
     @cached_property
-    def line_form(self) -> PairForm | WaveForm | None:
+    def line_form(self) -> LineForm | None:
         """The closed form that takes lines of pairs through σ without tables; None if σ has no such form."""
-        return self.pair_form or wave_form(self.activation)
+        return self.pair_form or wave_form(self.activation) or gaussian_form(self.activation)
 
     @cached_property
     def smooth_form(self) -> DistanceForm | None:
         """The closed form of a smooth σ that serves all pairs in place of tables; None if there is none."""
         form = self.line_form
-        return form if not isinstance(form, PairForm) or form.is_smooth else None
+        if isinstance(form, PairForm):
+            return form if form.is_smooth else None
+        return form if isinstance(form, DistanceForm) else None
 
     @cached_property
     def limits(self) -> Limits:

@@ -96,7 +96,7 @@ class PairForm(DistanceForm):
         kink = (self.a, self.b) if self.kind == KINK else None
         erf = (self.b, self.gamma) if self.kind == ERF else None
         linear_erf = (self.a, self.b, self.gamma) if self.kind == LINEAR_ERF else None
-        return partial(pair_lines, kink, erf, linear_erf, None, self.count, places)
+        return partial(pair_lines, kink, erf, linear_erf, None, None, self.count, places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0: the distance of a branch point of the root in k."""

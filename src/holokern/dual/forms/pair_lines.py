@@ -180,6 +180,33 @@ def _waves(
 
 
 @numba.njit(inline="always")
+def _gaussians(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = b exp(-au²); the numbers are c, 1/c and √A with A = 1 + 4ac².
+
+    With x = 2ac₁², y = 2ac₂², g = 2aG and M = 1 + x + y, k is b²/√D where D = M + g (x + y - g) - (x - y)²/4. The
+    distance is the mean of 1/√A and 1/√B less 1/√M, and 1/√M less 1/√D; both are written without differences of roots.
+    """
+    b, a = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
+    for j in range(size):
+        one, two, s, t, given = rows[r + j], columns[c + j], rows[r2 + j], columns[c2 + j], gap[at + j]
+        away, apart = 0.5 * (one - two) * (one - two), 2.0 * a * (one - two) * (one + two)
+        here = machine.loss_of(given, away, rows[r1 + j] * columns[c1 + j])
+        near, far = 2.0 * a * given, 2.0 * a * (away + one * two * (2.0 - here))
+        middle = 1.0 + 2.0 * a * (one * one + two * two)
+        change = near * far - 0.25 * apart * apart
+        square = middle + change
+        root, other = math.sqrt(middle), math.sqrt(square)
+        bent = apart * apart * (1.0 + root / (s + t)) / (s * t * (s + root) * (t + root))
+        after[j] = b * b * (bent + change / (other * (root + other))) / root
+        rate[j] = b * b * a * (far - near) / (square * other)
+    _store(after, rate, gap, tangent, at, size)
+
+
+@numba.njit(inline="always")
 def _store(after: Any, rate: Any, gap: Any, tangent: Any, at: Any, size: Any) -> None:
     for j in range(size):
         gap[at + j] = after[j]
@@ -202,6 +229,7 @@ def pair_lines(
     erf: Any,
     linear_erf: Any,
     wave: Any,
+    gaussian: Any,
     count: Any,
     places: Any,
     index: Any,
@@ -213,7 +241,7 @@ def pair_lines(
     """G and Θ of blocks of pairs after an activation, in place, from ``count`` numbers of each variable.
 
     ``places`` are the `Places` of the numbers, and ``index`` tells for each block where the numbers of its first and
-    its second variables begin, and its G and Θ. One of the first four arguments has the constants of the form, and the
+    its second variables begin, and its G and Θ. One of the first five arguments has the constants of the form, and the
     others are None: the compiler leaves their code out. All arrays of numbers are flat. Without Θ ``tangent`` has no
     elements.
     """
@@ -237,3 +265,5 @@ def pair_lines(
                     _linear_erfs(linear_erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
                 if wave is not None:
                     _waves(wave, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                if gaussian is not None:
+                    _gaussians(gaussian, mine, place, step, second, begin, cs, gap, tangent, here, size)

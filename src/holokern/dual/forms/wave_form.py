@@ -105,7 +105,7 @@ class WaveForm(DistanceForm):
         from holokern.dual.forms.pair_lines import pair_lines
 
         wave = self.line, self.even, self.odd, self.frequency
-        return partial(pair_lines, None, None, None, wave, self.count, places)
+        return partial(pair_lines, None, None, None, wave, None, self.count, places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0, for deviations up to ``high``."""
