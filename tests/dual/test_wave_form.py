@@ -76,3 +76,35 @@ def test_networks_agree_with_pairs_by_themselves(name, low, high):
         for found, true in zip(net.both(x, engine=engine), net.both(x, engine="pairs"), strict=True):
             root = np.sqrt(np.outer(np.diag(true), np.diag(true)))
             assert np.max(np.abs(found - true) / root) < 1e-11
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lines_of_pairs_agree_with_values(name):
+    rng = np.random.default_rng(2)
+    c, d = np.exp(rng.uniform(-3, 4, (2, 30)))
+    theta = rng.uniform(0, np.pi, (30, 30))
+    theta[:2, :2] = 0.0, np.pi
+    form = dual_activation(name).line_form
+    given = 0.5 * (c[:, None] - d) ** 2 + 2 * c[:, None] * d * np.sin(theta / 2) ** 2
+    sides = form.numbers(c)[None], form.numbers(d)[None]
+    gap, slope = form.tiles(*sides, given[None], np.ones((1, 30, 30)))
+    k, kdot = form.values(c[:, None], d, theta)
+    n, m, slopes = form.norms(c)[:, None], form.norms(d), form.slope_norms(c)[:, None] * form.slope_norms(d)
+    assert np.max(np.abs((n**2 + m**2) / 2 - k - gap[0]) / (n**2 + m**2)) < 1e-14
+    # Distances of long vectors that are nearly opposite say less of their angle than the angle itself.
+    assert np.max(np.abs(kdot - slope[0]) / slopes) < 1e-11
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sin(-3*u) - u"])
+def test_convolutions_need_no_table(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLOKERN_CACHE_DIR", str(tmp_path))
+    layers = hk.layers
+    images = np.random.default_rng(0).standard_normal((4, 5, 5, 1)) * np.array([1e-3, 1, 30, 1000])[:, None, None, None]
+    images[1, :2] = 0
+    hidden = [layers.Conv(3, padding="same"), layers.Activation(name)] * 2
+    for end in (layers.Flatten(), layers.GlobalAvgPool()):
+        nngp, ntk = hk.Network(layers.Serial(*hidden, end, layers.Dense())).both(images)
+        for kernel in (nngp, ntk):
+            assert np.all(np.isfinite(kernel))
+            assert np.min(np.linalg.eigvalsh(kernel)) > -1e-13 * np.max(kernel)
+    assert not list(tmp_path.rglob("*.npz"))

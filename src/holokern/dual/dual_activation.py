@@ -20,7 +20,8 @@ from holokern.dual.closed.method import closed_moments
 from holokern.dual.closed.wedge import HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
-from holokern.dual.forms.form import DistanceForm
+from holokern.dual.forms.form import DistanceForm, LineForm
+from holokern.dual.forms.gaussian_form import gaussian_form
 from holokern.dual.forms.pair_form import PairForm, pair_form
 from holokern.dual.forms.wave_form import wave_form
 from holokern.dual.methods.initial import hermite_moments
@@ -163,10 +164,17 @@ class DualActivation:
         return pair_form(self.activation, self.homogeneity)
 
     @cached_property
+    def line_form(self) -> LineForm | None:
+        """The closed form that takes lines of pairs through σ without tables; None if σ has no such form."""
+        return self.pair_form or wave_form(self.activation) or gaussian_form(self.activation)
+
+    @cached_property
     def smooth_form(self) -> DistanceForm | None:
         """The closed form of a smooth σ that serves all pairs in place of tables; None if there is none."""
-        form = self.pair_form
-        return wave_form(self.activation) if form is None else form if form.is_smooth else None
+        form = self.line_form
+        if isinstance(form, PairForm):
+            return form if form.is_smooth else None
+        return form if isinstance(form, DistanceForm) else None
 
     @cached_property
     def limits(self) -> Limits:

@@ -9,7 +9,7 @@ from math import pi, sqrt
 import numpy as np
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
-from holokern.dual.forms.form import Code, DistanceForm, LineForm, Places
+from holokern.dual.forms.form import Code, DistanceForm, Places
 from holokern.numeric import Array
 
 KINK, ERF, LINEAR_ERF = 0, 1, 2
@@ -17,7 +17,7 @@ KINK, ERF, LINEAR_ERF = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class PairForm(DistanceForm, LineForm):
+class PairForm(DistanceForm):
     """The closed form of an activation, as constants.
 
     Examples
@@ -96,13 +96,7 @@ class PairForm(DistanceForm, LineForm):
         kink = (self.a, self.b) if self.kind == KINK else None
         erf = (self.b, self.gamma) if self.kind == ERF else None
         linear_erf = (self.a, self.b, self.gamma) if self.kind == LINEAR_ERF else None
-        return partial(pair_lines, kink, erf, linear_erf, self.count, places)
-
-    def gaps(self, c: Array, d: Array, given: Array) -> Array:
-        """½E[(σ(u) - σ(v))²] from ½E[(u - v)²], by machine code, which is compiled only if it is needed."""
-        left, right = (self.numbers(side).T[:, :, None] for side in (c, d))
-        gap, _ = self.tiles(left, right, given[:, None, None], np.empty((0, 0, 0)))
-        return np.asarray(gap[:, 0, 0])
+        return partial(pair_lines, kink, erf, linear_erf, None, None, self.count, places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0: the distance of a branch point of the root in k."""

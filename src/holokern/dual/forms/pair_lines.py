@@ -22,6 +22,9 @@ from holokern.numeric import machine
 WIDTH = 256
 """Pairs at a time: results of one line of most images, in 4 kB."""
 
+_NEAR = 1 / 16
+"""Differences of w²c² below which four terms of sinh and of tanh are exact to rounding."""
+
 NUMBERS = 6
 """The most numbers that a form needs of a variable."""
 
@@ -138,6 +141,72 @@ def _linear_erfs(
 
 
 @numba.njit(inline="always")
+def _waves(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = a u + b cos(wu) + e sin(wu); the numbers are c, 1/c, 1 - exp(-w²c²) and exp(-w²c²/2).
+
+    With S = w²G and T = w²(c₁² + c₂²), cos(wu - wv) and cos(wu + wv) have the means exp(-S) and exp(S - T).
+    """
+    line, even, odd, w = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    square, cross, r1, r2, r3 = w * w, line * odd * w, r + rs, r + rs + rs, r + rs + rs + rs
+    c1, c2, c3 = c + cs, c + cs + cs, c + cs + cs + cs
+    for j in range(size):
+        one, two, gone, gone2 = rows[r + j], columns[c + j], rows[r2 + j], columns[c2 + j]
+        given, faded, away = gap[at + j], rows[r3 + j] + columns[c3 + j], 0.5 * (one - two) * (one - two)
+        here = machine.loss_of(given, away, rows[r1 + j] * columns[c1 + j])
+        lost = gone + gone2 - gone * gone2
+        less = machine.exponential_less_one(-square * given)
+        far = machine.exponential_less_one(-square * (away + one * two * (2.0 - here)))
+        # exp(-T) (exp(S) - 1), and what is left of cosines of small deviations: their terms of order c² cancel
+        ratio = -less / (1.0 + less) if less > -0.5 else 0.0
+        rise = (1.0 - lost) * ratio if less > -0.5 else far + lost
+        # sinh and tanh of differences of variances, by their first terms where numbers of nearly equal ones cancel
+        half, is_near = 0.5 * square * (one - two) * (one + two), abs(one - two) * (one + two) * square < _NEAR
+        q = half * half
+        rest = half * (1.0 + q / 6.0 * (1.0 + q / 20.0 * (1.0 + q / 42.0)))
+        tilt = 0.5 * half * (1.0 - q / 12.0 * (1.0 - q / 10.0 * (1.0 - 17.0 * q / 168.0)))
+        apart = gone - gone2
+        shift = 2.0 * (1.0 - lost) * rest * rest if is_near else 0.5 * apart * apart
+        slip = faded * tilt if is_near else columns[c3 + j] - rows[r3 + j]
+        cosines = (lost + less) * ratio + shift if less > -0.5 else shift - less - rise
+        sines = rise - less - shift
+        mixed = given * faded - 0.5 * (one - two) * (one + two) * slip
+        after[j] = line * line * given + cross * mixed + 0.5 * (odd * odd * sines + even * even * cosines)
+        waves = odd * odd * (2.0 + less + far) + even * even * (less - far)
+        rate[j] = line * line + cross * faded + 0.5 * square * waves
+    _store(after, rate, gap, tangent, at, size)
+
+
+@numba.njit(inline="always")
+def _gaussians(
+    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
+) -> None:
+    """σ(u) = b exp(-au²); the numbers are c, 1/c and √A with A = 1 + 4ac².
+
+    With x = 2ac₁², y = 2ac₂², g = 2aG and M = 1 + x + y, k is b²/√D where D = M + g (x + y - g) - (x - y)²/4. The
+    distance is the mean of 1/√A and 1/√B less 1/√M, and 1/√M less 1/√D; both are written without differences of roots.
+    """
+    b, a = form
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
+    for j in range(size):
+        one, two, s, t, given = rows[r + j], columns[c + j], rows[r2 + j], columns[c2 + j], gap[at + j]
+        away, apart = 0.5 * (one - two) * (one - two), 2.0 * a * (one - two) * (one + two)
+        here = machine.loss_of(given, away, rows[r1 + j] * columns[c1 + j])
+        near, far = 2.0 * a * given, 2.0 * a * (away + one * two * (2.0 - here))
+        middle = 1.0 + 2.0 * a * (one * one + two * two)
+        change = near * far - 0.25 * apart * apart
+        square = middle + change
+        root, other = math.sqrt(middle), math.sqrt(square)
+        bent = apart * apart * (1.0 + root / (s + t)) / (s * t * (s + root) * (t + root))
+        after[j] = b * b * (bent + change / (other * (root + other))) / root
+        rate[j] = b * b * a * (far - near) / (square * other)
+    _store(after, rate, gap, tangent, at, size)
+
+
+@numba.njit(inline="always")
 def _store(after: Any, rate: Any, gap: Any, tangent: Any, at: Any, size: Any) -> None:
     for j in range(size):
         gap[at + j] = after[j]
@@ -159,6 +228,8 @@ def pair_lines(
     kink: Any,
     erf: Any,
     linear_erf: Any,
+    wave: Any,
+    gaussian: Any,
     count: Any,
     places: Any,
     index: Any,
@@ -170,7 +241,7 @@ def pair_lines(
     """G and Θ of blocks of pairs after an activation, in place, from ``count`` numbers of each variable.
 
     ``places`` are the `Places` of the numbers, and ``index`` tells for each block where the numbers of its first and
-    its second variables begin, and its G and Θ. One of the first three arguments has the constants of the form, and the
+    its second variables begin, and its G and Θ. One of the first five arguments has the constants of the form, and the
     others are None: the compiler leaves their code out. All arrays of numbers are flat. Without Θ ``tangent`` has no
     elements.
     """
@@ -192,3 +263,7 @@ def pair_lines(
                     _erfs(erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
                 if linear_erf is not None:
                     _linear_erfs(linear_erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                if wave is not None:
+                    _waves(wave, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                if gaussian is not None:
+                    _gaussians(gaussian, mine, place, step, second, begin, cs, gap, tangent, here, size)

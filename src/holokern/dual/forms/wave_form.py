@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from holokern.activation import Activation, closed_terms
-from holokern.dual.forms.form import DistanceForm
+from holokern.dual.forms.form import Code, DistanceForm, Places
 from holokern.numeric import Array
 
 _CANCELLED = 0.25
@@ -16,9 +17,6 @@ and its formula loses all digits for small deviations."""
 
 _TINY = 1e-100
 """Deviations below this have squares that may be no floats; there σ is its tangent."""
-
-_LARGEST = 300.0
-"""Arguments of sinh beyond this belong to terms that vanish; its square must stay a float."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +90,22 @@ class WaveForm(DistanceForm):
             slope += square * self.even**2 / 2 * sines
         return value, slope
 
-    def gaps(self, c: Array, d: Array, given: Array) -> Array:
-        """½E[(σ(u) - σ(v))²] from ½E[(u - v)²], for flat arrays of pairs that nearly coincide.
+    @property
+    def count(self) -> int:
+        """How many numbers the machine code needs of a deviation."""
+        return 4
 
-        With p, q = ±w and P = p + q, the share of e^(i(pu + qv)) is e^(-P²m/2) times 2 sinh(Php/2) sinh(Phq/2) -
-        (e^(pqG) - 1) cosh(Ph(p - q)/2), where m and h are half the sum and the difference of c² and d².
-        """
-        square = self.frequency**2
-        middle, half = (c**2 + d**2) / 2, np.clip((c - d) * (c + d) / 2 * square, -_LARGEST, _LARGEST)
-        scaled = square * given
-        gone = np.expm1(-2 * square * middle)
-        rise, shift = np.expm1(scaled), 2 * (1 + gone) * np.sinh(half) ** 2
-        sines = -np.expm1(-scaled) + (1 + gone) * rise - shift
-        cosines = -4 * np.sinh(scaled / 2) ** 2 - gone * rise + shift
-        mixed = 2 * np.exp(-square * middle / 2) * (given * np.cosh(half / 2) - half / square * np.sinh(half / 2))
-        total = self.line**2 * given + self.line * self.odd * self.frequency * mixed
-        return np.asarray(total + (self.odd**2 * sines + self.even**2 * cosines) / 2)
+    def numbers(self, c: Array) -> Array:
+        """These numbers: c, 1/c (0 for zeros), 1 - e^(-2α) and e^(-α)."""
+        _, twice, faded = self._alone(c)
+        return np.stack([c, 1 / np.where(c > 0, c, np.inf), -twice, faded])
+
+    def code(self, places: Places) -> Code:
+        """The machine code for numbers in these places."""
+        from holokern.dual.forms.pair_lines import pair_lines
+
+        wave = self.line, self.even, self.odd, self.frequency
+        return partial(pair_lines, None, None, None, wave, None, self.count, places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0, for deviations up to ``high``."""

@@ -190,7 +190,7 @@ class Architecture:
         untied = self.layer.needs_pairs(False)
         # Pairs of positions share numbers already, so that half of the memory is enough.
         pairs = max(1, _TILE // (16 if untied else 8) // self._size)
-        looked_up = not untied and any(dual.pair_form is None for dual, _ in spans)
+        looked_up = not untied and any(dual.line_form is None for dual, _ in spans)
         width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
         return max(1, pairs // width), width
 

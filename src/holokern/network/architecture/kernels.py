@@ -113,7 +113,7 @@ class LayerKernels:
     @property
     def needs_ranges(self) -> bool:
         """Whether the machine code must know ranges of deviations: closed forms do not."""
-        return any(dual.homogeneity is None and dual.pair_form is None for dual in duals_of(self.layer))
+        return any(dual.homogeneity is None and dual.line_form is None for dual in duals_of(self.layer))
 
     def read(self, name: str, value: AnyArray) -> AnyArray:
         """Data as an array (inputs, positions, channels), or graphs."""

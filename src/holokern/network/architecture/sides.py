@@ -146,7 +146,7 @@ _lock = threading.Lock()
 def table_for(dual: DualActivation, whole: Range, span: Range) -> ActivationTable:
     """The activation on a part of the range that it has in the whole network, made once."""
     with _lock:
-        if dual.pair_form is not None:
+        if dual.line_form is not None:
             return _table_for(dual, _NOWHERE, _NOWHERE)
         return _table_for(dual, whole, span if whole.is_point else _rounded(span, whole))
 
@@ -170,8 +170,8 @@ def _table_for(dual: DualActivation, whole: Range, span: Range) -> ActivationTab
 
 
 def _form(dual: DualActivation, whole: Range, span: Range) -> LineForm | None:
-    if dual.pair_form is not None or dual.hinges is not None or 0.0 not in dual.smallest_angles:
-        return dual.pair_form
+    if dual.line_form is not None or dual.hinges is not None or 0.0 not in dual.smallest_angles:
+        return dual.line_form
     try:
         return TableForm.of(dual, whole, span)
     except PrecisionLost:

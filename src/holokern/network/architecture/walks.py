@@ -108,7 +108,7 @@ class _NumpyWalk:
         """Refuse variances outside of the range of the next activation, and count it."""
         key, self.met = (dual, self.met), self.met + 1
         positive = variances[variances > 0]
-        if len(positive) and dual.homogeneity is None and dual.pair_form is None:
+        if len(positive) and dual.homogeneity is None and dual.line_form is None:
             met = Range(float(np.log(positive.min())) / 2, float(np.log(positive.max())) / 2)
             if key not in self.spans or not self.spans[key].covers(met):
                 raise OutOfSpan(key, met)

@@ -10,6 +10,7 @@ from holokern.numeric.machine.angles import (
 )
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
 from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, on_stack
+from holokern.numeric.machine.exponential import exponential_less_one
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
 from holokern.numeric.machine.vectors import LANES, LINES, polynomials, put_in, weighted_rows
 
@@ -30,6 +31,7 @@ __all__ = [
     "cells_at_points",
     "cells_of",
     "entry",
+    "exponential_less_one",
     "inlined",
     "look_up",
     "loss_of",
