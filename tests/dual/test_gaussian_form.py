@@ -65,3 +65,15 @@ def test_convolutions_need_no_table(tmp_path, monkeypatch):
             assert np.all(np.isfinite(kernel))
             assert np.min(np.linalg.eigvalsh(kernel)) > -1e-13 * np.max(kernel)
     assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_very_long_vectors_give_numbers():
+    images = np.random.default_rng(1).standard_normal((3, 4, 4, 1)) * 1e90
+    images[2] = -images[0]
+    layers = hk.layers
+    network = hk.Network(
+        layers.Serial(layers.Conv(3, padding="same"), layers.Activation("gaussian"), layers.Flatten(), layers.Dense())
+    )
+    nngp, ntk = network.both(images)
+    assert np.all(np.isfinite(nngp)) and np.all(np.isfinite(ntk))
+    assert nngp[0, 2] == pytest.approx(nngp[0, 0], rel=1e-12)

@@ -197,12 +197,12 @@ def _gaussians(
         here = machine.loss_of(given, away, rows[r1 + j] * columns[c1 + j])
         near, far = 2.0 * a * given, 2.0 * a * (away + one * two * (2.0 - here))
         middle = 1.0 + 2.0 * a * (one * one + two * two)
-        change = near * far - 0.25 * apart * apart
-        square = middle + change
-        root, other = math.sqrt(middle), math.sqrt(square)
-        bent = apart * apart * (1.0 + root / (s + t)) / (s * t * (s + root) * (t + root))
-        after[j] = b * b * (bent + change / (other * (root + other))) / root
-        rate[j] = b * b * a * (far - near) / (square * other)
+        # Quotients by M: squares of squares of long vectors are no floats
+        change = near / middle * far - 0.25 * apart / middle * apart
+        root, other = math.sqrt(middle), math.sqrt(1.0 + change)
+        bent = apart / (s * (s + root)) * (apart / (t * (t + root))) * (1.0 + root / (s + t))
+        after[j] = b * b * (bent + change / (other * (1.0 + other))) / root
+        rate[j] = b * b * a * ((far - near) / middle) / ((1.0 + change) * other * root)
     _store(after, rate, gap, tangent, at, size)
 
 
