@@ -8,7 +8,7 @@ from holokern.dual import dual, dual_activation
 from holokern.network.architecture.table_form import TableForm
 from holokern.numeric import Range
 
-COSINES = np.array([1.0, 1 - 1e-9, 0.999, 0.7, 0.03, 1e-4, -1e-4, -0.05, -0.6, -0.9995, -1.0])
+COSINES = np.array([1.0, 1 - 1e-9, 0.999, 0.85, 0.7, 0.55, 0.03, 1e-4, -1e-4, -0.05, -0.48, -0.6, -0.9995, -1.0])
 
 
 def form_of(name: str, low: float, high: float) -> TableForm:
@@ -67,3 +67,40 @@ def test_zeros_have_finite_numbers():
     assert np.all(np.isfinite(numbers))
     assert numbers[0, 0] == numbers[1, 0] == 0
     assert form.norms(np.zeros(1))[0] == pytest.approx(np.log(2), rel=1e-15)
+
+
+@pytest.mark.parametrize(("name", "height", "width"), [("elu", 6, 130), ("tanh", 133, 17), ("silu", 3, 5)])
+def test_tiles_of_all_shapes(name, height, width):
+    # Most lines have only pairs that the series serves, so that others come at any place of a group of lines.
+    form, random = form_of(name, 0.2, 2.0), np.random.default_rng(height)
+    c, d = (np.exp(random.uniform(np.log(0.2), np.log(2.0), size)) for size in (height, width))
+    r = random.uniform(-0.45, 0.45, (height, width))
+    r[random.uniform(size=r.shape) < 0.02] = 0.96
+    r[random.uniform(size=r.shape) < 0.02] = -0.6
+    given = 0.5 * (c[:, None] - d) ** 2 + np.outer(c, d) * (1 - r)
+    sides = form.numbers(c)[None], form.numbers(d)[None]
+    gap, slope = form.tiles(*sides, given[None], np.ones((1, height, width)))
+    k, kdot = (
+        part.reshape(r.shape) for part in form.table(np.repeat(c, width), np.tile(d, height), np.arccos(r).ravel())
+    )
+    n, m = form.norms(c)[:, None], form.norms(d)
+    assert np.max(np.abs(0.5 * (n**2 + m**2) - gap[0] - k) / (n * m)) < 1e-12
+    assert np.max(np.abs(slope[0] - kdot)) < 2e-12
+    # Nothing depends on which other pairs there are.
+    part, part_slope = form.tiles(
+        form.numbers(c[2:3])[None], form.numbers(d[1:])[None], given[None, 2:3, 1:], np.ones((1, 1, width - 1))
+    )
+    assert np.array_equal(part[0, 0], gap[0, 2, 1:]) and np.array_equal(part_slope[0, 0], slope[0, 2, 1:])
+
+
+def test_coinciding_parallel_and_opposite_pairs():
+    form, c = form_of("elu", 0.2, 2.0), np.array([0.3, 1.1])
+    given = np.array([[0.0, 0.5 * 0.8**2], [0.5 * 1.4**2, 0.5 * 2.2**2]])
+    sides = form.numbers(c)[None]
+    gap, slope = form.tiles(sides, sides, given[None], np.ones((1, 2, 2)))
+    exact = dual("elu", np.repeat(c, 2), np.tile(c, 2), np.array([1.0, 1.0, -1.0, -1.0]), method="quadrature")
+    n = form.norms(c)
+    found = 0.5 * (n[:, None] ** 2 + n**2) - gap[0]
+    assert gap[0, 0, 0] == 0.0
+    assert np.max(np.abs(found.ravel() - exact.k)) < 1e-12
+    assert np.max(np.abs(slope[0].ravel() - exact.kdot)) < 1e-11

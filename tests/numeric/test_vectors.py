@@ -5,7 +5,7 @@ import pytest
 
 from holokern.numeric import machine
 
-WIDTH, RANK = 24, 12
+WIDTH, RANK = 32, 12
 
 
 @machine.entry
@@ -14,16 +14,13 @@ def _put_in(values, start, fours, row, groups, own, begin, step, lines, to, beyo
 
 
 @machine.entry
-def _polynomials(lines, end, fours, row, groups, functions, begin, middle, panel, panels, places, value, change):
-    vectors = places.shape[0] // machine.LANES
-    machine.polynomials(
-        lines, end, fours, row, groups, functions, begin, WIDTH, middle, panel, panels, places, value, change, vectors
-    )
+def _chebyshev_rows(places, fours, rows):
+    machine.chebyshev_rows(places, fours, rows, WIDTH, WIDTH // (2 * machine.LANES))
 
 
 @machine.entry
 def _weighted_rows(weights, fours, rows, begin, out, columns):
-    machine.weighted_rows(weights, 2, fours, rows, begin, WIDTH, out, WIDTH, columns, WIDTH // machine.LANES)
+    machine.weighted_rows(weights, 2, fours, rows, begin, WIDTH, out, 5, WIDTH, columns, WIDTH // (2 * machine.LANES))
 
 
 @pytest.fixture
@@ -44,27 +41,9 @@ def test_first_functions_are_put_in(numbers):
         assert np.all(line[[*range(6), *range(86, 90)]] == 7.0)
 
 
-def test_polynomials_of_the_pairs_in_a_panel(numbers):
-    fours, middle = np.array([3, 2]), 0.3
-    parts = [numbers.standard_normal((4 * four, 4)) for four in fours]
-    functions, places = numbers.standard_normal((RANK, WIDTH)), numbers.uniform(0, 1, WIDTH)
-    # The second vector has no pair in the panel, the third one has some.
-    panels = np.where(np.arange(WIDTH) < 8, 1.0, 0.0)
-    panels[17:20] = 1.0
-    value, change = np.full(WIDTH, 5.0), np.full(WIDTH, 6.0)
-    lines = np.concatenate([part.reshape(-1) for part in parts])
-    flat = np.concatenate([[0.0], functions.reshape(-1)])
-    _polynomials(lines, len(lines), fours, 0, 2, flat, 1, middle, 1, panels, places, value, change)
-    powers = np.concatenate([part.T @ functions[: len(part)] for part in parts])
-    wanted = [np.polynomial.Polynomial(powers[:, j])(places[j] - middle) for j in range(WIDTH)]
-    slopes = [np.polynomial.Polynomial(powers[:, j]).deriv()(places[j] - middle) for j in range(WIDTH)]
-    assert np.allclose(value, np.where(panels == 1.0, wanted, 5.0), rtol=1e-13, atol=1e-13)
-    assert np.allclose(change, np.where(panels == 1.0, slopes, 6.0), rtol=1e-13, atol=1e-13)
-
-
 def test_weighted_rows(numbers):
     weights, rows = numbers.standard_normal((2, RANK, 4)), numbers.standard_normal((RANK, WIDTH))
-    out = np.empty(8 * WIDTH)
+    out = np.full(5 + 8 * WIDTH, 7.0)
     _weighted_rows(
         np.concatenate([[3.0, 4.0], weights.reshape(-1)]),
         RANK // 4,
@@ -74,12 +53,18 @@ def test_weighted_rows(numbers):
         2,
     )
     wanted = np.einsum("cmq,mj->cqj", weights, rows).reshape(8, WIDTH)
-    assert np.allclose(out.reshape(8, WIDTH), wanted, rtol=0, atol=1e-13)
+    assert np.allclose(out[5:].reshape(8, WIDTH), wanted, rtol=0, atol=1e-13)
+    assert np.all(out[:5] == 7.0)
 
 
-def test_values_do_not_depend_on_the_place_in_a_vector(numbers):
-    fours, lines = np.array([3]), numbers.standard_normal(48)
-    functions = np.repeat(numbers.standard_normal(RANK), WIDTH)
-    value, change = np.empty(WIDTH), np.empty(WIDTH)
-    _polynomials(lines, 48, fours, 0, 1, functions, 0, 0.1, 0, np.zeros(WIDTH), np.full(WIDTH, 0.4), value, change)
-    assert len(set(value)) == 1 and len(set(change)) == 1
+def test_chebyshev_rows(numbers):
+    places, rows = numbers.uniform(-1, 1, WIDTH), np.empty(RANK * WIDTH)
+    _chebyshev_rows(places, RANK // 4, rows)
+    wanted = np.cos(np.outer(np.arange(RANK), np.arccos(places)))
+    assert np.allclose(rows.reshape(RANK, WIDTH), wanted, rtol=0, atol=1e-13)
+
+
+def test_sums_do_not_depend_on_the_place_in_a_vector(numbers):
+    weights, rows, out = numbers.standard_normal(50), np.repeat(numbers.standard_normal(1 + RANK), WIDTH), np.empty(133)
+    _weighted_rows(weights, RANK // 4, rows, 0, out, 1)
+    assert all(len(set(row)) == 1 for row in out[5:].reshape(4, WIDTH))

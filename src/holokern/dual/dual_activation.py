@@ -33,7 +33,7 @@ from holokern.dual.roughness import fold_of, has_infinite_slope, is_rough_at_end
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
 from holokern.dual.tables.kept_rows import KeptRows
-from holokern.dual.tables.samples import moments_of_many
+from holokern.dual.tables.samples import between_breaks, moments_of_many
 from holokern.dual.tables.store import KeptTables, stored_number
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
@@ -239,6 +239,16 @@ class DualActivation:
     @cached_property
     def _rows(self) -> KeptRows:
         return KeptRows(self.activation)
+
+    def hermite(self, c: Array, count: int) -> Array:
+        """E[σ(cz) h_n(z)] with normalised Hermite polynomials h_n for n < ``count``, one row for each deviation.
+
+        Examples
+        --------
+        >>> dual_activation("relu").hermite(np.array([1.0]), 3).round(6).tolist()
+        [[0.398942, 0.5, 0.282095]]
+        """
+        return np.asarray(between_breaks(count, self.activation, c)[0][0])
 
     def mean_slopes(self, c: Array) -> Array:
         """E[σ′(cz)]."""

@@ -22,6 +22,10 @@ _NEAR = 0.01
 """Below this loss 1 - k/(n₁n₂) has lost two digits."""
 
 
+BEYOND = 16
+"""Numbers behind those of the last pair in arrays of G and Θ, which vectors may reach."""
+
+
 class Places(NamedTuple):
     """Where the numbers of blocks of pairs are in flat arrays."""
 
@@ -88,13 +92,14 @@ class LineForm(Form):
         >>> bool(abs(k[0, 0] - 2 / np.pi * np.arcsin(0.25 / 1.5)) < 1e-15)
         True
         """
-        gap, tangent = np.array(given, order="C"), np.array(before, order="C")
+        # The vectors of machine code reach beyond the last pair.
+        gap, tangent = (np.append(side, np.zeros(BEYOND if side.size else 0)) for side in (given, before))
         one, two = (np.array(side, order="C").reshape(-1) for side in (first, second))
-        tiles, height, width = gap.shape
+        tiles, height, width = given.shape
         index = np.arange(tiles)[:, None] * [self.count * height, self.count * width, height * width]
         code = self.code(Places((0, 0), height, width, False, (height, width)))
-        code(index, one, two, gap.reshape(-1), tangent.reshape(-1))
-        return gap, tangent
+        code(index, one, two, gap, tangent)
+        return gap[: given.size].reshape(given.shape), tangent[: before.size].reshape(before.shape)
 
 
 class DistanceForm(LineForm):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.dual import LineForm, Places
+from holokern.dual import BEYOND, LineForm, Places
 from holokern.network.layers.state import Layout
 from holokern.network.layers.windows import Weights
 from holokern.numeric import Array
@@ -160,7 +160,7 @@ class _Blocks(ABC):
         """G and Θ of a block before the layers, flat; G of inputs is half the mean squared difference over channels."""
         size, (height, width) = math.prod(self.written.before), (part.stop - part.start for part in some)
         room = height * width * self.most
-        gap, tangent = np.empty(room), np.zeros(room if with_tangent else 0)
+        gap, tangent = np.empty(room + BEYOND), np.zeros(room + BEYOND if with_tangent else 0)
         if given is not None:
             self.cut(gap, some, size)[...] = self.part(given, some)
             if before is not None:
@@ -234,7 +234,11 @@ class Lines(_Blocks):
         """The shape is (inputs, inputs, lines, numbers of a line)."""
         height, width = (part.stop - part.start for part in some)
         lines = self._lines(size)
-        return numbers.reshape(-1, self.most)[:, : lines[0] * lines[1]].reshape(height, width, *lines)
+        return (
+            numbers[: height * width * self.most]
+            .reshape(-1, self.most)[:, : lines[0] * lines[1]]
+            .reshape(height, width, *lines)
+        )
 
     def at(self, some: Some, place: int, size: int) -> tuple[Array, Array]:
         """Numbers of both sides at all positions."""

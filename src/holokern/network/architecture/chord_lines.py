@@ -1,142 +1,115 @@
-"""The machine code of activations that have tables: G and Θ of many pairs from polynomials of their chords.
+"""The machine code of activations that have tables: G and Θ of many pairs.
 
-It has the interface of `dual.forms.pair_lines`. A line of pairs shares its first variable, so polynomials of two
-deviations and a chord become such of the second deviation and the chord. Up to `WIDTH` pairs go through all steps
-together: nothing depends on where they are, and loops become vector instructions. For each panel of chords, on both
-sides of π/2, the vectors with pairs in it take its polynomials, and the pairs in it keep their values.
+It has the interface of `dual.forms.pair_lines`. A line of pairs shares its first variable. Pairs that are far from
+parallel take a series of their correlations. For the others polynomials of two deviations and a chord become such of
+the second deviation and the chord, and for each panel of chords the vectors with pairs in it take its polynomials.
+Functions of deviations are computed where they are needed: to read so many numbers from memory would take longer.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from holokern.network.architecture.chord_code import GIVEN, ROW, SIDE, WIDTH, by_chords, by_series
 from holokern.numeric import machine
 
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
-HEAD = 5
-"""Numbers of a deviation before its functions: c, 1/c, log c, n and gn."""
+_OWN = SIDE // ROW
+"""Numbers of one variable."""
 
-RANK = 48
-"""The most functions of a deviation."""
 
-WIDTH = 128
-"""Pairs of a line at a time, so that their numbers and functions stay in the nearest cache."""
-
-_STEP = 32
-"""Loops have a multiple of this as length: four vectors are what the compiler takes in one turn."""
-
-_ROW = WIDTH + 8
-"""Numbers between two rows: a line of the cache more, so that rows do not push each other out of it."""
-
-_BASIS = (HEAD + RANK) * _ROW
-"""Numbers of all second variables of a line."""
-
-_OWN = HEAD + RANK
-"""Numbers of one first variable."""
-
-_LEVELS = 4 * _ROW
-"""Numbers of four sums for each pair, of which W and A are two."""
+_TURNS = 3
+"""The short series, the long one, and chords."""
 
 
 @machine.entry
-def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
-    chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any
-) -> None:
-    """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`."""
-    rank, half, width, w, power = chords.rank, chords.edges.shape[0] - 1, places.width, _U(_ROW), chords.power
-    with_slope, count, panels = tangent.shape[0] > 0 and power == 2, HEAD + rank, chords.middles.shape[0]
-    edges, groups, fours, most = chords.edges, chords.groups, chords.fours.reshape(-1), chords.fours.shape[1]
-    starts, values, folded, far_owner = chords.starts, chords.values, 1.0 if chords.fold != 0 else 0.0, float(half)
-    odd, even = 1.0 if chords.fold < 0 else 0.0, 2.0 if chords.fold > 0 else 0.0
-    own, longest, lengths = np.zeros(machine.LINES * _OWN), chords.longest, chords.ends
-    lines, is_put_in = np.zeros((panels + 1) * machine.LINES * longest), np.zeros(panels, np.bool_)
-    basis, given, chord = machine.on_stack(_BASIS), machine.on_stack(_ROW), machine.on_stack(_ROW)
-    owner, level, bent = machine.on_stack(_ROW), machine.on_stack(_LEVELS), machine.on_stack(_ROW)
-    rate = machine.on_stack(_ROW)
+def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`.
+
+    The arrays ``gap`` and ``tangent`` are longer than what belongs to pairs: vectors reach beyond it.
+    """
+    half, width, power = chords.edges.shape[0] - 1, places.width, chords.power
+    with_slope, panels, longest = tangent.shape[0] > 0 and power == 2, chords.middles.shape[0], chords.longest
+    # Behind what is given come functions of the short series, of the long one, and of chords.
+    columns, powers, behind = chords.columns, chords.powers.reshape(-1), chords.columns[2]
+    fours, most, far = chords.fours.reshape(-1), chords.fours.shape[1], 0 if chords.fold != 0 else half
+    own, lines = np.zeros(machine.LINES * _OWN), np.zeros(panels * machine.LINES * longest)
+    is_put_in, is_known, gathered = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_), 0
+    numbers, table = np.zeros(2 * SIDE), np.zeros(4 * chords.length * ROW)
+    rows, others = -1, -1
+    chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
-    for j in range(_U(_ROW)):
-        level[j], level[w + j], bent[j], rate[j] = 0.0, 0.0, 0.0, 0.0
+    for j in range(_U(ROW)):
+        x[j], chord[j] = 0.0, 0.0
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         for start in range(0, width, WIDTH):
             chunk = min(WIDTH, width - start)
-            padded, vectors = _U((chunk + _STEP - 1) // _STEP * _STEP), (chunk + machine.LANES - 1) // machine.LANES
-            for k in range(count):
-                source, to = _U(c + start + k * places.apart[1]), _U(k) * w
-                for j in range(_U(chunk)):
-                    basis[to + j] = second[source + j]
-                for j in range(_U(chunk), padded):
-                    basis[to + j] = basis[to + _U(chunk - 1)]
+            # What is known of the variables of the block before often serves this one too.
+            for turn in range(_TURNS):
+                is_known[turn] &= r == rows and places.lines <= WIDTH
+                is_known[_TURNS + turn] &= c + start == others
+            rows, others = r, c + start
             for line in range(places.lines):
-                i = line % machine.LINES
-                if i == 0:
-                    # Some lines are prepared together.
-                    for i in range(machine.LINES):
-                        for k in range(count):
-                            own[i * _OWN + k] = first[r + min(line + i, places.lines - 1) + k * places.apart[0]]
-                    i, to = 0, panels * machine.LINES * longest
-                    machine.put_in(values, starts[panels], fours, panels * most, 1, own, HEAD, _OWN, lines, to, longest)
-                    is_put_in[:] = False
-                o = i * _OWN
-                d, inverse, log_c, n, small = own[o], own[o + 1], own[o + 2], own[o + 3], own[o + 4]
-                begin = _U(at + line * width + start)
-                for j in range(_U(chunk)):
-                    given[j] = gap[begin + j]
-                for j in range(_U(chunk), padded):
-                    given[j] = given[chunk - 1]
-                for j in range(padded):
-                    e = basis[j]
-                    here = machine.loss_of(given[j], 0.5 * (d - e) * (d - e), inverse * basis[w + j])
-                    chord[j] = math.sqrt(0.5 * min(here, 2.0 - here))
-                    owner[j] = far_owner if here > 1.0 and folded == 0.0 else 0.0
-                for panel in range(1, half):
-                    low = edges[panel]
-                    for j in range(padded):
-                        owner[j] += 1.0 if chord[j] >= low else 0.0
-                # W and A come first, like two powers.
-                to = (panels * machine.LINES + i) * longest
-                machine.weighted_rows(lines, to, rank // 4, basis, HEAD * _ROW, _ROW, level, _ROW, 1, vectors)
-                for panel in range(panels):
+                i, begin, left = line % machine.LINES, at + line * width + start, 1
+                for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
+                    is_known[turn] = False
+                for panel in range(panels if i == 0 else 0):
+                    is_put_in[panel] = False
+                gathered = 0 if i == 0 else gathered
+                # Functions are computed only if they are needed.
+                for turn in range(_TURNS):
+                    for side in range(2):
+                        if is_known[_TURNS * side + turn]:
+                            continue
+                        is_known[_TURNS * side + turn] = True
+                        given, apart = (second, places.apart[1]) if side else (first, places.apart[0])
+                        begins = line // WIDTH * WIDTH
+                        source, size = (c + start, chunk) if side else (r + begins, min(WIDTH, places.lines - begins))
+                        for k in range(GIVEN if turn == 0 else 0):
+                            to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
+                            for j in range(_U(size)):
+                                numbers[to + j] = given[place + j]
+                        logs, vectors = _U(side * SIDE + 2 * ROW), (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
+                        for j in range(_U(size)):
+                            x[j] = (numbers[logs + j] - chords.log) * chords.scale
+                        machine.chebyshev_rows(x, chords.length, table, ROW, vectors)
+                        machine.weighted_rows(
+                            chords.series, chords.begins[turn], chords.length, table, 0, ROW, numbers,
+                            side * SIDE + columns[turn] * ROW, ROW, (columns[turn + 1] - columns[turn]) // 4, vectors,
+                        )  # fmt: skip
+                    if gathered <= turn:
+                        # Some lines are prepared together.
+                        gathered = turn + 1
+                        for q in range(machine.LINES):
+                            place = min(line - i + q, places.lines - 1) % WIDTH
+                            for k in range(columns[turn] if turn else 0, columns[turn + 1]):
+                                own[q * _OWN + k] = numbers[k * ROW + place]
+                    if turn < _TURNS - 1:
+                        left = by_series(
+                            own, i * _OWN, numbers, turn, chords.limits[turn], powers, gap, tangent, begin, with_slope,
+                            chunk, chords.edges, far, chord, owner,
+                        )  # fmt: skip
+                    if left == 0:
+                        break
+                for panel in range(panels if left else 0):
                     inside = 0.0
-                    for j in range(padded):
+                    for j in range(_U(chunk)):
                         inside += 1.0 if owner[j] == float(panel) else 0.0
                     if inside > 0.0:
-                        row, number, to = panel * most, groups[panel], panel * machine.LINES * longest
+                        row, number, to = panel * most, chords.groups[panel], panel * machine.LINES * longest
                         if not is_put_in[panel]:
+                            place = chords.starts[panel]
                             machine.put_in(
-                                values, starts[panel], fours, row, number, own, HEAD, _OWN, lines, to, longest
+                                chords.values, place, fours, row, number, own, behind, _OWN, lines, to, longest
                             )
                             is_put_in[panel] = True
-                        machine.polynomials(
-                            lines, to + i * longest + lengths[panel], fours, row, number, basis, HEAD * _ROW, _ROW,
-                            chords.middles[panel], panel, owner, chord, bent, rate, vectors,
+                        by_chords(
+                            own, i * _OWN, numbers, behind, lines, to + i * longest + chords.ends[panel], fours, row,
+                            number, chords.middles[panel], panel, 1 if panel >= half else 0, power, chords.fold, gap,
+                            tangent, begin, with_slope, chunk, chord, owner,
                         )  # fmt: skip
-                for j in range(padded):
-                    e, m, both = basis[j], basis[_U(3) * w + j], small * basis[_U(4) * w + j]
-                    apart, is_beyond = log_c - basis[_U(2) * w + j], owner[j] >= far_owner
-                    # δ²W, or what there is at π, and what H̃ is multiplied with: 1 - cos θ, of the supplement if folded,
-                    # or the chord when σ jumps
-                    known = apart * apart * level[j]
-                    known = level[w + j] if is_beyond and power == 2 else known
-                    square = chord[j] * chord[j]
-                    factor = -2.0 * square if is_beyond else 2.0 * square
-                    if power == 1:
-                        factor = math.sqrt(1.0 - square) if is_beyond else chord[j]
-                    lost = n * m * known + both * factor * bent[j]
-                    # cos θ < 0 means that the distance is larger than that of independent variables
-                    is_far = 2.0 * given[j] > d * d + e * e
-                    far = folded if is_far else 0.0
-                    lost += odd * far * (2.0 * n * m - 2.0 * lost)
-                    given[j] = 0.5 * (n - m) * (n - m) + lost
-                    slope = (bent[j] + 0.5 * chord[j] * rate[j]) * (both * (inverse * basis[w + j]))
-                    owner[j] = slope * (1.0 - even * far)
-                for j in range(_U(chunk)):
-                    gap[begin + j] = given[j]
-                if with_slope:
-                    for j in range(_U(chunk)):
-                        tangent[begin + j] *= owner[j]

@@ -26,6 +26,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from holokern.dual import DualTable
+from holokern.network.architecture.series_terms import Terms
 from holokern.numeric import (
     Array,
     Range,
@@ -71,6 +72,11 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
+    limits
+        The largest correlations of the short and of the long series, or -1.
+    powers
+        The first number and how many there are, for even and for odd powers of the short series, and for those that the
+        long one adds.
     longest
         The most numbers of a panel that has one deviation put in.
     edges
@@ -83,36 +89,50 @@ class Chords(NamedTuple):
         How many p and q count in a group, in fours: fours[panel, group].
     ends
         The sum of 16 ``fours`` of a panel.
+    log, scale
+        What is taken from log c, and what the rest is multiplied with: Chebyshev polynomials have this place.
+    length, columns, begins, series
+        A quarter of the terms of functions of deviations; where such functions of the short series, of the long one and
+        of chords begin and end among the numbers, where their coefficients begin, and these in the order of
+        `machine.weighted_rows`.
     starts, values
-        Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Behind
-        the panels follow W, and A where it counts, as if they were the powers of a panel.
+        Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Before
+        the powers comes W, or A where it counts.
     """
 
     fold: int
     power: int
     rank: int
+    limits: tuple[float, float]
+    powers: NDArray[np.int64]
     longest: int
     edges: Array
     middles: Array
     groups: NDArray[np.int64]
     fours: NDArray[np.int64]
     ends: NDArray[np.int64]
+    log: float
+    scale: float
+    length: int
+    columns: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    series: Array
     starts: NDArray[np.int64]
     values: Array
 
 
-def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series] | None:
+def chords_of(table: DualTable, terms: Terms, span: Range, first: int, most: int) -> tuple[Chords, Series] | None:
     """The functions of a table for all angles, and a series for deviations in a part of its range.
 
-    The columns of the series are log n and log gn, and then the ψ. None if the functions are too rough, or need more
-    than ``most`` functions ψ.
+    The columns of the series are log n, log gn and log d. None if the functions are too rough, or need more than
+    ``most`` functions ψ. Functions begin behind ``first`` other numbers.
     """
     if any(tensors is None for tensors in table.table.panels) or table.table.is_rough:
         return None
     part = table.table.range if table.homogeneity is not None else span
     grid = _Grid(table, part).thinned()
     edges, sides = [0.0], list[list[_Panel]]([[] for _ in range(1 if table.fold else 2)])
-    waiting = [(0.0, 0.5**0.5, 0)]
+    waiting = [(0.0, (0.5 - 0.5 * max(0.0, *terms.limits)) ** 0.5, 0)]
     while waiting:
         low, high, halvings = waiting.pop()
         found = [
@@ -129,7 +149,7 @@ def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series]
         else:
             middle = (low + high) / 2
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
-    return _packed(grid, np.array(edges), [panel for panels in sides for panel in panels], most)
+    return _packed(grid, terms, np.array(edges), [panel for panels in sides for panel in panels], first, most)
 
 
 class _Panel(NamedTuple):
@@ -240,10 +260,12 @@ class _Grid:
         return np.asarray(c * self.table.slope_norms(c) / self.table.norms(c))
 
     def scales(self) -> Array:
-        """The logarithms of n and gn, or of n twice when σ jumps."""
-        norms = np.log(self.table.norms(np.exp(self.logs)))
-        b = self._ratios
-        return np.stack([norms, norms + (np.log(b) - 0.25 * np.log1p(b**2) if self.table.power == 2 else 0.0)])
+        """The logarithms of n, of gn and of d; of n and 1 when σ jumps."""
+        c = np.exp(self.logs)
+        norms, b = np.log(self.table.norms(c)), self._ratios
+        if self.table.power == 1:
+            return np.stack([norms, norms, 0.0 * norms])
+        return np.stack([norms, norms + np.log(b) - 0.25 * np.log1p(b**2), np.log(self.table.slope_norms(c))])
 
     def at_opposite(self, panel: _Panel) -> Array:
         """A, from a far panel with power 2."""
@@ -268,41 +290,59 @@ def _angles(x: Array, core: Array) -> Array:
     return chebyshev_basis(x, core.shape[2]).T
 
 
-def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple[Chords, Series] | None:
+def _packed(
+    grid: _Grid, terms: Terms, edges: Array, panels: list[_Panel], first: int, most: int
+) -> tuple[Chords, Series] | None:
     """The functions in terms of few ψ, without the terms that do not count."""
     table, count, span, near = grid.table, len(grid.logs), grid.span, panels[: len(edges) - 1]
-    flats = [grid.flat]
-    if len(panels) > len(near) and table.power == 2:
-        flats.append(grid.at_opposite(panels[len(near)]))
+    flats = [grid.flat] * len(panels)
+    if table.power == 2:
+        flats[len(near) :] = (
+            [grid.at_opposite(panels[len(near)])] * (len(panels) - len(near)) if panels[len(near) :] else []
+        )
     # First the ψ of chords up to π/2, which all pairs of most data have; W is multiplied with squared differences of ℓ.
     psi = _spanned(np.empty((count, 0)), [one.values for one in near])
-    wide = [max(1.0, span.width**2) * one[:, :, None] for one in flats]
+    wide = [max(1.0, span.width**2) * one[:, :, None] for one in (flats[0], flats[-1])]
     psi = _spanned(psi, [*wide, *(one.values for one in panels)])
     psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 4 if psi.shape[1] == 0 else -psi.shape[1] % 4)))
     if psi.shape[1] > most:
         return None
-    series = chebyshev_matrix(count) @ psi
-    found = [_terms(one, psi / count) for one in panels]
-    cores = np.zeros((psi.shape[1], psi.shape[1], 4))
-    for place, one in enumerate(flats):
-        cores[:, :, place] = psi.T @ one @ psi / count**2
-    found.append(_written(cores, np.array([psi.shape[1] // 4])))
-    lengths = [len(terms.values) for terms in found]
-    ends = np.array([16 * int(np.sum(terms.fours)) for terms in found])
+    found = [_terms(one, flat, psi / count) for one, flat in zip(panels, flats, strict=True)]
+    ends = np.array([16 * int(np.sum(one.fours)) for one in found])
+    functions = [*terms.coefficients, chebyshev_matrix(count) @ psi]
+    longest = -(-max(map(len, functions)) // 4)
+    weights = [in_fours(np.pad(one, ((0, 4 * longest - len(one)), (0, 0)))) for one in functions]
+    columns = np.cumsum([first, *(len(one) // (4 * longest) for one in weights)])
+    (evens, more_evens), (odds, more_odds) = terms.evens, terms.odds
+    places = (first + 1, first + 1 + evens, int(columns[1]), int(columns[1]) + more_evens)
     made = Chords(
         fold=table.fold,
         power=table.power,
         rank=psi.shape[1],
+        limits=terms.limits,
+        powers=np.stack([places, (evens, odds, more_evens, more_odds)], axis=1),
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),
-        groups=np.array([len(terms.fours) for terms in found]),
-        fours=np.stack([np.pad(terms.fours, (0, _GROUPS - len(terms.fours))) for terms in found]),
+        groups=np.array([len(one.fours) for one in found]),
+        fours=np.stack([np.pad(one.fours, (0, _GROUPS + 1 - len(one.fours))) for one in found]),
         ends=ends,
-        starts=np.cumsum([0, *lengths[:-1]]),
-        values=np.concatenate([terms.values for terms in found]),
+        log=(span.low + span.high) / 2,
+        scale=span.rate,
+        length=longest,
+        columns=columns,
+        begins=np.cumsum([0, *map(len, weights[:-1])]),
+        series=np.concatenate(weights),
+        starts=np.cumsum([0, *(len(one.values) for one in found[:-1])]),
+        values=np.concatenate([one.values for one in found]),
     )
-    return made, Series(span, np.concatenate([chebyshev_matrix(count) @ grid.scales().T, series], axis=1))
+    return made, Series(span, chebyshev_matrix(count) @ grid.scales().T)
+
+
+def in_fours(coefficients: Array) -> Array:
+    """Coefficients, one column for each function, in the order of `machine.weighted_rows`."""
+    whole = np.pad(coefficients, [(0, -size % 4) for size in coefficients.shape])
+    return whole.reshape(len(whole), -1, 4).transpose(1, 0, 2).reshape(-1)
 
 
 def _spanned(known: Array, functions: list[Array]) -> Array:
@@ -312,37 +352,37 @@ def _spanned(known: Array, functions: list[Array]) -> Array:
     return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > _NOISE]], axis=1))[0])
 
 
-class _Terms(NamedTuple):
-    """The terms of one function, as `Chords` has them."""
+class _Polynomials(NamedTuple):
+    """The terms of one panel, as `Chords` has them."""
 
     fours: NDArray[np.int64]
     values: Array
 
 
-def _terms(panel: _Panel, dual: Array) -> _Terms:
-    """The terms that count, from coefficients at pairs of deviations, as powers of the chord."""
+def _terms(panel: _Panel, flat: Array, dual: Array) -> _Polynomials:
+    """The terms that count, from coefficients at pairs of deviations, as powers of the chord behind W or A."""
     core = np.einsum("ap,abm,bq->pqm", dual, panel.values, dual, optimize=True)
-    number = core.shape[2] // 4
-    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(4 * number)), _NOISE)
+    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(core.shape[2])), _NOISE)
     # What is left out with all ψ from the q-th on, of either deviation
     tails = np.sqrt(np.cumsum(np.sum(core**2, axis=0)[::-1], axis=0)[::-1])
-    reach = np.max(np.sum(tails > allowed, axis=0).reshape(number, 4), axis=1)
+    # W counts with all ψ; behind the last power are zeros.
+    reach = np.concatenate([[len(core)], np.sum(tails > allowed, axis=0), np.zeros(3, dtype=np.int64)])
+    reach = np.max(reach[: len(reach) // 4 * 4].reshape(-1, 4), axis=1)
     fours = np.maximum.accumulate(-(-reach[::-1] // 4))[::-1]
-    fours = np.maximum(fours[: max(1, int(np.sum(fours > 0)))], 1)
-    kept = 4 * np.repeat(fours, 4)
+    fours = fours[fours > 0]
+    kept = 4 * np.repeat(fours, 4)[1 : 1 + core.shape[2]]
     order = np.arange(len(core))
     core = np.where((order[:, None, None] < kept) & (order[:, None] < kept), core[:, :, : len(kept)], 0.0)
-    return _written(core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept)), fours)
-
-
-def _written(core: Array, fours: NDArray[np.int64]) -> _Terms:
-    """Coefficients of powers in the order of `machine.put_in`."""
+    powers = core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept))
+    whole = np.concatenate([(dual.T @ flat @ dual)[:, :, None], powers], axis=2)
+    whole = np.pad(whole, ((0, 0), (0, 0), (0, 4 * len(fours) - whole.shape[2])))
+    # in the order of `machine.put_in`
     values = [
-        core[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
+        whole[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
         for g, four in enumerate(fours)
         for k in range(four)
     ]
-    return _Terms(fours, np.concatenate(values))
+    return _Polynomials(fours, np.concatenate(values))
 
 
 def _powers(count: int) -> Array:

@@ -41,8 +41,9 @@ _SCOUTS = 32
 _ARRAYS = 4
 """Covariances, Θ and what a layer makes of them, for one pair of inputs."""
 
-_TILE = 2**22
-"""Bytes of one array of a tile: few enough for the third cache, and enough rows and columns that share numbers."""
+_TILE, _LARGE = 2**22, 2**24
+"""Bytes of one array of a tile: few enough for the third cache, and enough rows and columns that share numbers; or more
+where functions of the deviations of rows and columns are computed for each tile."""
 
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""
@@ -54,9 +55,10 @@ _WIDE, _WIDEST = 64, 512
 """Columns of a tile: enough for vector instructions, and few enough that several rows share them; or more where one
 tile for each position is looked up in a table, and the columns share the preparation of a row."""
 
-_LOW, _STRIPS = 4, 16
+_STRIPS, _LARGE_STRIPS = (4, 16), (12, 8)
 """Rows of a tile of a symmetric matrix, however small that is, and tiles below each other: what a tile computes below
-the diagonal is thrown away, so that few rows are better, while rows share what is read of columns."""
+the diagonal is thrown away, so that few rows are better, while rows share what is known of columns. Large tiles have
+others."""
 
 _MOST = 4096
 """Inputs of a block, however small they are."""
@@ -162,7 +164,8 @@ class Architecture:
             second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
             height, width = self._tile_for(len(second), spans)
             if second is first:
-                height = min(height, max(_LOW, len(first) // _STRIPS))
+                low, strips = _LARGE_STRIPS if self._is_looked_up(spans) else _STRIPS
+                height = min(height, max(low, len(first) // strips))
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)
@@ -187,12 +190,16 @@ class Architecture:
 
     def _tile_for(self, columns: int, spans: Spans) -> tuple[int, int]:
         """Rows and columns of a tile."""
-        untied = self.layer.needs_pairs(False)
+        is_looked_up = self._is_looked_up(spans)
         # Pairs of positions share numbers already, so that half of the memory is enough.
-        pairs = max(1, _TILE // (16 if untied else 8) // self._size)
-        looked_up = not untied and any(dual.line_form is None for dual, _ in spans)
-        width = max(1, min(pairs, _WIDEST if looked_up else _WIDE, columns))
+        size = _LARGE if is_looked_up else _TILE
+        pairs = max(1, size // (16 if self.layer.needs_pairs(False) else 8) // self._size)
+        width = max(1, min(pairs, _WIDEST if is_looked_up else _WIDE, columns))
         return max(1, pairs // width), width
+
+    def _is_looked_up(self, spans: Spans) -> bool:
+        """Whether one position is looked up after the other, in tables."""
+        return not self.layer.needs_pairs(False) and any(dual.line_form is None for dual, _ in spans)
 
     def _write(
         self, first: _Block, second: _Block, outs: Outs, spans: Spans, same: bool, parts: tuple[slice, slice]

@@ -38,23 +38,15 @@ def chebyshev_sums(weights: Any, columns: Any, fours: Any, places: Any, values: 
     The weights are those of `machine.weighted_rows`; there are four times ``fours`` terms.
     """
     length, w = places.shape[0], _U(_WIDTH)
-    x, one, two = machine.on_stack(_WIDTH), machine.on_stack(_WIDTH), machine.on_stack(_WIDTH)
+    x = machine.on_stack(_WIDTH)
     table, found = np.empty(4 * fours * _WIDTH), np.empty((columns + 3) // 4 * 4 * _WIDTH)
     for start in range(0, length, _WIDTH):
         size = _U(min(_WIDTH, length - start))
         for j in range(w):
             x[j] = places[_U(start) + j] if j < size else 0.0
-            one[j] = 1.0
-            two[j] = x[j]
-        for m in range(0, 4 * fours, 2):
-            row = _U(m * _WIDTH)
-            for j in range(w):
-                table[row + j] = one[j]
-                table[row + w + j] = two[j]
-                one[j] = 2.0 * x[j] * two[j] - one[j]
-                two[j] = 2.0 * x[j] * one[j] - two[j]
-        vectors = (int(size) + machine.LANES - 1) // machine.LANES
-        machine.weighted_rows(weights, 0, fours, table, 0, _WIDTH, found, _WIDTH, (columns + 3) // 4, vectors)
+        vectors = (int(size) + 2 * machine.LANES - 1) // (2 * machine.LANES)
+        machine.chebyshev_rows(x, fours, table, _WIDTH, vectors)
+        machine.weighted_rows(weights, 0, fours, table, 0, _WIDTH, found, 0, _WIDTH, (columns + 3) // 4, vectors)
         for q in range(columns):
             source, to = _U(q * _WIDTH), _U(q * length + start)
             for j in range(size):

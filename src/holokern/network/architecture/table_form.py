@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from holokern.dual import Code, DualActivation, DualTable, LineForm, Places
-from holokern.network.architecture.chords import Chords, chords_of
+from holokern.network.architecture.chords import Chords, chords_of, in_fours
+from holokern.network.architecture.series_terms import terms_of
 from holokern.numeric import Array, Range, Series
 
 
@@ -26,7 +27,7 @@ class TableForm(LineForm):
     chords
         Polynomials of chords and of functions of deviations.
     functions
-        These functions, as the columns of one series.
+        log n, log gn and log d, as the columns of one series.
     """
 
     dual: DualActivation
@@ -37,10 +38,11 @@ class TableForm(LineForm):
     @classmethod
     def of(cls, dual: DualActivation, whole: Range, span: Range) -> TableForm | None:
         """The form for a part of a range of log c that has a table; None if the activation is too rough on it."""
-        from holokern.network.architecture.chord_lines import RANK
+        from holokern.network.architecture.chord_code import GIVEN, RANK, TERMS
 
         table = dual.table(*whole.ends, 0.0)
-        made = chords_of(table, span, RANK)
+        part = table.table.range if table.homogeneity is not None else span
+        made = chords_of(table, terms_of(dual, table, part, TERMS - 5), span, GIVEN, RANK)
         return None if made is None else cls(dual, table, *made)
 
     def norms(self, c: Array) -> Array:
@@ -77,20 +79,21 @@ class TableForm(LineForm):
     @property
     def count(self) -> int:
         """How many numbers the machine code needs of a variable."""
-        from holokern.network.architecture.chord_lines import HEAD
+        from holokern.network.architecture.chord_code import GIVEN
 
-        return HEAD - 2 + int(self.functions.coefficients.shape[1])
+        return GIVEN
 
     def numbers(self, c: Array) -> Array:
-        """c, 1/c, log c, n, gn and the functions; 1/c is 0 for zeros."""
+        """c, 1/c, log c, n, gn and d; 1/c is 0 for zeros."""
         found, safe = np.empty((self.count, *c.shape)), self._safe(c)
         found[0] = c
         np.divide(1.0, np.where(c > 0, c, np.inf) if safe is not c else c, out=found[1])
         np.log(safe, out=found[2])
         _sums(self.functions, found[2], found[3:])
-        np.exp(found[3:5], out=found[3:5])
+        np.exp(found[3:], out=found[3:])
         if self.table.homogeneity is not None:
             found[4] *= self.norms(c) / found[3]
+            found[5] = self.slope_norms(c)
         if self.table.homogeneity is not None or safe is not c:
             found[3] = self.norms(c)
         return found
@@ -119,8 +122,5 @@ def _sums(series: Series, logs: Array, out: Array) -> None:
     from holokern.network.architecture.series_code import chebyshev_sums
 
     given = series.coefficients
-    whole = np.pad(given, [(0, -size % 4) for size in given.shape])
-    # Four columns at a time, and in them four terms: the order of `machine.weighted_rows`
-    weights = whole.reshape(len(whole), -1, 4).transpose(1, 0, 2).reshape(-1)
     places = np.ascontiguousarray(series.range.place(logs)).reshape(-1)
-    chebyshev_sums(weights, given.shape[1], len(whole) // 4, places, out.reshape(-1))
+    chebyshev_sums(in_fours(given), given.shape[1], -(-len(given) // 4), places, out.reshape(-1))

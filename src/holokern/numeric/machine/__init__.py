@@ -9,10 +9,10 @@ from holokern.numeric.machine.angles import (
     slope_quotient,
 )
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
-from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, on_stack
+from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, instructions, on_stack
 from holokern.numeric.machine.exponential import exponential_less_one
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
-from holokern.numeric.machine.vectors import LANES, LINES, polynomials, put_in, weighted_rows
+from holokern.numeric.machine.vectors import LANES, LINES, Vector, Vectors, chebyshev_rows, put_in, weighted_rows
 
 __all__ = [
     "CHUNK",
@@ -23,6 +23,8 @@ __all__ = [
     "Cells",
     "Task",
     "TileAngles",
+    "Vector",
+    "Vectors",
     "angle_from_gap",
     "angle_of_quotient",
     "angles_between",
@@ -30,13 +32,14 @@ __all__ = [
     "called",
     "cells_at_points",
     "cells_of",
+    "chebyshev_rows",
     "entry",
     "exponential_less_one",
     "inlined",
+    "instructions",
     "look_up",
     "loss_of",
     "on_stack",
-    "polynomials",
     "put_in",
     "slope_quotient",
     "weighted_rows",

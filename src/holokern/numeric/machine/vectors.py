@@ -32,7 +32,43 @@ def _number(value: int) -> Any:
     return ir.Constant(_INTEGER, value)
 
 
-class _Vectors:
+class Vector:
+    """A vector in machine code: arithmetic with others and with numbers writes instructions."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _other(self, other: Vector | float) -> Any:
+        return other.value if isinstance(other, Vector) else ir.Constant(_VECTOR, [float(other)] * LANES)
+
+    def _made(self, write: Any, other: Vector | float) -> Vector:
+        return Vector(self.builder, write(self.value, self._other(other), flags=FAST))
+
+    def __add__(self, other: Vector | float) -> Vector:
+        return self._made(self.builder.fadd, other)
+
+    def __sub__(self, other: Vector | float) -> Vector:
+        return self._made(self.builder.fsub, other)
+
+    def __mul__(self, other: Vector | float) -> Vector:
+        return self._made(self.builder.fmul, other)
+
+    def is_(self, relation: str, other: Vector | float) -> Any:
+        """Which lanes are <, <=, ==, >= or > another's."""
+        return self.builder.fcmp_ordered(relation, self.value, self._other(other))
+
+    def where(self, lanes: Any, other: Vector | float) -> Vector:
+        """These numbers in some lanes, another's in the others."""
+        return Vector(self.builder, self.builder.select(lanes, self.value, self._other(other)))
+
+    def root(self) -> Vector:
+        """Square roots."""
+        kind, name = ir.FunctionType(_VECTOR, [_VECTOR]), f"llvm.sqrt.v{LANES}f64"
+        code = cgutils.get_or_insert_function(self.builder.module, kind, name)  # type: ignore[no-untyped-call]
+        return Vector(self.builder, self.builder.call(code, [self.value]))
+
+
+class Vectors:
     """Instructions on vectors, for the arguments of an intrinsic by their names."""
 
     def __init__(self, names: str, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
@@ -47,6 +83,15 @@ class _Vectors:
         kind, value = self.given[name]
         return self.context.make_array(kind)(self.context, self.builder, value).data
 
+    def length(self, name: str) -> Any:
+        """The length of a flat array."""
+        kind, value = self.given[name]
+        return self.context.make_array(kind)(self.context, self.builder, value).nitems
+
+    def number(self, value: float) -> Vector:
+        """A vector of equal constants."""
+        return Vector(self.builder, ir.Constant(_VECTOR, [value] * LANES))
+
     def integer(self, name: str) -> Any:
         """An integer of 64 bits."""
         kind, value = self.given[name]
@@ -59,14 +104,25 @@ class _Vectors:
             found.append(self.builder.add(found[-1], self.integer(step)))
         return found
 
-    def broadcast(self, number: Any) -> Any:
+    def place(self, *parts: Any) -> Any:
+        """A sum of integers."""
+        total = _number(0)
+        for part in parts:
+            total = self.builder.add(total, _number(part) if isinstance(part, int) else part)
+        return total
+
+    def times(self, one: Any, other: Any) -> Any:
+        """A product of integers."""
+        return self.builder.mul(*(_number(part) if isinstance(part, int) else part for part in (one, other)))
+
+    def broadcast(self, number: Any) -> Vector:
         """A vector of equal numbers."""
         undefined = ir.Constant(_VECTOR, ir.Undefined)
         first = self.builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
         places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(first, undefined, places)
+        return Vector(self.builder, self.builder.shuffle_vector(first, undefined, places))
 
-    def equal(self, name: str) -> Any:
+    def equal(self, name: str) -> Vector:
         """An argument as a vector of equal numbers."""
         kind, value = self.given[name]
         return self.broadcast(self.context.cast(self.builder, value, kind, types.float64))
@@ -78,44 +134,81 @@ class _Vectors:
     def _place(self, array: Any, place: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(array, [place]), _VECTOR.as_pointer())
 
-    def load(self, array: Any, place: Any) -> Any:
+    def load(self, array: Any, place: Any) -> Vector:
         """A vector from an array."""
         found = self.builder.load(self._place(array, place))
         found.align = 8
-        return found
+        return Vector(self.builder, found)
 
-    def store(self, vector: Any, array: Any, place: Any) -> None:
+    def store(self, vector: Vector, array: Any, place: Any) -> None:
         """A vector into an array."""
-        self.builder.store(vector, self._place(array, place)).align = 8
-
-    def times_plus(self, one: Any, two: Any, three: Any) -> Any:
-        """A product and a sum, fused where the processor can."""
-        return self.builder.fadd(self.builder.fmul(one, two, flags=FAST), three, flags=FAST)
+        self.builder.store(vector.value, self._place(array, place)).align = 8
 
     def variables(self, count: int) -> list[Any]:
         """Vectors that change; they stay in registers."""
         return [cgutils.alloca_once(self.builder, _VECTOR) for _ in range(count)]  # type: ignore[no-untyped-call]
 
-    def add_four_sums(self, terms: list[Any], factors: Any, start: Any, functions: Any, begin: Any, rows: Any) -> None:
-        """Add Σ_q factors[start + 4q + m] functions[begin + q · apart] to the m-th of four variables, for fours of q.
+    def get(self, variable: Any) -> Vector:
+        """The value of a variable."""
+        return Vector(self.builder, self.builder.load(variable))
 
-        ``rows`` are how many fours there are, and apart.
-        """
-        builder, (fours, apart) = self.builder, rows
-        with cgutils.for_range(builder, fours, intp=_INTEGER) as four:
-            line = builder.add(start, builder.mul(four.index, _number(_BLOCK)))
-            source = builder.add(begin, builder.mul(builder.mul(four.index, _number(_GROUP)), apart))
-            for q in range(_GROUP):
-                here = self.load(functions, source)
-                for m, term in enumerate(terms):
-                    factor = self.broadcast(self.at(factors, builder.add(line, _number(_GROUP * q + m))))
-                    builder.store(self.times_plus(factor, here, builder.load(term)), term)
-                source = builder.add(source, apart)
+    def put(self, vector: Vector, variable: Any) -> None:
+        """Change a variable."""
+        self.builder.store(vector.value, variable)
 
     def clear(self, variables: list[Any]) -> None:
         """Make them zero."""
         for one in variables:
             self.builder.store(_ZERO, one)
+
+    def below(self, first: Any, end: Any) -> Any:
+        """Which lanes of a vector that begins with ``first`` are before an end."""
+        kind = ir.VectorType(_INTEGER, LANES)
+        left = self.builder.sub(end, first)
+        undefined = ir.Constant(kind, ir.Undefined)
+        lanes = self.builder.insert_element(undefined, left, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self.builder.icmp_signed(
+            "<", ir.Constant(kind, list(range(LANES))), self.builder.shuffle_vector(lanes, undefined, places)
+        )
+
+    def any_of(self, lanes: list[Any]) -> Any:
+        """Whether there are any."""
+        kind = ir.IntType(LANES)
+        found = kind(0)
+        for some in lanes:
+            found = self.builder.or_(found, self.builder.bitcast(some, kind))
+        return self.builder.icmp_unsigned("!=", found, kind(0))
+
+    def loop(self, count: Any) -> Any:
+        """A loop over integers."""
+        return cgutils.for_range(self.builder, count, intp=_INTEGER)
+
+    def integers(self, count: int) -> list[Any]:
+        """Integers that change."""
+        return [cgutils.alloca_once(self.builder, _INTEGER) for _ in range(count)]  # type: ignore[no-untyped-call]
+
+    def add_four_sums(
+        self, terms: list[list[Any]], factors: Any, start: Any, functions: Any, begin: Any, rows: Any
+    ) -> None:
+        """Add Σ_q factors[start + 4q + m] functions[begin + q · apart] to the m-th of four variables, for fours of q.
+
+        This is done for vectors one after the other; ``terms`` are the variables of each. Four sums of one vector would
+        wait for each other's results. ``rows`` are how many fours there are, and apart.
+        """
+        fours, apart = rows
+        with self.loop(fours) as four:
+            line, source = (
+                self.place(start, self.times(four.index, _BLOCK)),
+                self.place(begin, self.times(self.times(four.index, _GROUP), apart)),
+            )
+            for q in range(_GROUP):
+                here = [self.load(functions, self.place(source, v * LANES)) for v in range(len(terms))]
+                for m in range(_GROUP):
+                    factor = self.broadcast(self.at(factors, self.place(line, _GROUP * q + m)))
+                    for some, part in zip(terms, here, strict=True):
+                        self.put(factor * part + self.get(some[m]), some[m])
+                source = self.place(source, apart)
 
 
 @instructions
@@ -131,112 +224,93 @@ def put_in(
     names = "values start fours row groups own begin step lines to beyond"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = _Vectors(names, context, builder, signature, arguments)
+        it = Vectors(names, context, builder, signature, arguments)
         values, fours, own, lines = (it.array(name) for name in ("values", "fours", "own", "lines"))
-        row, halves = it.integer("row"), _BLOCK // LANES
-        begins, sums = it.apart("begin", "step"), [it.variables(halves) for _ in range(LINES)]
-        source, shift = (cgutils.alloca_once(builder, _INTEGER) for _ in range(2))  # type: ignore[no-untyped-call]
+        halves, begins = _BLOCK // LANES, it.apart("begin", "step")
+        sums, (source, shift) = [it.variables(halves) for _ in range(LINES)], it.integers(2)
         builder.store(it.integer("start"), source)
         builder.store(_number(0), shift)
-        with cgutils.for_range(builder, it.integer("groups"), intp=_INTEGER) as group:
-            count = it.at(fours, builder.add(row, group.index))
-            with cgutils.for_range(builder, count, intp=_INTEGER):
+        with it.loop(it.integer("groups")) as group:
+            count = it.at(fours, it.place(it.integer("row"), group.index))
+            with it.loop(count):
                 for some in sums:
                     it.clear(some)
-                with cgutils.for_range(builder, builder.mul(count, _number(_GROUP)), intp=_INTEGER) as p:
+                with it.loop(it.times(count, _GROUP)) as p:
                     place = builder.load(source)
-                    here = [it.load(values, builder.add(place, _number(half * LANES))) for half in range(halves)]
+                    here = [it.load(values, it.place(place, half * LANES)) for half in range(halves)]
                     for some, first in zip(sums, begins, strict=True):
-                        factor = it.broadcast(it.at(own, builder.add(first, p.index)))
+                        factor = it.broadcast(it.at(own, it.place(first, p.index)))
                         for one, part in zip(some, here, strict=True):
-                            builder.store(it.times_plus(factor, part, builder.load(one)), one)
-                    builder.store(builder.add(place, _number(_BLOCK)), source)
+                            it.put(factor * part + it.get(one), one)
+                    builder.store(it.place(place, _BLOCK), source)
                 place = builder.load(shift)
                 for some, first in zip(sums, it.apart("to", "beyond"), strict=True):
                     for half, one in enumerate(some):
-                        at = builder.add(builder.add(first, place), _number(half * LANES))
-                        it.store(builder.load(one), lines, at)
-                builder.store(builder.add(place, _number(_BLOCK)), shift)
+                        it.store(it.get(one), lines, it.place(first, place, half * LANES))
+                builder.store(it.place(place, _BLOCK), shift)
         return context.get_dummy_value()
 
     return types.void(values, start, fours, row, groups, own, begin, step, lines, to, beyond), code
 
 
 @instructions
-def polynomials(
-    _: Any, lines: Any, end: Any, fours: Any, row: Any, groups: Any, functions: Any, begin: Any, apart: Any,
-    middle: Any, panel: Any, panels: Any, places: Any, value: Any, change: Any, vectors: Any,
+def weighted_rows(
+    _: Any, weights: Any, start: Any, fours: Any, rows: Any, begin: Any, apart: Any, out: Any, to: Any, beyond: Any,
+    columns: Any, vectors: Any,
 ) -> Any:  # fmt: skip
-    """Values of polynomials and of their derivatives by Horner's rule, for the pairs that belong to a panel.
+    """Sums of rows: out[to + q · beyond + j] is Σ_m weights[q, m] rows[begin + m · apart + j], for fours of q and of m.
 
-    ``lines`` are what `put_in` found, up to ``end``, ψ_q of pair j is functions[begin + q · apart + j], and x is
-    places - middle. Where ``panels`` is not ``panel``, value and change stay; vectors without it are left out.
+    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q
+    after the other. There are ``vectors`` pairs of vectors.
     """
-    names = "lines end fours row groups functions begin apart middle panel panels places value change vectors"
+    names = "weights start fours rows begin apart out to beyond columns vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = _Vectors(names, context, builder, signature, arguments)
-        lines, fours, functions, places = (it.array(name) for name in ("lines", "fours", "functions", "places"))
-        outs, owners, apart = (it.array("value"), it.array("change")), it.array("panels"), it.integer("apart")
-        groups, row, begin = it.integer("groups"), it.integer("row"), it.integer("begin")
-        middle, panel = it.equal("middle"), it.equal("panel")
-        terms, sums = it.variables(_GROUP), it.variables(2)
-        end = cgutils.alloca_once(builder, _INTEGER)  # type: ignore[no-untyped-call]
-        with cgutils.for_range(builder, it.integer("vectors"), intp=_INTEGER) as vector:
-            j = builder.mul(vector.index, _number(LANES))
-            is_own = builder.fcmp_ordered("==", it.load(owners, j), panel)
-            any_own = builder.icmp_unsigned("!=", builder.bitcast(is_own, ir.IntType(LANES)), ir.IntType(LANES)(0))
-            with builder.if_then(any_own):
-                x = builder.fsub(it.load(places, j), middle, flags=FAST)
-                it.clear(sums)
-                builder.store(it.integer("end"), end)
-                with cgutils.for_range(builder, groups, intp=_INTEGER) as group:
-                    # From the highest powers on
-                    g = builder.sub(builder.sub(groups, _number(1)), group.index)
-                    count = it.at(fours, builder.add(row, g))
-                    start = builder.sub(builder.load(end), builder.mul(count, _number(_BLOCK)))
-                    builder.store(start, end)
-                    it.clear(terms)
-                    it.add_four_sums(terms, lines, start, functions, builder.add(begin, j), (count, apart))
-                    for term in reversed(terms):
-                        total, slope = (builder.load(one) for one in sums)
-                        builder.store(it.times_plus(slope, x, total), sums[1])
-                        builder.store(it.times_plus(total, x, builder.load(term)), sums[0])
-                for found, out in zip(sums, outs, strict=True):
-                    it.store(builder.select(is_own, builder.load(found), it.load(out, j)), out, j)
+        it = Vectors(names, context, builder, signature, arguments)
+        weights, rows, out = it.array("weights"), it.array("rows"), it.array("out")
+        terms, fours, beyond = [it.variables(_GROUP) for _ in range(2)], it.integer("fours"), it.integer("beyond")
+        with it.loop(it.integer("vectors")) as vector:
+            j = it.times(vector.index, 2 * LANES)
+            source = it.place(it.integer("begin"), j)
+            with it.loop(it.integer("columns")) as column:
+                start = it.place(it.integer("start"), it.times(column.index, it.times(fours, _BLOCK)))
+                for some in terms:
+                    it.clear(some)
+                it.add_four_sums(terms, weights, start, rows, source, (fours, it.integer("apart")))
+                place = it.place(it.integer("to"), j, it.times(column.index, it.times(beyond, _GROUP)))
+                for m in range(_GROUP):
+                    for v, some in enumerate(terms):
+                        it.store(it.get(some[m]), out, it.place(place, v * LANES))
+                    place = it.place(place, beyond)
         return context.get_dummy_value()
 
-    given = lines, end, fours, row, groups, functions, begin, apart, middle, panel, panels, places
-    return types.void(*given, value, change, vectors), code
+    return types.void(weights, start, fours, rows, begin, apart, out, to, beyond, columns, vectors), code
 
 
 @instructions
-def weighted_rows(
-    _: Any, weights: Any, start: Any, fours: Any, rows: Any, begin: Any, apart: Any, out: Any, beyond: Any,
-    columns: Any, vectors: Any,
-) -> Any:  # fmt: skip
-    """Sums of rows: out[q · beyond + j] is Σ_m weights[q, m] rows[begin + m · apart + j], for fours of q and of m.
-
-    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q
-    after the other.
-    """
-    names = "weights start fours rows begin apart out beyond columns vectors"
+def chebyshev_rows(_: Any, places: Any, fours: Any, rows: Any, apart: Any, vectors: Any) -> Any:
+    """Chebyshev polynomials at places: rows[m · apart + j] is T_m(places[j]), for fours of m and pairs of vectors."""
+    names = "places fours rows apart vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = _Vectors(names, context, builder, signature, arguments)
-        weights, rows, out, terms = it.array("weights"), it.array("rows"), it.array("out"), it.variables(_GROUP)
-        fours, beyond = it.integer("fours"), it.integer("beyond")
-        with cgutils.for_range(builder, it.integer("vectors"), intp=_INTEGER) as vector:
-            j = builder.mul(vector.index, _number(LANES))
-            source = builder.add(it.integer("begin"), j)
-            with cgutils.for_range(builder, it.integer("columns"), intp=_INTEGER) as column:
-                start = builder.add(it.integer("start"), builder.mul(column.index, builder.mul(fours, _number(_BLOCK))))
-                it.clear(terms)
-                it.add_four_sums(terms, weights, start, rows, source, (fours, it.integer("apart")))
-                place = builder.add(j, builder.mul(column.index, builder.mul(beyond, _number(_GROUP))))
-                for term in terms:
-                    it.store(builder.load(term), out, place)
-                    place = builder.add(place, beyond)
+        it = Vectors(names, context, builder, signature, arguments)
+        places, rows, apart = it.array("places"), it.array("rows"), it.integer("apart")
+        kept = [it.variables(2) for _ in range(2)]
+        with it.loop(it.integer("vectors")) as vector:
+            begins = [it.place(it.times(vector.index, 2 * LANES), v * LANES) for v in range(2)]
+            x = [it.load(places, j) for j in begins]
+            for (even, odd), place in zip(kept, x, strict=True):
+                it.put(it.number(1.0), even)
+                it.put(place, odd)
+            with it.loop(it.times(it.integer("fours"), _GROUP // 2)) as two:
+                row = it.times(it.times(two.index, 2), apart)
+                for (even, odd), place, j in zip(kept, x, begins, strict=True):
+                    one, other, twice = it.get(even), it.get(odd), place * 2.0
+                    it.store(one, rows, it.place(row, j))
+                    it.store(other, rows, it.place(row, apart, j))
+                    one = twice * other - one
+                    it.put(one, even)
+                    it.put(twice * one - other, odd)
         return context.get_dummy_value()
 
-    return types.void(weights, start, fours, rows, begin, apart, out, beyond, columns, vectors), code
+    return types.void(places, fours, rows, apart, vectors), code

@@ -1,0 +1,98 @@
+"""An activation as a series of correlations, for pairs that are far from parallel.
+
+By Mehler's formula k = Σ a_n(c₁) a_n(c₂) rⁿ with a_n(c) = E[σ(cz) h_n(z)] and normalised Hermite polynomials h_n
+[Mehler1866]: one product for each power of the correlation r, where polynomials of chords have ten. With b = cd/n and
+g = b/(1 + b²)^¼ it is a_n/(gn) that is kept for n > 0, as errors of k′ then are small beside k′.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from holokern.dual import DualActivation, DualTable
+from holokern.numeric import Array, Range, chebyshev_matrix
+
+_LIMITS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+"""Correlations that a series may reach."""
+
+_FEW = 31
+"""Functions of the shorter series, which takes half as long as polynomials of chords; with the mean they are fours."""
+
+_SAMPLED = 128
+"""Hermite coefficients that are looked at: at a correlation of 0.5 no more than 64 count, whatever the activation."""
+
+_NODES = (16, 32, 64, 128)
+"""Deviations of samples."""
+
+_LEFT_OUT = 3e-13
+"""What may be left out of k and k′, relative to n₁n₂ and g₁g₂n₁n₂/(c₁c₂)."""
+
+_ROUNDING, _SMALL = 1e-14, 1e-15
+"""Coefficients in log c that show that samples are enough, and those that do not count."""
+
+
+class Terms(NamedTuple):
+    """A short series for small correlations, and what a longer one has besides.
+
+    Attributes
+    ----------
+    limits
+        The largest correlations that they serve; -1 if there is no such series.
+    evens, odds
+        How many even powers and how many odd ones each adds, the lowest first, without 1.
+    coefficients
+        Chebyshev coefficients in log c, one column for each function: E[σ(cz)]/n, the even and the odd ones of the
+        short series; the even and the odd ones that the other adds.
+    """
+
+    limits: tuple[float, float]
+    evens: tuple[int, int]
+    odds: tuple[int, int]
+    coefficients: tuple[Array, Array]
+
+
+def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> Terms:
+    """The series for deviations in a range that a table covers, with at most so many functions.
+
+    Examples
+    --------
+    >>> from holokern.dual import dual_activation
+    >>> d = dual_activation("tanh")
+    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 63)
+    >>> terms.limits, terms.evens, terms.odds
+    ((0.8, 0.9), (0, 0), (27, 12))
+    """
+    for count in (1,) if span.is_point else _NODES:
+        c = np.exp(span.nodes(count))
+        n, b = table.norms(c), c * table.slope_norms(c) / table.norms(c)
+        values = dual.hermite(c, _SAMPLED) / n[:, None]
+        steep = np.ones(len(c)) if dual.jumps else b / (1 + b**2) ** 0.25
+        scaled = np.concatenate([values[:, :1], values[:, 1:] / steep[:, None]], axis=1)
+        coefficients = chebyshev_matrix(count) @ scaled
+        if count == 1 or np.max(np.abs(coefficients[-2:])) <= _ROUNDING * np.max(np.abs(coefficients)):
+            break
+    else:
+        return Terms((-1.0, -1.0), (0, 0), (0, 0), (coefficients[:, :1], coefficients[:, :0]))
+    power = np.arange(_SAMPLED)
+    sizes = np.max(np.abs(values), axis=0) ** 2, power * np.max(np.abs(scaled), axis=0) ** 2
+    ends = {limit: _powers(sizes, limit) for limit in _LIMITS}
+    limits = [next((limit for limit, end in ends.items() if sum(end) <= many), -1.0) for many in (_FEW, most)]
+    (evens, odds), (more_evens, more_odds) = (ends.get(limit, (0, 0)) for limit in limits)
+    short = [0, *range(2, 2 * evens + 1, 2), *range(1, 2 * odds, 2)]
+    more = [*range(2 * evens + 2, 2 * more_evens + 1, 2), *range(2 * odds + 1, 2 * more_odds, 2)]
+    # A coefficient counts with its power of the correlation.
+    seen = np.abs(coefficients) * max(0.0, limits[1]) ** (np.maximum(power - 1, 0) / 2)
+    length = 1 + int(np.max(np.flatnonzero(np.max(seen[:, [*short, *more]], axis=1) > _SMALL), initial=0))
+    found = coefficients[:length, short], coefficients[:length, more]
+    return Terms((limits[0], limits[1]), (evens, more_evens - evens), (odds, more_odds - odds), found)
+
+
+def _powers(sizes: tuple[Array, Array], limit: float) -> tuple[int, int]:
+    """How many even and odd powers count up to a correlation, without 1."""
+    n = np.arange(_SAMPLED)
+    tails = [np.cumsum((size * limit ** np.maximum(n - 1, 0))[::-1])[::-1] for size in sizes]
+    counts = (n > 0) & (np.maximum(*tails) > _LEFT_OUT) & (np.maximum(*sizes) > _LEFT_OUT**2)
+    even, odd = (int(np.max(n[counts & (n % 2 == parity)], initial=0)) for parity in (0, 1))
+    return even // 2, (odd + 1) // 2
