@@ -13,7 +13,7 @@ from holokern.dual.quadrature import pairing
 from holokern.dual.quadrature.boxes import pair_on_boxes
 from holokern.dual.quadrature.profile import profile_of
 from holokern.dual.quadrature.sides import Side
-from holokern.dual.tables.dual_table import build_table
+from holokern.dual.tables.build import build_table
 from holokern.errors import BadInput, HolokernError, PrecisionLost, TooLarge
 from holokern.numeric import Range
 
