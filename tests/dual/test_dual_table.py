@@ -164,6 +164,7 @@ def test_a_table_that_is_wrong_at_the_angle_zero_is_refused_before_its_panels(mo
         build.build_table(activation("tanh"), Range(0.0, 1.0), None, 0.0)
 
 
+@pytest.mark.slow
 def test_sines_on_half_lines_keep_their_digits_over_a_wide_range():
     """Deviations that differ two hundredfold: the gap grows like c² on the diagonal (it was off by 1.8e-11)."""
     assert build.build_table(activation("resin"), Range(np.log(0.1), np.log(20.0)), None, 0.0).error < 4e-12

@@ -18,7 +18,8 @@ short that powers of s serve as well as T_m, and Horner's rule gives values and 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ _NEGLIGIBLE = 1e-13
 
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
+
+_FEW = 8
+"""Deviations at which panels are tried first: the ends of the range and some between them."""
 
 _BEYOND = 0.1
 """Polynomials are fitted on so much more of a panel, as derivatives lose digits at the ends."""
@@ -111,17 +115,26 @@ def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series]
         return None
     part = table.table.range if table.homogeneity is not None else span
     grid = _Grid(table, part).thinned()
-    edges, sides = [0.0], list[list[_Panel]]([[] for _ in range(1 if table.fold else 2)])
-    waiting = [(0.0, 0.5**0.5, 0)]
+    # Few deviations show most of the panels that are too long.
+    found = _cut(_Grid(table, part, _FEW), [0.0, 0.5**0.5])
+    found = None if found is None else _cut(grid, found[0])
+    return None if found is None else _packed(grid, np.array(found[0]), found[1], most)
+
+
+def _cut(grid: _Grid, edges: list[float]) -> tuple[list[float], list[_Panel]] | None:
+    """Panels between edges, halved until the terms are enough: their edges and, side by side, the panels."""
+    done, sides = edges[:1], list[list[_Panel]]([[] for _ in range(1 if grid.table.fold else 2)])
+    waiting = [(low, high, 0) for low, high in pairwise(edges)][::-1]
     while waiting:
         low, high, halvings = waiting.pop()
-        found = [
-            made
-            for far, panels in enumerate(sides)
-            if (made := grid.panel(low, high, bool(far), panels[-1] if panels else None)) is not None
-        ]
+        found: list[_Panel] = []
+        for far, panels in enumerate(sides):
+            made = grid.panel(low, high, bool(far), panels[-1] if panels else None)
+            if made is None:
+                break
+            found.append(made)
         if len(found) == len(sides):
-            edges.append(high)
+            done.append(high)
             for panels, one in zip(sides, found, strict=True):
                 panels.append(one)
         elif halvings > _HALVINGS:
@@ -129,7 +142,7 @@ def chords_of(table: DualTable, span: Range, most: int) -> tuple[Chords, Series]
         else:
             middle = (low + high) / 2
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
-    return _packed(grid, np.array(edges), [panel for panels in sides for panel in panels], most)
+    return done, [panel for panels in sides for panel in panels]
 
 
 class _Panel(NamedTuple):
@@ -257,11 +270,14 @@ class _Grid:
 def _with_slope(chord: Array) -> Array:
     """The matrix from values of a polynomial at Chebyshev nodes to those of H̃ + s/2 dH̃/ds."""
     count, scale = len(chord), 2 / (chord[-1] - chord[0]) * chebyshev_nodes(len(chord))[-1]
-    derivatives = np.zeros((count, count))
-    for m in range(1, count):
-        derivatives[:m, m] = chebyshev.chebder(np.eye(count)[m])[:m]
-    change = chebyshev_basis(chebyshev_nodes(count), count) @ derivatives @ chebyshev_matrix(count)
-    return np.asarray(np.eye(count) + 0.5 * scale * chord[:, None] * change)
+    return np.asarray(np.eye(count) + 0.5 * scale * chord[:, None] * _derivatives(count))
+
+
+@lru_cache(maxsize=4)
+def _derivatives(count: int) -> Array:
+    """The matrix from values of a polynomial at Chebyshev nodes to those of its derivative."""
+    slopes = np.pad(chebyshev.chebder(np.eye(count)), ((0, 1), (0, 0)))
+    return np.asarray(chebyshev_basis(chebyshev_nodes(count), count) @ slopes @ chebyshev_matrix(count))
 
 
 def _angles(x: Array, core: Array) -> Array:
@@ -307,7 +323,9 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
 
 def _spanned(known: Array, functions: list[Array]) -> Array:
     """Orthonormal columns: the given ones, and what functions of two deviations need besides."""
-    wide = np.concatenate([values.reshape(len(values), -1) for values in functions], axis=1) / len(known)
+    # Terms far below what counts need no functions.
+    terms = [values[:, :, np.max(np.abs(values), axis=(0, 1)) > 0.1 * _NOISE] for values in functions]
+    wide = np.concatenate([values.reshape(len(values), -1) for values in terms], axis=1) / len(known)
     left, sizes = left_singular(wide - known @ (known.T @ wide))
     return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > _NOISE]], axis=1))[0])
 
@@ -345,6 +363,7 @@ def _written(core: Array, fours: NDArray[np.int64]) -> _Terms:
     return _Terms(fours, np.concatenate(values))
 
 
+@lru_cache(maxsize=64)
 def _powers(count: int) -> Array:
     """The matrix from coefficients of Chebyshev polynomials to those of powers."""
     found = np.zeros((count, count))
