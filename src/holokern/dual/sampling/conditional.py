@@ -2,8 +2,9 @@
 
 Functions are rows of values on a mesh, which is fine next to zero and coarse elsewhere. Around most x the panels are
 wide beside the deviation sin θ of y given x. There a Gauss–Hermite rule takes the mean, and its nodes are interpolated.
-Where panels are narrow, or functions break, the mean is a sum over panels that are as narrow as the density of y. So
-few panels are divided, however small the angle. Even and odd parts of functions stay such, and x, y > 0 are enough.
+Where panels are narrow, or functions break, the mean is a sum over panels that are as narrow as the density of y, and
+narrower ones are taken together: the density sees their moments alone. So few points are left, however small or large
+the angle is on the scale of the mesh. Even and odd parts of functions stay such, and x, y > 0 are enough.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual.sampling.mesh import NODES, Mesh, interpolated, lagrange, panel_of
-from holokern.numeric import Array, charge, hermite_rule, how_many_fit
+from holokern.numeric import Array, charge, hermite_rule, how_many_fit, legendre_rule
 
 _FARTHEST = 8.5
 """Given x, y is within so many of its deviations but for 2e-17."""
 
 _WIDEST = 3.4
 """On so many deviations the normal density is a polynomial of degree 31 to rounding."""
+
+_RESOLVED = 1.2
+"""On so many deviations the density, and the mean of any function given x, is a polynomial of degree 15 to rounding."""
 
 _CLOSE = 0.4
 """Deviations of y given x, in widths of the narrowest panel, up to which 20 Gauss–Hermite nodes are enough."""
@@ -71,90 +75,101 @@ class Conditional:
     smallest: float
 
     @cached_property
-    def _largest(self) -> float:
-        """The sine of the largest angle."""
-        return float(np.sin(min(2 * self.smallest, np.pi / 2)))
+    def _sines(self) -> tuple[float, float]:
+        """Those of the smallest and of the largest angle."""
+        return float(np.sin(self.smallest)), float(np.sin(min(2 * self.smallest, np.pi / 2)))
 
     @cached_property
-    def used(self) -> Mesh:
+    def _used(self) -> Mesh:
         """The mesh of x: at zero the mean of a function with a break has a layer of the width of the sine."""
         if not self.kinks:
             return self.mesh
-        layer = float(np.sin(self.smallest)) * _LAYERS
+        layer = self._sines[0] * _LAYERS
         return Mesh(np.unique(np.concatenate([self.mesh.edges, layer[layer < self.mesh.edges[-1]]])))
-
-    @cached_property
-    def weighted(self) -> tuple[Array, Array]:
-        """The functions at the nodes x of `used`, times weights of the normal law on both sides of zero."""
-        x, w = self.used.right
-        heavy = w * np.exp(-x * x / 2) * np.sqrt(2 / np.pi)
-        even, odd = (part if self.used is self.mesh else self._interpolated(part, x) for part in self.parts)
-        return even * heavy, odd * heavy
-
-    def _interpolated(self, part: Array, x: Array) -> Array:
-        return interpolated(self.mesh.edges, part, x)
 
     @cached_property
     def _rough(self) -> NDArray[np.bool_]:
         """The panels of x from which y reaches panels that are narrow beside the sine, or a break."""
-        edges, widths = self.mesh.edges, np.diff(self.mesh.edges)
-        cosine, reach = np.sqrt(1 - self._largest**2), _FARTHEST * self._largest
-        low, high = cosine * self.used.edges[:-1] - reach, self.used.edges[1:] + reach
+        edges, widths, largest = self.mesh.edges, np.diff(self.mesh.edges), self._sines[1]
+        cosine, reach = np.sqrt(1 - largest**2), _FARTHEST * largest
+        low, high = cosine * self._used.edges[:-1] - reach, self._used.edges[1:] + reach
         first, last = (panel_of(edges, np.maximum(y, 0.0)) for y in (low, high))
         narrowest = np.array([np.min(widths[a : b + 1]) for a, b in zip(first, last, strict=True)])
-        return np.asarray((self._largest > _CLOSE * narrowest) | (self.kinks & (low < 0)))
+        return np.asarray((largest > _CLOSE * narrowest) | (self.kinks & (low < 0)))
+
+    @cached_property
+    def _given(self) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Points x of rough panels, those of the others, and at all of them what sums over x take of the functions."""
+        x, w = self._used.right
+        rows = np.concatenate(self.parts)
+        rows = rows if self._used is self.mesh else interpolated(self.mesh.edges, rows, x)
+        heavy = rows * (w * np.exp(-x * x / 2) * np.sqrt(2 / np.pi))
+        rough, gathered = _gathered(self._used.edges, heavy, _RESOLVED * self._sines[0], self._rough)
+        others = np.repeat(~self._rough, NODES)
+        even, odd = np.split(np.concatenate([gathered, heavy[:, others]], axis=1), [len(self.parts[0])])
+        return rough, x[others], (even, odd)
+
+    @property
+    def weighted(self) -> tuple[Array, Array]:
+        """Even and odd functions, times weights of the normal law on both sides of zero, at the points of `at`."""
+        return self._given[2]
 
     @cached_property
     def _groups(self) -> list[slice]:
-        """The nodes x of rough panels, those of neighbours together."""
+        """The points x of rough panels, those of neighbours together."""
         found: list[slice] = []
-        most, edges = _TOGETHER * float(np.sin(self.smallest)), self.used.edges
-        for panel in np.flatnonzero(self._rough):
-            start, stop = panel * NODES, (panel + 1) * NODES
-            if found and found[-1].stop == start and edges[panel + 1] - edges[found[-1].start // NODES] <= most:
-                found[-1] = slice(found[-1].start, stop)
+        most, ends = _TOGETHER * self._sines[0], self._given[0].reshape(-1, NODES)[:, [0, -1]]
+        for panel, (_, high) in enumerate(ends):
+            if found and high - ends[found[-1].start // NODES, 0] <= most:
+                found[-1] = slice(found[-1].start, (panel + 1) * NODES)
             else:
-                found.append(slice(start, stop))
+                found.append(slice(panel * NODES, (panel + 1) * NODES))
         return found
 
     @cached_property
     def _fine(self) -> tuple[Array, tuple[Array, Array]]:
-        """Nodes y > 0 as far as rough panels reach, and the functions there times the weights of dy, as columns."""
-        far = float(self.used.edges[1:][self._rough][-1]) + _FARTHEST * self._largest
-        edges = self.mesh.edges
-        end, width = min(far, float(edges[-1])), _WIDEST * float(np.sin(self.smallest))
-        cut = Mesh(np.append(edges[edges < end], end))
-        count, functions = cut.nodes_after_split(width) / 2, sum(len(part) for part in self.parts)
-        how_many_fit(8.0 * (functions + _COPIES) * count, 1, f"a mesh of {count:.3g} nodes for {functions} functions")
-        charge(count * functions * _VALUE_UNITS)
-        y, w = cut.split(width).right
-        even, odd = (np.ascontiguousarray((self._interpolated(part, y) * w).T) for part in self.parts)
-        return y, (even, odd)
+        """Points y > 0 as far as rough panels reach, and what sums over y take of the functions, as columns."""
+        (smallest, largest), edges = self._sines, self.mesh.edges
+        end = min(float(self._used.edges[1:][self._rough][-1]) + _FARTHEST * largest, float(edges[-1]))
+        cut, width = Mesh(np.append(edges[edges < end], end)), _WIDEST * smallest
+        count, rows = cut.nodes_after_split(width) / 2, np.concatenate(self.parts)
+        how_many_fit(
+            8.0 * (2 * len(rows) + _COPIES) * count, 1, f"a mesh of {count:.3g} nodes for {len(rows)} functions"
+        )
+        charge(count * len(rows) * _VALUE_UNITS)
+        fine = cut.split(width)
+        y, w = fine.right
+        everywhere = np.ones(len(fine.edges) - 1, dtype=bool)
+        y, rows = _gathered(fine.edges, interpolated(edges, rows, y) * w, _RESOLVED * smallest, everywhere)
+        even, odd = np.split(rows, [len(self.parts[0])])
+        return y, (np.ascontiguousarray(even.T), np.ascontiguousarray(odd.T))
 
     def at(self, theta: float) -> tuple[Array, Array]:
-        """The means given the nodes x > 0 of `used`, one row for each of them, of even and of odd functions."""
-        x = self.used.right[0]
-        result = np.empty((len(x), len(self.parts[0]))), np.empty((len(x), len(self.parts[1])))
-        if np.any(self._rough):
-            self._by_density(x, theta, result)
-        if not np.all(self._rough):
-            self._by_rule(x, theta, result)
-        return result
+        """The means of even and of odd functions given some points x > 0, one row for each of these."""
+        rough, others, _ = self._given
+        even, odd = (np.empty((len(rough) + len(others), len(part))) for part in self.parts)
+        if len(rough):
+            self._by_density(rough, theta, (even[: len(rough)], odd[: len(rough)]))
+        if len(others):
+            self._by_rule(others.reshape(-1, NODES), theta, (even[len(rough) :], odd[len(rough) :]))
+        return even, odd
 
     def _by_density(self, x: Array, theta: float, result: tuple[Array, Array]) -> None:
-        """The means given nodes of rough panels."""
+        """The means given points of rough panels."""
         sine, cosine = float(np.sin(theta)), float(np.cos(theta))
         y, values = self._fine
         units = _DENSITY_UNITS + _PRODUCT_UNITS * sum(len(part) for part in self.parts)
         for some in self._groups:
             centre = cosine * x[some, None] / sine
             low, high = float(centre[0, 0]) - _FARTHEST, float(centre[-1, 0]) + _FARTHEST
-            a, b = np.searchsorted(y, [low * sine, high * sine])
+            # whole panels, since points of one stand for it together
+            a, b = np.searchsorted(y[::NODES], [low * sine, high * sine]) * NODES
+            a = max(a - NODES, 0)
             charge(len(centre) * (b - a) * units)
             densities = [np.exp((y[a:b] / sine - centre) ** 2 / -2) / (sine * np.sqrt(2 * np.pi))] * 2
             if low < 0:
                 # y < 0, as -y > 0
-                end = int(np.searchsorted(y, -low * sine))
+                end = int(np.searchsorted(y[::NODES], -low * sine)) * NODES
                 mirrored = np.exp((y[:end] / sine + centre) ** 2 / -2) / (sine * np.sqrt(2 * np.pi))
                 densities = [densities[0].copy(), densities[0]]
                 densities[0][:, :end] += mirrored
@@ -163,11 +178,10 @@ class Conditional:
                 out[some] = density @ functions[a:b]
 
     def _by_rule(self, x: Array, theta: float, result: tuple[Array, Array]) -> None:
-        """The means given the other nodes: a Gauss–Hermite rule, each of whose nodes is 16 of the mesh."""
-        panels = np.flatnonzero(~self._rough)
+        """The means given points of other panels: a Gauss–Hermite rule, each of whose nodes is 16 of the mesh."""
         edges, (z, mass) = self.mesh.edges, hermite_rule(CLOSE_NODES)
-        charge(len(panels) * NODES * CLOSE_NODES * NODES * _DENSITY_UNITS)
-        y = np.cos(theta) * x.reshape(-1, NODES, 1)[panels] + np.sin(theta) * z
+        charge(x.size * CLOSE_NODES * NODES * _DENSITY_UNITS)
+        y = np.cos(theta) * x[:, :, None] + np.sin(theta) * z
         near = np.abs(y)
         place = panel_of(edges, near)
         weights = lagrange((near - edges[place]) / (edges[place + 1] - edges[place]))
@@ -177,8 +191,8 @@ class Conditional:
         both = [(inside * mass) @ weights] * 2
         if np.any(y < 0):
             both[1] = (inside * (mass * np.sign(y))[:, :, None, :]) @ weights
-        for k, panel in enumerate(panels):
-            some, a, b = slice(panel * NODES, (panel + 1) * NODES), first[k] * NODES, (last[k] + 1) * NODES
+        for k in range(len(x)):
+            some, a, b = slice(k * NODES, (k + 1) * NODES), first[k] * NODES, (last[k] + 1) * NODES
             charge(NODES * (b - a) * _PRODUCT_UNITS * sum(len(part) for part in self.parts))
             for out, matrix, part in zip(result, both, self._columns, strict=True):
                 out[some] = matrix[k].reshape(NODES, -1)[:, : b - a] @ part[a:b]
@@ -187,3 +201,34 @@ class Conditional:
     def _columns(self) -> tuple[Array, Array]:
         """The functions at the nodes of the mesh, one column each."""
         return np.ascontiguousarray(self.parts[0].T), np.ascontiguousarray(self.parts[1].T)
+
+
+def _gathered(edges: Array, rows: Array, width: float, chosen: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Points, and rows of weighted values there, that stand for those at the nodes of the chosen panels between edges.
+
+    Sums of the rows times a function that is a polynomial of degree 15 on intervals of this width stay as they are:
+    neighbours that are narrower together become one panel.
+
+    Examples
+    --------
+    >>> mesh = Mesh(np.array([0.0, 0.1, 0.3, 2.0]))
+    >>> x, w = mesh.right
+    >>> points, rows = _gathered(mesh.edges, np.exp(x)[None] * w, 0.5, np.ones(3, dtype=bool))
+    >>> len(points), round(float(rows[0] @ points), 12) == round(float(np.exp(x) * w @ x), 12)
+    (32, True)
+    """
+    t, _ = legendre_rule(NODES)
+    points, found, panel = [np.empty(0)], [np.empty((len(rows), 0))], 0
+    while panel < len(chosen):
+        stop = panel + 1
+        while chosen[panel] and stop < len(chosen) and chosen[stop] and edges[stop + 1] - edges[panel] <= width:
+            stop += 1
+        if chosen[panel]:
+            low, high, some = edges[panel], edges[stop], rows[:, panel * NODES : stop * NODES]
+            points.append(low + (high - low) * t)
+            if stop > panel + 1:
+                inner = (edges[panel:stop, None] + np.diff(edges[panel : stop + 1])[:, None] * t).ravel()
+                some = some @ lagrange((inner - low) / (high - low))
+            found.append(some)
+        panel = stop
+    return np.concatenate(points), np.concatenate(found, axis=1)
