@@ -21,7 +21,7 @@ from holokern.numeric import Array, Range, Series, Table
 SMALLEST = (0.4, 0.2, 0.1, 0.0)
 """Smallest angles of tables. Few data need small ones, and those cost more, so they are made when they are met. All but
 the first and the last serve angles up to the one before: they take half a second at any deviation, where a table for
-all angles takes half a minute at deviations of some thousands."""
+all angles takes two seconds at deviations of some thousands, and many times that if σ oscillates."""
 
 SMALLEST_AWAY = (0.4, 0.2, 0.1, 0.05, 0.025)
 """The same for σ with a break other than zero. All but the first serve angles up to the one before; each takes about

@@ -293,7 +293,7 @@ def _packed(grid: _Grid, edges: Array, panels: list[_Panel], most: int) -> tuple
     # First the ψ of chords up to π/2, which all pairs of most data have; W is multiplied with squared differences of ℓ.
     psi = _spanned(np.empty((count, 0)), [one.values for one in near])
     wide = [max(1.0, span.width**2) * one[:, :, None] for one in flats]
-    psi = _spanned(psi, [*wide, *(one.values for one in panels)])
+    psi = _spanned(psi, [*wide, *(one.values for one in panels[len(near) :])])
     psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 4 if psi.shape[1] == 0 else -psi.shape[1] % 4)))
     if psi.shape[1] > most:
         return None
