@@ -46,6 +46,34 @@ def test_several_functions_at_once(theta):
     assert np.allclose(opposite[0], -exact, rtol=0, atol=3e-15)
 
 
+def exact_erf(c, theta):
+    """E[erf(c1 x) erf(c2 y)] and c1 c2 E[erf'(c1 x) erf'(c2 y)], its derivative in cos θ."""
+    product, scale = 2 * np.multiply.outer(c, c), np.sqrt(np.multiply.outer(1 + 2 * c**2, 1 + 2 * c**2))
+    # 1 - (2 c1 c2 cos θ / scale)², without a difference of nearly equal numbers
+    left = (1 + 2 * np.add.outer(c**2, c**2) + (product * np.sin(theta)) ** 2) / scale**2
+    k = 2 / np.pi * np.arctan2(product * np.cos(theta) / scale, np.sqrt(left))
+    return k, 2 / np.pi * product / scale / np.sqrt(left)
+
+
+@pytest.mark.parametrize("theta", [1e-8, 1e-5, 3e-4, 2e-3, 0.01, 0.04, 0.1, 0.3, 1.2])
+def test_functions_that_are_narrow_at_zero(theta):
+    """Deviations up to a million on one mesh: wide panels take a rule of few nodes, narrow ones the density."""
+    mesh = Mesh(
+        np.concatenate([[0.0], np.outer(0.5 ** np.arange(23, 1, -1), [1, 1.5]).ravel(), np.arange(0.5, 9.25, 0.25)])
+    )
+    c = np.array([0.1, 3.0, 1e3, 1e6])
+    slopes = 2 / np.sqrt(np.pi) * c[:, None] * np.exp(-(np.multiply.outer(c, mesh.nodes) ** 2))
+    sizes = np.sqrt(np.diagonal(exact_erf(c, 0.0)[1]))
+    values = np.stack([erf(np.multiply.outer(c, mesh.nodes)), slopes / sizes[:, None]])
+    exact = exact_erf(c, theta)
+    for kinks in (False, True):
+        same, opposite = Correlation(mesh, values, kinks).at(theta)
+        assert np.allclose(same[0], exact[0], rtol=0, atol=3e-15)
+        assert np.allclose(opposite[0], -exact[0], rtol=0, atol=3e-15)
+        for found in (same[1], opposite[1]):
+            assert np.allclose(found, exact[1] / np.multiply.outer(sizes, sizes), rtol=0, atol=3e-15)
+
+
 def test_coinciding_and_opposite_points():
     same, opposite = pair(lambda x: np.maximum(x, 0.0)).aligned()
     assert same[0, 0, 0] == pytest.approx(0.5, rel=1e-14)

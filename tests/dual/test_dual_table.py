@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from holokern.activation import activation, activations
 from holokern.dual import dual_activation
 from holokern.dual.dual import dual
-from holokern.dual.tables import dual_table
+from holokern.dual.tables import build
 from holokern.dual.tables.rows import hermite_rows, mesh_rows
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric.table import Range
@@ -152,15 +152,28 @@ def test_the_error_is_honest():
 
 
 def test_a_table_with_a_large_error_is_refused(monkeypatch):
-    monkeypatch.setattr(dual_table, "_WRONG", 1e-18)
+    monkeypatch.setattr(build, "_WRONG", 1e-18)
     with pytest.raises(PrecisionLost, match="is off by"):
-        dual_table.build_table(activation("tanh"), Range(0.0, 0.1), None, 0.4)
+        build.build_table(activation("tanh"), Range(0.0, 0.1), None, 0.4)
+
+
+def test_a_table_that_is_wrong_at_the_angle_zero_is_refused_before_its_panels(monkeypatch):
+    monkeypatch.setattr(build, "_WRONG", 1e-18)
+    monkeypatch.setattr(build._Builder, "panels", lambda *_: pytest.fail("panels are made"))
+    with pytest.raises(PrecisionLost, match="is off by"):
+        build.build_table(activation("tanh"), Range(0.0, 1.0), None, 0.0)
+
+
+@pytest.mark.slow
+def test_sines_on_half_lines_keep_their_digits_over_a_wide_range():
+    """Deviations that differ two hundredfold: the gap grows like c² on the diagonal (it was off by 1.8e-11)."""
+    assert build.build_table(activation("resin"), Range(np.log(0.1), np.log(20.0)), None, 0.0).error < 4e-12
 
 
 def test_angles_that_need_too_many_terms_are_refused(monkeypatch):
-    monkeypatch.setattr(dual_table, "_COUNTS", (4,))
+    monkeypatch.setattr(build, "_COUNTS", (4,))
     with pytest.raises(PrecisionLost, match="terms do not resolve angles"):
-        dual_table.build_table(activation("tanh"), Range(0.0, 0.1), None, 0.4)
+        build.build_table(activation("tanh"), Range(0.0, 0.1), None, 0.4)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import holokern as hk
 from holokern.dual import dual_activation
 from holokern.dual.tables import store
-from holokern.dual.tables.dual_table import build_table
+from holokern.dual.tables.build import build_table
 from holokern.errors import ArchiveError, PrecisionLost
 from holokern.numeric.table import Range
 

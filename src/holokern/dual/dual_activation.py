@@ -30,8 +30,9 @@ from holokern.dual.quadrature.method import norms
 from holokern.dual.quadrature.profile import limit_at_zero, profile_of
 from holokern.dual.quadrature.sides import Side
 from holokern.dual.roughness import fold_of, has_infinite_slope, is_rough_at_ends
+from holokern.dual.tables.build import build_table
 from holokern.dual.tables.direct import grid_values, losses
-from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable, build_table
+from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable
 from holokern.dual.tables.kept_rows import KeptRows
 from holokern.dual.tables.samples import between_breaks, moments_of_many
 from holokern.dual.tables.store import KeptTables, stored_number

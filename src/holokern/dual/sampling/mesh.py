@@ -94,19 +94,11 @@ class Mesh:
 
     def panel_of(self, x: Array) -> Index:
         """The panel of `all_edges` that holds each point; points beyond the ends belong to the last ones."""
-        edges = self.all_edges
-        return np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+        return panel_of(self.all_edges, x)
 
     def values_at(self, values: Array, x: Array) -> Array:
         """Functions, given by their values, at increasing points."""
-        panel, edges = self.panel_of(x), self.all_edges
-        weights = lagrange((x - edges[panel]) / (edges[panel + 1] - edges[panel]))
-        result = np.empty((len(values), len(x)))
-        bounds = np.searchsorted(panel, np.arange(len(edges)))
-        for index in np.unique(panel):
-            some = slice(bounds[index], bounds[index + 1])
-            result[:, some] = values[:, index * NODES : (index + 1) * NODES] @ weights[some].T
-        return result
+        return interpolated(self.all_edges, values, x)
 
     @classmethod
     def resolving(
@@ -233,3 +225,20 @@ def lagrange(place: Array) -> Array:
     if not _MATRIX:
         _MATRIX.append(_to_legendre())
     return np.asarray(legendre.legvander(2 * place - 1, NODES - 1) @ _MATRIX[0])
+
+
+def panel_of(edges: Array, x: Array) -> Index:
+    """The panel between edges that holds each point; points beyond the ends belong to the last ones."""
+    return np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+
+
+def interpolated(edges: Array, values: Array, x: Array) -> Array:
+    """Functions, given by rows of values at the nodes of the panels between edges, at increasing points."""
+    panel = panel_of(edges, x)
+    weights = lagrange((x - edges[panel]) / (edges[panel + 1] - edges[panel]))
+    result = np.empty((len(values), len(x)))
+    bounds = np.searchsorted(panel, np.arange(len(edges)))
+    for index in np.unique(panel):
+        some = slice(bounds[index], bounds[index + 1])
+        result[:, some] = values[:, index * NODES : (index + 1) * NODES] @ weights[some].T
+    return result

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.sampling.correlation import CLOSE_NODES, Correlation, is_close
+from holokern.dual.sampling.conditional import CLOSE_NODES, is_close
+from holokern.dual.sampling.correlation import Correlation
 from holokern.dual.sampling.mehler import coefficients_on_mesh, terms_needed
 from holokern.dual.sampling.mesh import Mesh
 from holokern.dual.tables.samples import RESOLVED, functions_of, reach_of, scale_of, scaled_functions, scaled_norms

@@ -18,7 +18,8 @@ short that powers of s serve as well as T_m, and Horner's rule gives values and 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,9 @@ _NEGLIGIBLE = 1e-13
 
 _HALVINGS = 10
 """How often a panel that needs more terms is halved."""
+
+_FEW = 8
+"""Deviations at which panels are tried first: the ends of the range and some between them."""
 
 _BEYOND = 0.1
 """Polynomials are fitted on so much more of a panel, as derivatives lose digits at the ends."""
@@ -131,17 +135,27 @@ def chords_of(table: DualTable, terms: Terms, span: Range, first: int, most: int
         return None
     part = table.table.range if table.homogeneity is not None else span
     grid = _Grid(table, part).thinned()
-    edges, sides = [0.0], list[list[_Panel]]([[] for _ in range(1 if table.fold else 2)])
-    waiting = [(0.0, (0.5 - 0.5 * max(0.0, *terms.limits)) ** 0.5, 0)]
+    # Few deviations show most of the panels that are too long.
+    end = (0.5 - 0.5 * max(0.0, *terms.limits)) ** 0.5
+    found = _cut(_Grid(table, part, _FEW), [0.0, end])
+    found = None if found is None else _cut(grid, found[0])
+    return None if found is None else _packed(grid, terms, np.array(found[0]), found[1], first, most)
+
+
+def _cut(grid: _Grid, edges: list[float]) -> tuple[list[float], list[_Panel]] | None:
+    """Panels between edges, halved until the terms are enough: their edges and, side by side, the panels."""
+    done, sides = edges[:1], list[list[_Panel]]([[] for _ in range(1 if grid.table.fold else 2)])
+    waiting = [(low, high, 0) for low, high in pairwise(edges)][::-1]
     while waiting:
         low, high, halvings = waiting.pop()
-        found = [
-            made
-            for far, panels in enumerate(sides)
-            if (made := grid.panel(low, high, bool(far), panels[-1] if panels else None)) is not None
-        ]
+        found: list[_Panel] = []
+        for far, panels in enumerate(sides):
+            made = grid.panel(low, high, bool(far), panels[-1] if panels else None)
+            if made is None:
+                break
+            found.append(made)
         if len(found) == len(sides):
-            edges.append(high)
+            done.append(high)
             for panels, one in zip(sides, found, strict=True):
                 panels.append(one)
         elif halvings > _HALVINGS:
@@ -149,7 +163,7 @@ def chords_of(table: DualTable, terms: Terms, span: Range, first: int, most: int
         else:
             middle = (low + high) / 2
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
-    return _packed(grid, terms, np.array(edges), [panel for panels in sides for panel in panels], first, most)
+    return done, [panel for panels in sides for panel in panels]
 
 
 class _Panel(NamedTuple):
@@ -279,11 +293,14 @@ class _Grid:
 def _with_slope(chord: Array) -> Array:
     """The matrix from values of a polynomial at Chebyshev nodes to those of H̃ + s/2 dH̃/ds."""
     count, scale = len(chord), 2 / (chord[-1] - chord[0]) * chebyshev_nodes(len(chord))[-1]
-    derivatives = np.zeros((count, count))
-    for m in range(1, count):
-        derivatives[:m, m] = chebyshev.chebder(np.eye(count)[m])[:m]
-    change = chebyshev_basis(chebyshev_nodes(count), count) @ derivatives @ chebyshev_matrix(count)
-    return np.asarray(np.eye(count) + 0.5 * scale * chord[:, None] * change)
+    return np.asarray(np.eye(count) + 0.5 * scale * chord[:, None] * _derivatives(count))
+
+
+@lru_cache(maxsize=4)
+def _derivatives(count: int) -> Array:
+    """The matrix from values of a polynomial at Chebyshev nodes to those of its derivative."""
+    slopes = np.pad(chebyshev.chebder(np.eye(count)), ((0, 1), (0, 0)))
+    return np.asarray(chebyshev_basis(chebyshev_nodes(count), count) @ slopes @ chebyshev_matrix(count))
 
 
 def _angles(x: Array, core: Array) -> Array:
@@ -303,7 +320,7 @@ def _packed(
     # First the ψ of chords up to π/2, which all pairs of most data have; W is multiplied with squared differences of ℓ.
     psi = _spanned(np.empty((count, 0)), [one.values for one in near])
     wide = [max(1.0, span.width**2) * one[:, :, None] for one in (flats[0], flats[-1])]
-    psi = _spanned(psi, [*wide, *(one.values for one in panels)])
+    psi = _spanned(psi, [*wide, *(one.values for one in panels[len(near) :])])
     psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 4 if psi.shape[1] == 0 else -psi.shape[1] % 4)))
     if psi.shape[1] > most:
         return None
@@ -347,7 +364,9 @@ def in_fours(coefficients: Array) -> Array:
 
 def _spanned(known: Array, functions: list[Array]) -> Array:
     """Orthonormal columns: the given ones, and what functions of two deviations need besides."""
-    wide = np.concatenate([values.reshape(len(values), -1) for values in functions], axis=1) / len(known)
+    # Terms far below what counts need no functions.
+    terms = [values[:, :, np.max(np.abs(values), axis=(0, 1)) > 0.1 * _NOISE] for values in functions]
+    wide = np.concatenate([values.reshape(len(values), -1) for values in terms], axis=1) / len(known)
     left, sizes = left_singular(wide - known @ (known.T @ wide))
     return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > _NOISE]], axis=1))[0])
 
@@ -385,6 +404,7 @@ def _terms(panel: _Panel, flat: Array, dual: Array) -> _Polynomials:
     return _Polynomials(fours, np.concatenate(values))
 
 
+@lru_cache(maxsize=64)
 def _powers(count: int) -> Array:
     """The matrix from coefficients of Chebyshev polynomials to those of powers."""
     found = np.zeros((count, count))
