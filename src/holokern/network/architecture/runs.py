@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from holokern.dual import LineForm
 from holokern.network.architecture.blocks import Lines, Planes, Step, Written
 from holokern.network.architecture.inputs import Inputs
-from holokern.network.architecture.table_form import TableForm
+from holokern.network.architecture.table_form.form import TableForm
 from holokern.network.layers.layer import Layer, Shape
 from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.pooling import Flatten, GlobalAvgPool

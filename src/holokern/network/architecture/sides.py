@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from holokern.dual import DualActivation, LineForm
 from holokern.errors import PrecisionLost
-from holokern.network.architecture.table_form import TableForm
+from holokern.network.architecture.table_form.form import TableForm
 from holokern.network.engine.layer_tables import functions_of
 from holokern.network.engine.layered import LayerStep
 from holokern.network.engine.spans import LayerSpan
@@ -213,7 +213,7 @@ def activated(
 
 def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: Array, tangent: Array) -> None:
     """Tile by tile: closed forms of piecewise polynomials, and activations that are too rough for one table."""
-    from holokern.network.architecture.series_code import angles_of
+    from holokern.network.architecture.table_form.series_code import angles_of
 
     dual = made.layer.dual
     points = [_layer_side(side) for side in (first, second)]

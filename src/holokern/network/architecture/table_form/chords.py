@@ -27,7 +27,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from holokern.dual import DualTable
-from holokern.network.architecture.series_terms import Terms
+from holokern.network.architecture.table_form.polynomials import NOISE, Panel, in_fours, polynomials_of
+from holokern.network.architecture.table_form.series_terms import Terms
 from holokern.numeric import (
     Array,
     Range,
@@ -58,10 +59,6 @@ _NODES = 128
 
 _LOOKS, _SPARE = 9, 3
 """Angles at which functions of a deviation are looked at, and how many more terms than seen there they get."""
-
-_DROPPED, _STEEPER, _NOISE = 5e-13, 0.6, 3e-14
-"""What each T_m may lose of values of order one; how much larger, in units of m, that is in the derivative: with
-`_BEYOND` m / √(1 - x²) times s/2 at the end of a panel; and the errors of tables, below which nothing counts."""
 
 _GROWTH = 100.0
 """By how much powers may be larger than the polynomials that they make up: so many times the rounding error."""
@@ -142,13 +139,13 @@ def chords_of(table: DualTable, terms: Terms, span: Range, first: int, most: int
     return None if found is None else _packed(grid, terms, np.array(found[0]), found[1], first, most)
 
 
-def _cut(grid: _Grid, edges: list[float]) -> tuple[list[float], list[_Panel]] | None:
+def _cut(grid: _Grid, edges: list[float]) -> tuple[list[float], list[Panel]] | None:
     """Panels between edges, halved until the terms are enough: their edges and, side by side, the panels."""
-    done, sides = edges[:1], list[list[_Panel]]([[] for _ in range(1 if grid.table.fold else 2)])
+    done, sides = edges[:1], list[list[Panel]]([[] for _ in range(1 if grid.table.fold else 2)])
     waiting = [(low, high, 0) for low, high in pairwise(edges)][::-1]
     while waiting:
         low, high, halvings = waiting.pop()
-        found: list[_Panel] = []
+        found: list[Panel] = []
         for far, panels in enumerate(sides):
             made = grid.panel(low, high, bool(far), panels[-1] if panels else None)
             if made is None:
@@ -164,19 +161,6 @@ def _cut(grid: _Grid, edges: list[float]) -> tuple[list[float], list[_Panel]] | 
             middle = (low + high) / 2
             waiting += [(middle, high, halvings + 1), (low, middle, halvings + 1)]
     return done, [panel for panels in sides for panel in panels]
-
-
-class _Panel(NamedTuple):
-    """Coefficients of H̃ at pairs of deviations, of shape (n, n, m), and the chords that are -1 and 1."""
-
-    low: float
-    high: float
-    values: Array
-
-    def at(self, chord: float) -> Array:
-        """The values at a chord."""
-        x = (2 * chord - self.low - self.high) / (self.high - self.low)
-        return np.asarray(self.values @ chebyshev_basis(np.array([x]), self.values.shape[2])[0])
 
 
 class _Grid:
@@ -203,7 +187,7 @@ class _Grid:
         looked = self._slopes(theta) if self.table.power == 2 else self._lost(theta)
         values = [looked, self.flat[:, :, None], self.scales().T[:, :, None]]
         sizes = [np.max(np.abs(np.einsum("ca,abm->cbm", chebyshev_matrix(count), one)), axis=(1, 2)) for one in values]
-        needed = np.flatnonzero(np.max([size / max(1.0, size[0]) for size in sizes], axis=0) > 0.1 * _NOISE)
+        needed = np.flatnonzero(np.max([size / max(1.0, size[0]) for size in sizes], axis=0) > 0.1 * NOISE)
         return _Grid(self.table, self.span, _SPARE + int(np.max(needed, initial=0)))
 
     def _at(self, number: int, panel: int, theta: Array) -> Array:
@@ -232,7 +216,7 @@ class _Grid:
             values = np.where(over, (2 - 2 * apart)[:, :, None] - values, values)
         return np.asarray(values)
 
-    def panel(self, low: float, high: float, is_far: bool, before: _Panel | None) -> _Panel | None:
+    def panel(self, low: float, high: float, is_far: bool, before: Panel | None) -> Panel | None:
         """H̃ between two chords, if the terms are enough; ``before`` is the panel that ends at the first one."""
         more = _BEYOND * (high - low)
         bottom, top = max(0.0, low - more), high + more
@@ -256,7 +240,7 @@ class _Grid:
         # |T_m| has the sum (1 + √2)^m / 2 of its coefficients
         powers = np.where(sizes > _NEGLIGIBLE * scale, sizes, 0.0) * (1 + 2**0.5) ** np.arange(count) / 2
         is_tame = float(np.sum(powers)) <= _GROWTH * scale
-        return _Panel(bottom, top, coefficients) if is_enough and is_tame else None
+        return Panel(bottom, top, coefficients) if is_enough and is_tame else None
 
     def _slopes(self, theta: Array) -> Array:
         """k′ c₁c₂ / (n₁n₂ g₁g₂); past π/2 of a folded table from its symmetry."""
@@ -281,7 +265,7 @@ class _Grid:
             return np.stack([norms, norms, 0.0 * norms])
         return np.stack([norms, norms + np.log(b) - 0.25 * np.log1p(b**2), np.log(self.table.slope_norms(c))])
 
-    def at_opposite(self, panel: _Panel) -> Array:
+    def at_opposite(self, panel: Panel) -> Array:
         """A, from a far panel with power 2."""
         chord = (panel.low + panel.high) / 2
         small = self._ratios / (1 + self._ratios**2) ** 0.25
@@ -308,7 +292,7 @@ def _angles(x: Array, core: Array) -> Array:
 
 
 def _packed(
-    grid: _Grid, terms: Terms, edges: Array, panels: list[_Panel], first: int, most: int
+    grid: _Grid, terms: Terms, edges: Array, panels: list[Panel], first: int, most: int
 ) -> tuple[Chords, Series] | None:
     """The functions in terms of few ψ, without the terms that do not count."""
     table, count, span, near = grid.table, len(grid.logs), grid.span, panels[: len(edges) - 1]
@@ -324,7 +308,7 @@ def _packed(
     psi = np.sqrt(count) * np.pad(psi, ((0, 0), (0, 4 if psi.shape[1] == 0 else -psi.shape[1] % 4)))
     if psi.shape[1] > most:
         return None
-    found = [_terms(one, flat, psi / count) for one, flat in zip(panels, flats, strict=True)]
+    found = [polynomials_of(one, flat, psi / count) for one, flat in zip(panels, flats, strict=True)]
     ends = np.array([16 * int(np.sum(one.fours)) for one in found])
     functions = [*terms.coefficients, chebyshev_matrix(count) @ psi]
     longest = -(-max(map(len, functions)) // 4)
@@ -356,58 +340,10 @@ def _packed(
     return made, Series(span, chebyshev_matrix(count) @ grid.scales().T)
 
 
-def in_fours(coefficients: Array) -> Array:
-    """Coefficients, one column for each function, in the order of `machine.weighted_rows`."""
-    whole = np.pad(coefficients, [(0, -size % 4) for size in coefficients.shape])
-    return whole.reshape(len(whole), -1, 4).transpose(1, 0, 2).reshape(-1)
-
-
 def _spanned(known: Array, functions: list[Array]) -> Array:
     """Orthonormal columns: the given ones, and what functions of two deviations need besides."""
     # Terms far below what counts need no functions.
-    terms = [values[:, :, np.max(np.abs(values), axis=(0, 1)) > 0.1 * _NOISE] for values in functions]
+    terms = [values[:, :, np.max(np.abs(values), axis=(0, 1)) > 0.1 * NOISE] for values in functions]
     wide = np.concatenate([values.reshape(len(values), -1) for values in terms], axis=1) / len(known)
     left, sizes = left_singular(wide - known @ (known.T @ wide))
-    return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > _NOISE]], axis=1))[0])
-
-
-class _Polynomials(NamedTuple):
-    """The terms of one panel, as `Chords` has them."""
-
-    fours: NDArray[np.int64]
-    values: Array
-
-
-def _terms(panel: _Panel, flat: Array, dual: Array) -> _Polynomials:
-    """The terms that count, from coefficients at pairs of deviations, as powers of the chord behind W or A."""
-    core = np.einsum("ap,abm,bq->pqm", dual, panel.values, dual, optimize=True)
-    allowed = np.maximum(_DROPPED / (1 + _STEEPER * np.arange(core.shape[2])), _NOISE)
-    # What is left out with all ψ from the q-th on, of either deviation
-    tails = np.sqrt(np.cumsum(np.sum(core**2, axis=0)[::-1], axis=0)[::-1])
-    # W counts with all ψ; behind the last power are zeros.
-    reach = np.concatenate([[len(core)], np.sum(tails > allowed, axis=0), np.zeros(3, dtype=np.int64)])
-    reach = np.max(reach[: len(reach) // 4 * 4].reshape(-1, 4), axis=1)
-    fours = np.maximum.accumulate(-(-reach[::-1] // 4))[::-1]
-    fours = fours[fours > 0]
-    kept = 4 * np.repeat(fours, 4)[1 : 1 + core.shape[2]]
-    order = np.arange(len(core))
-    core = np.where((order[:, None, None] < kept) & (order[:, None] < kept), core[:, :, : len(kept)], 0.0)
-    powers = core @ _powers(len(kept)).T * (2 / (panel.high - panel.low)) ** np.arange(len(kept))
-    whole = np.concatenate([(dual.T @ flat @ dual)[:, :, None], powers], axis=2)
-    whole = np.pad(whole, ((0, 0), (0, 0), (0, 4 * len(fours) - whole.shape[2])))
-    # in the order of `machine.put_in`
-    values = [
-        whole[: 4 * four, 4 * k : 4 * k + 4, 4 * g : 4 * g + 4].reshape(-1)
-        for g, four in enumerate(fours)
-        for k in range(four)
-    ]
-    return _Polynomials(fours, np.concatenate(values))
-
-
-@lru_cache(maxsize=64)
-def _powers(count: int) -> Array:
-    """The matrix from coefficients of Chebyshev polynomials to those of powers."""
-    found = np.zeros((count, count))
-    for m in range(count):
-        found[: m + 1, m] = chebyshev.cheb2poly(np.eye(count)[m])[: m + 1]
-    return found
+    return np.asarray(np.linalg.qr(np.concatenate([known, left[:, sizes > NOISE]], axis=1))[0])

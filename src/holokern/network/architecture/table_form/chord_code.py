@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from numba.core import types
 
 from holokern.numeric import machine
-from holokern.numeric.machine import LANES, Vector, Vectors
 
 GIVEN = 6
 """Numbers of a deviation before its functions."""
@@ -37,37 +36,37 @@ _ROUNDING = 2.0**-51
 """Of a difference of squares, relative to the squared distance, as in `machine.loss_of`."""
 
 
-def _vectors(it: Vectors) -> Any:
+def _vectors(it: machine.Vectors) -> Any:
     """How many times `SOME` vectors there are."""
-    return it.builder.sdiv(it.place(it.integer("width"), SOME * LANES - 1), it.place(SOME * LANES))
+    return it.builder.sdiv(it.place(it.integer("width"), SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
 
 
 class _Line:
     """Numbers of the pairs of a line, which both kinds of instructions need."""
 
-    def __init__(self, it: Vectors, vector: Any) -> None:
+    def __init__(self, it: machine.Vectors, vector: Any) -> None:
         self.it, self.arrays = it, {name: it.array(name) for name in ("numbers", "first", "gap", "tangent")}
-        self.begins = [it.place(it.times(vector, SOME * LANES), v * LANES) for v in range(SOME)]
+        self.begins = [it.place(it.times(vector, SOME * machine.LANES), v * machine.LANES) for v in range(SOME)]
         self.c, self.inverse, self.log, self.n, self.small, self.d, self.mean = (
             self.own(place) for place in range(GIVEN + 1)
         )
 
-    def own(self, place: Any) -> Vector:
+    def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
         return self.it.broadcast(self.it.at(self.arrays["first"], self.it.place(self.it.integer("own"), place)))
 
-    def other(self, row: Any, v: int) -> Vector:
+    def other(self, row: Any, v: int) -> machine.Vector:
         """A row of numbers of the second variables."""
         return self.it.load(self.arrays["numbers"], self.it.place(self.it.times(row, ROW), self.begins[v], SIDE))
 
     def _place(self, v: int) -> Any:
         return self.it.place(self.it.integer("at"), self.begins[v])
 
-    def given(self, v: int) -> Vector:
+    def given(self, v: int) -> machine.Vector:
         """G before."""
         return self.it.load(self.arrays["gap"], self._place(v))
 
-    def keep(self, v: int, lanes: Any, lost: Vector, slope: Vector) -> None:
+    def keep(self, v: int, lanes: Any, lost: machine.Vector, slope: machine.Vector) -> None:
         """Write G and Θ in some lanes, from n₁n₂ - k and c₁c₂k′."""
         it, m = self.it, self.other(3, v)
         gap = (self.n - m) * (self.n - m) * 0.5 + lost
@@ -82,13 +81,13 @@ class _Line:
 class _Kinds(NamedTuple):
     """1 - cos θ of a vector of pairs; which of them coincide, which do so or the series serves, and which are left."""
 
-    loss: Vector
+    loss: machine.Vector
     same: Any
     done: Any
     rest: Any
 
 
-def _kinds(line: _Line, v: int, waits: Any, limit: Vector) -> _Kinds:
+def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
     """What kinds of pairs a vector has, of those that wait."""
     it, builder, e, given = line.it, line.it.builder, line.other(0, v), line.given(v)
     inverse, apart = line.inverse * line.other(1, v), (line.c - e) * (line.c - e) * 0.5
@@ -130,7 +129,7 @@ def _keep_sums(line: _Line, kinds: list[_Kinds], powers: Any, level: Any) -> Non
         line.keep(v, kinds[v].done, it.number(0.0).where(same, lost), steep.where(same, slope * both))
 
 
-def _leave(line: _Line, kinds: list[_Kinds], far: Vector) -> None:
+def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
     """Chords and panels of pairs that are left."""
     it, (chords, owners, edges) = line.it, (line.it.array(name) for name in ("chord", "owner", "edges"))
     for one, j in zip(kinds, line.begins, strict=True):
@@ -158,7 +157,7 @@ def by_series(
     names = "first own numbers level limit powers gap tangent at with_slope width edges far chord owner"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = Vectors(names, context, builder, signature, arguments)
+        it = machine.Vectors(names, context, builder, signature, arguments)
         owners, width, level, (left,) = it.array("owner"), it.integer("width"), it.integer("level"), it.integers(1)
         builder.store(it.place(0), left)
         with it.loop(_vectors(it)) as vector:
@@ -191,7 +190,9 @@ def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> No
     it.add_four_sums(terms, it.array("lines"), start, it.array("numbers"), functions, (count, it.place(ROW)))
 
 
-def _keep_chords(line: _Line, v: int, lanes: Any, s: Vector, bent: Vector, rate: Vector, flat: Vector) -> None:
+def _keep_chords(
+    line: _Line, v: int, lanes: Any, s: machine.Vector, bent: machine.Vector, rate: machine.Vector, flat: machine.Vector
+) -> None:
     """Pairs from H̃, dH̃/ds, and W or A."""
     it, builder = line.it, line.it.builder
     product, both, e = line.n * line.other(3, v), line.small * line.other(4, v), line.other(0, v)
@@ -226,7 +227,7 @@ def by_chords(
     )
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = Vectors(names, context, builder, signature, arguments)
+        it = machine.Vectors(names, context, builder, signature, arguments)
         groups, (end,) = it.integer("groups"), it.integers(1)
         terms, sums = ([it.variables(count) for _ in range(SOME)] for count in (4, 2))
         with it.loop(_vectors(it)) as vector:

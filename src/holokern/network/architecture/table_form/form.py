@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from holokern.dual import Code, DualActivation, DualTable, LineForm, Places
-from holokern.network.architecture.chords import Chords, chords_of, in_fours
-from holokern.network.architecture.series_terms import terms_of
+from holokern.network.architecture.table_form.chords import Chords, chords_of
+from holokern.network.architecture.table_form.polynomials import in_fours
+from holokern.network.architecture.table_form.series_terms import terms_of
 from holokern.numeric import Array, Range, Series
 
 
@@ -38,7 +39,7 @@ class TableForm(LineForm):
     @classmethod
     def of(cls, dual: DualActivation, whole: Range, span: Range) -> TableForm | None:
         """The form for a part of a range of log c that has a table; None if the activation is too rough on it."""
-        from holokern.network.architecture.chord_code import GIVEN, RANK, TERMS
+        from holokern.network.architecture.table_form.chord_code import GIVEN, RANK, TERMS
 
         table = dual.table(*whole.ends, 0.0)
         part = table.table.range if table.homogeneity is not None else span
@@ -79,7 +80,7 @@ class TableForm(LineForm):
     @property
     def count(self) -> int:
         """How many numbers the machine code needs of a variable."""
-        from holokern.network.architecture.chord_code import GIVEN
+        from holokern.network.architecture.table_form.chord_code import GIVEN
 
         return GIVEN
 
@@ -104,7 +105,7 @@ class TableForm(LineForm):
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places; lines have one first variable each."""
-        from holokern.network.architecture.chord_lines import chord_lines
+        from holokern.network.architecture.table_form.chord_lines import chord_lines
 
         assert not places.is_tied
         return partial(chord_lines, self.chords, places)
@@ -119,7 +120,7 @@ def _at(series: Series, column: int, logs: Array) -> Array:
 
 def _sums(series: Series, logs: Array, out: Array) -> None:
     """The values of several series, which are the columns of one."""
-    from holokern.network.architecture.series_code import chebyshev_sums
+    from holokern.network.architecture.table_form.series_code import chebyshev_sums
 
     given = series.coefficients
     places = np.ascontiguousarray(series.range.place(logs)).reshape(-1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.network.architecture.chord_code import GIVEN, ROW, SIDE, WIDTH, by_chords, by_series
+from holokern.network.architecture.table_form.chord_code import GIVEN, ROW, SIDE, WIDTH, by_chords, by_series
 from holokern.numeric import machine
 
 _U = np.uint64
