@@ -79,9 +79,10 @@ class _Line:
 
 
 class _Kinds(NamedTuple):
-    """1 - cos θ of a vector of pairs; which of them coincide, which do so or the series serves, and which are left."""
+    """1 - cos θ and |cos θ| of pairs; which of them coincide, which do so or the series serves, and which are left."""
 
     loss: machine.Vector
+    size: machine.Vector
     same: Any
     done: Any
     rest: Any
@@ -96,8 +97,9 @@ def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
     loss = it.number(2.0).where((found + noise).is_(">", 2.0), found.where(is_apart, 0.0))
     r = it.number(1.0) - loss
     same = builder.and_(e.is_("==", line.c), builder.not_(is_apart))
-    served = builder.or_(same, r.where(r.is_(">=", 0.0), r * -1.0).is_("<=", limit))
-    return _Kinds(loss, same, builder.and_(waits, served), builder.and_(waits, builder.not_(served)))
+    size = r.where(r.is_(">=", 0.0), r * -1.0)
+    served = builder.or_(same, size.is_("<=", limit))
+    return _Kinds(loss, size, same, builder.and_(waits, served), builder.and_(waits, builder.not_(served)))
 
 
 def _keep_sums(line: _Line, kinds: list[_Kinds], powers: Any, level: Any) -> None:
@@ -145,16 +147,16 @@ def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
 
 @machine.instructions
 def by_series(
-    _: Any, first: Any, own: Any, numbers: Any, level: Any, limit: Any, powers: Any, gap: Any, tangent: Any, at: Any,
-    with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
+    _: Any, first: Any, own: Any, numbers: Any, level: Any, limit: Any, more: Any, again: Any, powers: Any, gap: Any,
+    tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs whose correlation is at most ``limit``, and those that coincide.
 
     For the others it finds their chords and the panels of these, which ``edges`` end; those beyond π/2 are ``far``
-    panels further. The panel of a pair that is done is -1; from the second ``level`` on these are left out. The result
-    is the number of vectors with other pairs.
+    panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
+    1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
     """
-    names = "first own numbers level limit powers gap tangent at with_slope width edges far chord owner"
+    names = "first own numbers level limit more again powers gap tangent at with_slope width edges far chord owner"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
@@ -163,19 +165,27 @@ def by_series(
         with it.loop(_vectors(it)) as vector:
             line, kinds = _Line(it, vector.index), list[_Kinds]()
             for v, j in enumerate(line.begins):
-                waits = builder.or_(it.equal("level").is_("==", 0.0), it.load(owners, j).is_(">=", 0.0))
+                waits = builder.or_(it.equal("again").is_("==", 0.0), it.load(owners, j).is_(">=", 0.0))
                 kinds.append(_kinds(line, v, builder.and_(it.below(j, width), waits), it.equal("limit")))
             with builder.if_then(it.any_of([one.done for one in kinds])):
                 _keep_sums(line, kinds, it.array("powers"), level)
             for one, j in zip(kinds, line.begins, strict=True):
                 it.store(it.number(0.0).where(one.rest, -1.0), owners, j)
-            with builder.if_then(it.any_of([one.rest for one in kinds])):
-                builder.store(it.place(builder.load(left), 1), left)
+            served = [one.size.is_("<=", it.equal("more")) for one in kinds]
+            lanes = (
+                [builder.and_(one.rest, inside) for one, inside in zip(kinds, served, strict=True)],
+                [one.rest for one in kinds],
+                [builder.and_(one.done, builder.not_(one.same)) for one in kinds],
+            )
+            for bit, some in enumerate(lanes):
+                found = builder.select(it.any_of(some), it.place(1 << bit), it.place(0))
+                builder.store(builder.or_(builder.load(left), found), left)
+            with builder.if_then(it.any_of(lanes[1])):
                 _leave(line, kinds, it.equal("far"))
         return builder.load(left)
 
-    given = first, own, numbers, level, limit, powers, gap, tangent, at, with_slope, width, edges, far, chord, owner
-    return types.int64(*given), code
+    given = first, own, numbers, level, limit, more, again, powers, gap, tangent, at, with_slope, width, edges, far
+    return types.int64(*given, chord, owner), code
 
 
 def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> None:

@@ -22,12 +22,14 @@ _OWN = SIDE // ROW
 """Numbers of one variable."""
 
 
-_TURNS = 3
-"""The short series, the long one, and chords."""
+_TURNS = 4
+"""A look at the correlations, the short series, the long one, and chords."""
 
 
 @machine.entry
-def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
+    chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any
+) -> None:
     """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`.
 
     The arrays ``gap`` and ``tangent`` are longer than what belongs to pairs: vectors reach beyond it.
@@ -35,12 +37,13 @@ def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, g
     half, width, power = chords.edges.shape[0] - 1, places.width, chords.power
     with_slope, panels, longest = tangent.shape[0] > 0 and power == 2, chords.middles.shape[0], chords.longest
     # Behind what is given come functions of the short series, of the long one, and of chords.
-    columns, powers, behind = chords.columns, chords.powers.reshape(-1), chords.columns[2]
+    columns, powers, behind = chords.columns, chords.powers.reshape(-1), chords.columns[3]
     fours, most, far = chords.fours.reshape(-1), chords.fours.shape[1], 0 if chords.fold != 0 else half
     own, lines = np.zeros(machine.LINES * _OWN), np.zeros(panels * machine.LINES * longest)
-    is_put_in, is_known, gathered = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_), 0
+    is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
+    is_gathered = np.zeros(_TURNS, np.bool_)
     numbers, table = np.zeros(2 * SIDE), np.zeros(4 * chords.length * ROW)
-    rows, others = -1, -1
+    rows, others, is_near = -1, -1, False
     chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
@@ -55,14 +58,17 @@ def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, g
                 is_known[_TURNS + turn] &= c + start == others
             rows, others = r, c + start
             for line in range(places.lines):
-                i, begin, left = line % machine.LINES, at + line * width + start, 1
+                i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
                 for panel in range(panels if i == 0 else 0):
                     is_put_in[panel] = False
-                gathered = 0 if i == 0 else gathered
+                for turn in range(_TURNS if i == 0 else 0):
+                    is_gathered[turn] = False
                 # Functions are computed only if they are needed.
                 for turn in range(_TURNS):
+                    if turn != needed:
+                        continue
                     for side in range(2):
                         if is_known[_TURNS * side + turn]:
                             continue
@@ -70,33 +76,40 @@ def chord_lines(chords: Any, places: Any, index: Any, first: Any, second: Any, g
                         given, apart = (second, places.apart[1]) if side else (first, places.apart[0])
                         begins = line // WIDTH * WIDTH
                         source, size = (c + start, chunk) if side else (r + begins, min(WIDTH, places.lines - begins))
-                        for k in range(GIVEN if turn == 0 else 0):
-                            to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
-                            for j in range(_U(size)):
-                                numbers[to + j] = given[place + j]
+                        if turn == 0:
+                            for k in range(GIVEN):
+                                to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
+                                for j in range(_U(size)):
+                                    numbers[to + j] = given[place + j]
+                            continue
                         logs, vectors = _U(side * SIDE + 2 * ROW), (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
                         for j in range(_U(size)):
                             x[j] = (numbers[logs + j] - chords.log) * chords.scale
                         machine.chebyshev_rows(x, chords.length, table, ROW, vectors)
                         machine.weighted_rows(
-                            chords.series, chords.begins[turn], chords.length, table, 0, ROW, numbers,
+                            chords.series, chords.begins[turn - 1], chords.length, table, 0, ROW, numbers,
                             side * SIDE + columns[turn] * ROW, ROW, (columns[turn + 1] - columns[turn]) // 4, vectors,
                         )  # fmt: skip
-                    if gathered <= turn:
+                    if not is_gathered[turn]:
                         # Some lines are prepared together.
-                        gathered = turn + 1
+                        is_gathered[turn] = True
                         for q in range(machine.LINES):
                             place = min(line - i + q, places.lines - 1) % WIDTH
-                            for k in range(columns[turn] if turn else 0, columns[turn + 1]):
+                            for k in range(columns[turn], columns[turn + 1]):
                                 own[q * _OWN + k] = numbers[k * ROW + place]
-                    if turn < _TURNS - 1:
-                        left = by_series(
-                            own, i * _OWN, numbers, turn, chords.limits[turn], powers, gap, tangent, begin, with_slope,
-                            chunk, chords.edges, far, chord, owner,
+                    if turn == 0 and not is_near:
+                        needed = 1
+                    elif turn < _TURNS - 1:
+                        limit, more = chords.limits[turn - 1] if turn else -1.0, chords.limits[1] if turn < 2 else -1.0
+                        found = by_series(
+                            own, i * _OWN, numbers, turn // 2, limit, more, is_near or turn == 2 if turn else False,
+                            powers, gap, tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
                         )  # fmt: skip
-                    if left == 0:
-                        break
-                for panel in range(panels if left else 0):
+                        needed = turn + 1 if found & 1 else _TURNS - 1 if found & 2 else _TURNS
+                        served |= found & 5
+                # The series is tried at once unless it served no pair of the line before.
+                is_near = served == 0
+                for panel in range(panels if needed < _TURNS else 0):
                     inside = 0.0
                     for j in range(_U(chunk)):
                         inside += 1.0 if owner[j] == float(panel) else 0.0

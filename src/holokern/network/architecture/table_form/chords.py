@@ -93,8 +93,8 @@ class Chords(NamedTuple):
     log, scale
         What is taken from log c, and what the rest is multiplied with: Chebyshev polynomials have this place.
     length, columns, begins, series
-        A quarter of the terms of functions of deviations; where such functions of the short series, of the long one and
-        of chords begin and end among the numbers, where their coefficients begin, and these in the order of
+        A quarter of the terms of functions of deviations; where other numbers and functions of the short
+        series, of the long one and of chords begin and end, where their coefficients begin, and these in the order of
         `machine.weighted_rows`.
     starts, values
         Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Before
@@ -313,9 +313,9 @@ def _packed(
     functions = [*terms.coefficients, chebyshev_matrix(count) @ psi]
     longest = -(-max(map(len, functions)) // 4)
     weights = [in_fours(np.pad(one, ((0, 4 * longest - len(one)), (0, 0)))) for one in functions]
-    columns = np.cumsum([first, *(len(one) // (4 * longest) for one in weights)])
+    columns = np.cumsum([0, first, *(len(one) // (4 * longest) for one in weights)])
     (evens, more_evens), (odds, more_odds) = terms.evens, terms.odds
-    places = (first + 1, first + 1 + evens, int(columns[1]), int(columns[1]) + more_evens)
+    places = (first + 1, first + 1 + evens, int(columns[2]), int(columns[2]) + more_evens)
     made = Chords(
         fold=table.fold,
         power=table.power,
