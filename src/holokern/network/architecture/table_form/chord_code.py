@@ -17,8 +17,8 @@ from holokern.numeric import machine
 GIVEN = 6
 """Numbers of a deviation before its functions."""
 
-TERMS, RANK = 64, 48
-"""The most functions of a series, with the mean, and of chords."""
+TERMS, RANK = 32, 48
+"""The most functions of a series, with the mean, and of chords: a series of so many takes half as long as chords."""
 
 WIDTH = 128
 """Pairs of a line at a time, so that their numbers and functions stay in the nearest cache."""
@@ -102,26 +102,23 @@ def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
     return _Kinds(loss, size, same, builder.and_(waits, served), builder.and_(waits, builder.not_(served)))
 
 
-def _keep_sums(line: _Line, kinds: list[_Kinds], powers: Any, level: Any) -> None:
+def _keep_sums(line: _Line, kinds: list[_Kinds]) -> None:
     """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation."""
     it, sums = line.it, [line.it.variables(4) for _ in range(SOME)]
     r = [it.number(1.0) - one.loss for one in kinds]
     y = [one * one for one in r]
     for some in sums:
         it.clear(some)
-    # From the highest powers on: first those that the long series adds
-    with it.loop(it.place(level, 1)) as turn:
-        block = it.times(it.builder.sub(level, turn.index), 4)
-        for parity in range(2):
-            start, count = (it.at(powers, it.place(block, 2 * parity + k)) for k in range(2))
-            with it.loop(count) as term:
-                row = it.builder.sub(it.place(start, count, -1), term.index)
-                mine = line.own(row)
-                for v, some in enumerate(sums):
-                    value, change = some[2 * parity : 2 * parity + 2]
-                    total = it.get(value)
-                    it.put(it.get(change) * y[v] + total, change)
-                    it.put(total * y[v] + mine * line.other(row, v), value)
+    for parity, name in enumerate(("evens", "odds")):
+        start = it.place(GIVEN + 1, it.integer("evens") if parity else 0)
+        with it.loop(it.integer(name)) as term:
+            row = it.place(start, term.index)
+            mine = line.own(row)
+            for v, some in enumerate(sums):
+                value, change = some[2 * parity : 2 * parity + 2]
+                total = it.get(value)
+                it.put(it.get(change) * y[v] + total, change)
+                it.put(total * y[v] + mine * line.other(row, v), value)
     for v, some in enumerate(sums):
         even, even_change, odd, odd_change = (it.get(one) for one in some)
         both, product = line.small * line.other(4, v), line.n * line.other(3, v)
@@ -147,7 +144,7 @@ def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
 
 @machine.instructions
 def by_series(
-    _: Any, first: Any, own: Any, numbers: Any, level: Any, limit: Any, more: Any, again: Any, powers: Any, gap: Any,
+    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, gap: Any,
     tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs whose correlation is at most ``limit``, and those that coincide.
@@ -156,35 +153,34 @@ def by_series(
     panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
     """
-    names = "first own numbers level limit more again powers gap tangent at with_slope width edges far chord owner"
+    names = "first own numbers limit more again evens odds gap tangent at with_slope width edges far chord owner"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
-        owners, width, level, (left,) = it.array("owner"), it.integer("width"), it.integer("level"), it.integers(1)
-        builder.store(it.place(0), left)
+        owners, width, (found,) = it.array("owner"), it.integer("width"), it.integers(1)
+        builder.store(it.place(0), found)
         with it.loop(_vectors(it)) as vector:
             line, kinds = _Line(it, vector.index), list[_Kinds]()
             for v, j in enumerate(line.begins):
                 waits = builder.or_(it.equal("again").is_("==", 0.0), it.load(owners, j).is_(">=", 0.0))
                 kinds.append(_kinds(line, v, builder.and_(it.below(j, width), waits), it.equal("limit")))
             with builder.if_then(it.any_of([one.done for one in kinds])):
-                _keep_sums(line, kinds, it.array("powers"), level)
+                _keep_sums(line, kinds)
             for one, j in zip(kinds, line.begins, strict=True):
                 it.store(it.number(0.0).where(one.rest, -1.0), owners, j)
-            served = [one.size.is_("<=", it.equal("more")) for one in kinds]
             lanes = (
-                [builder.and_(one.rest, inside) for one, inside in zip(kinds, served, strict=True)],
+                [builder.and_(one.rest, one.size.is_("<=", it.equal("more"))) for one in kinds],
                 [one.rest for one in kinds],
                 [builder.and_(one.done, builder.not_(one.same)) for one in kinds],
             )
             for bit, some in enumerate(lanes):
-                found = builder.select(it.any_of(some), it.place(1 << bit), it.place(0))
-                builder.store(builder.or_(builder.load(left), found), left)
+                there = builder.select(it.any_of(some), it.place(1 << bit), it.place(0))
+                builder.store(builder.or_(builder.load(found), there), found)
             with builder.if_then(it.any_of(lanes[1])):
                 _leave(line, kinds, it.equal("far"))
-        return builder.load(left)
+        return builder.load(found)
 
-    given = first, own, numbers, level, limit, more, again, powers, gap, tangent, at, with_slope, width, edges, far
+    given = first, own, numbers, limit, more, again, evens, odds, gap, tangent, at, with_slope, width, edges, far
     return types.int64(*given, chord, owner), code
 
 

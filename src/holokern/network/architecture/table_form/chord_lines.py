@@ -22,8 +22,8 @@ _OWN = SIDE // ROW
 """Numbers of one variable."""
 
 
-_TURNS = 4
-"""A look at the correlations, the short series, the long one, and chords."""
+_TURNS = 3
+"""A look at the correlations, the series, and chords."""
 
 
 @machine.entry
@@ -36,8 +36,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     """
     half, width, power = chords.edges.shape[0] - 1, places.width, chords.power
     with_slope, panels, longest = tangent.shape[0] > 0 and power == 2, chords.middles.shape[0], chords.longest
-    # Behind what is given come functions of the short series, of the long one, and of chords.
-    columns, powers, behind = chords.columns, chords.powers.reshape(-1), chords.columns[3]
+    # Behind what is given come functions of the series, and of chords.
+    columns, behind = chords.columns, chords.columns[2]
     fours, most, far = chords.fours.reshape(-1), chords.fours.shape[1], 0 if chords.fold != 0 else half
     own, lines = np.zeros(machine.LINES * _OWN), np.zeros(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
@@ -100,12 +100,12 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     if turn == 0 and not is_near:
                         needed = 1
                     elif turn < _TURNS - 1:
-                        limit, more = chords.limits[turn - 1] if turn else -1.0, chords.limits[1] if turn < 2 else -1.0
+                        limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
                         found = by_series(
-                            own, i * _OWN, numbers, turn // 2, limit, more, is_near or turn == 2 if turn else False,
-                            powers, gap, tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
+                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds, gap,
+                            tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
                         )  # fmt: skip
-                        needed = turn + 1 if found & 1 else _TURNS - 1 if found & 2 else _TURNS
+                        needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5
                 # The series is tried at once unless it served no pair of the line before.
                 is_near = served == 0

@@ -73,11 +73,8 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
-    limits
-        The largest correlations of the short and of the long series, or -1.
-    powers
-        The first number and how many there are, for even and for odd powers of the short series, and for those that the
-        long one adds.
+    limit, evens, odds
+        Those of the series of correlations.
     longest
         The most numbers of a panel that has one deviation put in.
     edges
@@ -93,9 +90,8 @@ class Chords(NamedTuple):
     log, scale
         What is taken from log c, and what the rest is multiplied with: Chebyshev polynomials have this place.
     length, columns, begins, series
-        A quarter of the terms of functions of deviations; where other numbers and functions of the short
-        series, of the long one and of chords begin and end, where their coefficients begin, and these in the order of
-        `machine.weighted_rows`.
+        A quarter of the terms of functions of deviations; where other numbers, functions of the series and those of
+        chords begin and end, where their coefficients begin, and these in the order of `machine.weighted_rows`.
     starts, values
         Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Before
         the powers comes W, or A where it counts.
@@ -104,8 +100,9 @@ class Chords(NamedTuple):
     fold: int
     power: int
     rank: int
-    limits: tuple[float, float]
-    powers: NDArray[np.int64]
+    limit: float
+    evens: int
+    odds: int
     longest: int
     edges: Array
     middles: Array
@@ -133,7 +130,7 @@ def chords_of(table: DualTable, terms: Terms, span: Range, first: int, most: int
     part = table.table.range if table.homogeneity is not None else span
     grid = _Grid(table, part).thinned()
     # Few deviations show most of the panels that are too long.
-    end = (0.5 - 0.5 * max(0.0, *terms.limits)) ** 0.5
+    end = (0.5 - 0.5 * max(0.0, terms.limit)) ** 0.5
     found = _cut(_Grid(table, part, _FEW), [0.0, end])
     found = None if found is None else _cut(grid, found[0])
     return None if found is None else _packed(grid, terms, np.array(found[0]), found[1], first, most)
@@ -310,18 +307,17 @@ def _packed(
         return None
     found = [polynomials_of(one, flat, psi / count) for one, flat in zip(panels, flats, strict=True)]
     ends = np.array([16 * int(np.sum(one.fours)) for one in found])
-    functions = [*terms.coefficients, chebyshev_matrix(count) @ psi]
+    functions = [terms.coefficients, chebyshev_matrix(count) @ psi]
     longest = -(-max(map(len, functions)) // 4)
     weights = [in_fours(np.pad(one, ((0, 4 * longest - len(one)), (0, 0)))) for one in functions]
     columns = np.cumsum([0, first, *(len(one) // (4 * longest) for one in weights)])
-    (evens, more_evens), (odds, more_odds) = terms.evens, terms.odds
-    places = (first + 1, first + 1 + evens, int(columns[2]), int(columns[2]) + more_evens)
     made = Chords(
         fold=table.fold,
         power=table.power,
         rank=psi.shape[1],
-        limits=terms.limits,
-        powers=np.stack([places, (evens, odds, more_evens, more_odds)], axis=1),
+        limit=terms.limit,
+        evens=terms.evens,
+        odds=terms.odds,
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),

@@ -17,11 +17,8 @@ from holokern.numeric import Array, Range, chebyshev_matrix
 _LIMITS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 """Correlations that a series may reach."""
 
-_FEW = 31
-"""Functions of the shorter series, which takes half as long as polynomials of chords; with the mean they are fours."""
-
 _SAMPLED = 128
-"""Hermite coefficients that are looked at: at a correlation of 0.5 no more than 64 count, whatever the activation."""
+"""Hermite coefficients that are looked at: at a correlation of 0.5 no more than 45 count, whatever the activation."""
 
 _NODES = (16, 32, 64, 128)
 """Deviations of samples."""
@@ -34,23 +31,22 @@ _ROUNDING, _SMALL = 1e-14, 1e-15
 
 
 class Terms(NamedTuple):
-    """A short series for small correlations, and what a longer one has besides.
+    """A series of correlations.
 
     Attributes
     ----------
-    limits
-        The largest correlations that they serve; -1 if there is no such series.
+    limit
+        The largest correlation that it serves; -1 if there is no series.
     evens, odds
-        How many even powers and how many odd ones each adds, the lowest first, without 1.
+        How many even powers and how many odd ones it has, the highest first, without 1.
     coefficients
-        Chebyshev coefficients in log c, one column for each function: E[σ(cz)]/n, the even and the odd ones of the
-        short series; the even and the odd ones that the other adds.
+        Chebyshev coefficients in log c, one column for each function: E[σ(cz)]/n, the even and the odd ones.
     """
 
-    limits: tuple[float, float]
-    evens: tuple[int, int]
-    odds: tuple[int, int]
-    coefficients: tuple[Array, Array]
+    limit: float
+    evens: int
+    odds: int
+    coefficients: Array
 
 
 def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> Terms:
@@ -60,9 +56,9 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> 
     --------
     >>> from holokern.dual import dual_activation
     >>> d = dual_activation("tanh")
-    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 63)
-    >>> terms.limits, terms.evens, terms.odds
-    ((0.8, 0.9), (0, 0), (27, 12))
+    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 31)
+    >>> terms.limit, terms.evens, terms.odds
+    (0.8, 0, 27)
     """
     for count in (1,) if span.is_point else _NODES:
         c = np.exp(span.nodes(count))
@@ -74,19 +70,16 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> 
         if count == 1 or np.max(np.abs(coefficients[-2:])) <= _ROUNDING * np.max(np.abs(coefficients)):
             break
     else:
-        return Terms((-1.0, -1.0), (0, 0), (0, 0), (coefficients[:, :1], coefficients[:, :0]))
+        return Terms(-1.0, 0, 0, coefficients[:1, :1])
     power = np.arange(_SAMPLED)
     sizes = np.max(np.abs(values), axis=0) ** 2, power * np.max(np.abs(scaled), axis=0) ** 2
-    ends = {limit: _powers(sizes, limit) for limit in _LIMITS}
-    limits = [next((limit for limit, end in ends.items() if sum(end) <= many), -1.0) for many in (_FEW, most)]
-    (evens, odds), (more_evens, more_odds) = (ends.get(limit, (0, 0)) for limit in limits)
-    short = [0, *range(2, 2 * evens + 1, 2), *range(1, 2 * odds, 2)]
-    more = [*range(2 * evens + 2, 2 * more_evens + 1, 2), *range(2 * odds + 1, 2 * more_odds, 2)]
+    found = ((limit, *_powers(sizes, limit)) for limit in _LIMITS)
+    limit, evens, odds = next((one for one in found if sum(one[1:]) <= most), (-1.0, 0, 0))
+    columns = np.array([0, *range(2 * evens, 0, -2), *range(2 * odds - 1, 0, -2)])
     # A coefficient counts with its power of the correlation.
-    seen = np.abs(coefficients) * max(0.0, limits[1]) ** (np.maximum(power - 1, 0) / 2)
-    length = 1 + int(np.max(np.flatnonzero(np.max(seen[:, [*short, *more]], axis=1) > _SMALL), initial=0))
-    found = coefficients[:length, short], coefficients[:length, more]
-    return Terms((limits[0], limits[1]), (evens, more_evens - evens), (odds, more_odds - odds), found)
+    seen = np.abs(coefficients[:, columns]) * abs(limit) ** (np.maximum(columns - 1, 0) / 2)
+    length = 1 + int(np.max(np.flatnonzero(np.max(seen, axis=1) > _SMALL), initial=0))
+    return Terms(limit, evens, odds, coefficients[:length, columns])
 
 
 def _powers(sizes: tuple[Array, Array], limit: float) -> tuple[int, int]:
