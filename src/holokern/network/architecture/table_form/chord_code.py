@@ -17,8 +17,8 @@ from holokern.numeric import machine
 GIVEN = 6
 """Numbers of a deviation before its functions."""
 
-TERMS, RANK = 32, 48
-"""The most functions of a series, with the mean, and of chords: a series of so many takes half as long as chords."""
+TERMS, RANK = 52, 48
+"""The most functions of a series, with the mean, and of chords."""
 
 WIDTH = 128
 """Pairs of a line at a time, so that their numbers and functions stay in the nearest cache."""

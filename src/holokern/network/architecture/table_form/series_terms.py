@@ -14,8 +14,9 @@ import numpy as np
 from holokern.dual import DualActivation, DualTable
 from holokern.numeric import Array, Range, chebyshev_matrix
 
-_LIMITS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
-"""Correlations that a series may reach."""
+_LIMITS, _FEW, _ENOUGH = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4), 31, 0.7
+"""Correlations that a series may reach; beyond the last of these numbers only if it has few functions, which take half
+as long as polynomials of chords."""
 
 _SAMPLED = 128
 """Hermite coefficients that are looked at: at a correlation of 0.5 no more than 45 count, whatever the activation."""
@@ -56,7 +57,7 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> 
     --------
     >>> from holokern.dual import dual_activation
     >>> d = dual_activation("tanh")
-    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 31)
+    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 51)
     >>> terms.limit, terms.evens, terms.odds
     (0.8, 0, 27)
     """
@@ -74,7 +75,8 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> 
     power = np.arange(_SAMPLED)
     sizes = np.max(np.abs(values), axis=0) ** 2, power * np.max(np.abs(scaled), axis=0) ** 2
     found = ((limit, *_powers(sizes, limit)) for limit in _LIMITS)
-    limit, evens, odds = next((one for one in found if sum(one[1:]) <= most), (-1.0, 0, 0))
+    fits = (one for one in found if one[1] + one[2] <= (most if one[0] <= _ENOUGH else _FEW))
+    limit, evens, odds = next(fits, (-1.0, 0, 0))
     columns = np.array([0, *range(2 * evens, 0, -2), *range(2 * odds - 1, 0, -2)])
     # A coefficient counts with its power of the correlation.
     seen = np.abs(coefficients[:, columns]) * abs(limit) ** (np.maximum(columns - 1, 0) / 2)
