@@ -61,7 +61,7 @@ _SELDOM = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class _TableCells:
+class TableCells:
     """A table, cut into cells unless it is too rough for them."""
 
     table: DualTable
@@ -95,7 +95,7 @@ class LayerStep:
     by_pairs: bool
     few: bool
     angles: tuple[float, ...]
-    _tables: dict[Group, _TableCells | None] = field(default_factory=dict)
+    _tables: dict[Group, TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def losses(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> tuple[Array, Array]:
@@ -146,7 +146,8 @@ class LayerStep:
     def _by_pairs(self, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> None:
         """What is missing of 1 - |k|/(n₁n₂) and k′, every pair by itself; one half of a symmetric tile."""
         missing = np.isnan(lost)
-        symmetric = self.sides[0] is self.sides[1] and isinstance(some, slice) and some == others
+        both = isinstance(some, slice) and isinstance(others, slice) and some == others
+        symmetric = self.sides[0] is self.sides[1] and both
         wanted = np.triu(missing) if symmetric else missing
         rows, columns = np.nonzero(wanted)
         first, second = self.sides[0].safe[some][rows], self.sides[1].safe[others][columns]
@@ -165,7 +166,7 @@ class LayerStep:
             found += [*inner, (smallest, found[0][0] if inner else smallest, np.inf)]
         return found
 
-    def _table(self, group: Group) -> _TableCells | None:
+    def _table(self, group: Group) -> TableCells | None:
         """The panels of a table, cut into cells, made when first needed; None if the activation is too rough.
 
         Where breaks lie away from zero, sums become longer as angles become smaller. If they are long from the first
@@ -197,11 +198,11 @@ class LayerStep:
                         else machine.cells_of(table.table, part, width)
                     )
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
-                    self._tables[group] = _TableCells(table, cells, (sides[0], sides[-1]))
+                    self._tables[group] = TableCells(table, cells, (sides[0], sides[-1]))
             return self._tables[group]
 
     def _by_table(
-        self, made: _TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
+        self, made: TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
