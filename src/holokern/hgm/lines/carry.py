@@ -14,9 +14,10 @@ import numpy as np
 from flint import acb
 
 from holokern.errors import SingularPath
-from holokern.hgm.lines.ball_lines import BallLines
+from holokern.hgm.lines.ball_lines import on_segment
 from holokern.hgm.lines.initial import as_complex
 from holokern.hgm.lines.segments import LinePath, LineTable
+from holokern.hgm.steps.balls import carry_balls
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
@@ -119,12 +120,12 @@ def carry_along(
     system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
 ) -> list[list[Ball]]:
     """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
-    table, lines = LineTable.of(system), BallLines(system)
+    table = LineTable.of(system)
     for a, b in pairwise(stops):
         floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
         (met,) = crossings(system, table, floats[0][None], floats[1][None])
         if not met:
-            columns = lines.carry(a, b, columns)
+            columns = carry_balls(on_segment(system, a, b), columns)
             continue
         ways = [SIDES[side]] if side else [1, -1]
         sides = []
@@ -133,7 +134,7 @@ def carry_along(
             inner = [[acb(complex(x).real, complex(x).imag) for x in corner] for corner in corners[1:-1]]
             state = columns
             for first, second in pairwise([a, *inner, b]):
-                state = lines.carry(first, second, state)
+                state = carry_balls(on_segment(system, first, second), state)
             sides.append(state)
         columns = [
             [_both(system, floats, met, *pair) for pair in zip(*ways_of, strict=True)]
