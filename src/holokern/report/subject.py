@@ -20,7 +20,7 @@ from holokern.activation import Activation, curves
 from holokern.dual import dual, dual_activation, series_values, spectrum
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.network import EdgePart, edge_of_chaos
-from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric import Array, Range, chebyshev_matrix, chebyshev_nodes
 from holokern.paper import Json
 from holokern.progress import report
 
@@ -210,8 +210,7 @@ def _at(table: Array, place: Array, theta: Array) -> Array:
 
 
 def _deviations(limits: Limits, count: int) -> Array:
-    low, high = np.log(limits)
-    return np.asarray(np.exp((low + high) / 2 + (high - low) / 2 * chebyshev_nodes(count)))
+    return np.exp(Range(*map(float, np.log(limits))).nodes(count))
 
 
 def _angles(count: int) -> Array:

@@ -10,7 +10,6 @@ so f_t is a Gaussian process. The ridge α is weight decay towards the initial w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,30 +23,6 @@ from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, ManyTarg
 from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 from holokern.numeric import Array
-
-
-@dataclass(frozen=True)
-class Descent:
-    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ."""
-
-    factor: EighRidge  # Θ + α on the training points
-    rate: float  # η/m
-
-    def gain(self, time: float) -> Array:
-        """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""
-        if np.isinf(time):
-            return self.factor.inverse_values
-        values = self.factor.values + self.factor.alpha
-        speed = self.rate * time
-        # (1 - e^{-λs})/λ → s as λ → 0, without the division.
-        small = values * speed < 1e-300
-        safe = np.where(small, 1.0, values)
-        return np.where(small, speed, -np.expm1(-safe * speed) / safe)
-
-    def weights(self, cross: Array, time: float) -> Array:
-        """Θ(x, X) M_t, which multiplies y - f_0(X)."""
-        vectors = self.factor.vectors
-        return np.asarray(((cross @ vectors) * self.gain(time)) @ vectors.T)
 
 
 class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
@@ -121,9 +96,9 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         self._targets = targets
         self._training = build_kernel(self, "ntk" if self.trained == "all" else "nngp")
         self._initial = NetworkKernel(self._training.network, "nngp")
-        factor = EighRidge.of(self._training(X), float(self.alpha))
-        self._descent = Descent(factor, float(self.learning_rate) / self._targets.size)
-        largest = float(factor.values[-1]) + float(self.alpha)
+        self._factor = EighRidge.of(self._training(X), float(self.alpha))
+        self._rate = float(self.learning_rate) / self._targets.size
+        largest = float(self._factor.values[-1]) + float(self.alpha)
         self.max_learning_rate_ = 2.0 * self._targets.size / largest if largest > 0 else np.inf
         self.network_ = self._training.network
         self.X_fit_ = X
@@ -156,12 +131,23 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         if not until >= 0:
             raise BadInput(f"the training time must be >= 0, got {until}")
         X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
-        weights = self._descent.weights(self._training(X, self.X_fit_), until)
+        vectors = self._factor.vectors
+        weights = ((self._training(X, self.X_fit_) @ vectors) * self._gain(until)) @ vectors.T
         mean = weights @ self._targets
         mean = mean[:, 0] if self._flat else mean
         if return_std:
             return mean, np.sqrt(self._variance(X, weights))
         return (mean, self._covariance(X, weights)) if return_cov else mean
+
+    def _gain(self, time: float) -> Array:
+        """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""
+        if np.isinf(time):
+            return self._factor.inverse_values
+        values, speed = self._factor.values + self._factor.alpha, self._rate * time
+        # (1 - e^{-λs})/λ → s as λ → 0, without the division.
+        small = values * speed < 1e-300
+        safe = np.where(small, 1.0, values)
+        return np.where(small, speed, -np.expm1(-safe * speed) / safe)
 
     def _covariance(self, X: Array, weights: Array) -> Array:
         """Covariance of f_0(x) - W f_0(X) for the weights W."""

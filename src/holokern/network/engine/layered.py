@@ -16,7 +16,6 @@ from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layer_tables import functions_of, layer_table
 from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
-from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
@@ -204,15 +203,27 @@ class LayerStep:
     def _by_table(
         self, made: TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
+        """1 - |k|/(n₁n₂) and k′ from a table; how many pairs it does not serve, which are NaN."""
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
         rows, columns = made.sides
         assert rows is not None and columns is not None
-        numbers, parts = (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]), (some, others)
-        lost[:], slope[:], left = table_losses(
-            made.table, made.cells, (rows, columns), parts, numbers, theta, with_tangent
+        table, numbers = made.table, (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others])
+        functions = 2 if with_tangent and table.has_slope else 1
+        flat, found = np.empty((1, *theta.shape)), np.full((2, *theta.shape), np.nan)
+        found[functions:] = 0.0
+        first, second = (np.stack([np.ones(side.shape[1]), side[2]]) for side in numbers)
+        task, angles = machine.Task(0, functions, float(table.fold != 0)), machine.TileAngles(theta, 0)
+        starts = np.zeros(len(theta), dtype=np.int64)
+        left = machine.look_up(
+            made.cells, (rows, columns), (some, others), (first, second), task, starts, angles, flat, found
         )
-        slope /= self.layer.weight
+        angle = np.minimum(theta, np.pi - theta) if table.fold else theta
+        np.multiply(flat[0], (numbers[0][0][:, None] - numbers[1][0]) ** 2, out=lost)
+        found[0] *= angle * angle if table.power == 2 else angle
+        lost += found[0]
+        # k′ of norms with √w each
+        np.divide(found[1], self.layer.weight, out=slope)
         return left
 
     def _by_products(self, made: DualTable, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> int:
