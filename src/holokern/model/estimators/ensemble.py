@@ -14,18 +14,16 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, ManyTargets, build_kernel, takes_positions
+from holokern.model.estimators.kernel_ridge import ManyTargets
 from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 from holokern.numeric import Array
 
 
-class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
+class GradientDescentEnsemble(ManyTargets):
     """Infinitely many infinitely wide networks, each from its own random start, trained by gradient descent.
 
     Parameters
@@ -63,7 +61,7 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NETWORK_CONSTRAINTS,
+        **ManyTargets._parameter_constraints,
         "time": [Interval(Real, 0, None, closed="both")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -82,10 +80,7 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         alpha: float = 0.0,
         trained: str = "all",
     ) -> None:
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
+        super().__init__(activation, depth, bias, weight_variance)
         self.time = time
         self.learning_rate = learning_rate
         self.alpha = alpha
@@ -94,7 +89,7 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
     def _solve(self, X: Array, targets: Array) -> None:
         """Diagonalise the kernel of the training; every time t is then cheap."""
         self._targets = targets
-        self._training = build_kernel(self, "ntk" if self.trained == "all" else "nngp")
+        self._training = self._network_kernel("ntk" if self.trained == "all" else "nngp")
         self._initial = NetworkKernel(self._training.network, "nngp")
         self._factor = EighRidge.of(self._training(X), float(self.alpha))
         self._rate = float(self.learning_rate) / self._targets.size
@@ -124,13 +119,12 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         std or cov : ndarray of shape (n_samples,) or (n_samples, n_samples)
             Only when asked for.
         """
-        check_is_fitted(self)
+        X = self._checked(X)
         if return_std and return_cov:
             raise BadInput("at most one of return_std and return_cov can be asked for")
         until = float(self.time if time is None else time)
         if not until >= 0:
             raise BadInput(f"the training time must be >= 0, got {until}")
-        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
         vectors = self._factor.vectors
         weights = ((self._training(X, self.X_fit_) @ vectors) * self._gain(until)) @ vectors.T
         mean = weights @ self._targets
