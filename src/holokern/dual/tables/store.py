@@ -13,9 +13,11 @@ import io
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,6 +35,8 @@ _LARGEST = 1 << 29
 """Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
 
 
+Made = TypeVar("Made")
+
 Build = Callable[[], DualTable | None]
 """Makes a table, or finds that there is no short one."""
 
@@ -46,18 +50,8 @@ def stored_table(sigma: Activation, span: Range, smallest: float, build: Build, 
     Of a table that is too long only this is stored, until somebody asks for it. A refusal is stored too: it takes as
     long to find out, and holds for the present limits of work and memory.
     """
-    text = identity(sigma)
-    if text is None:
-        return _attempt(build)
-    request = ["dual", text, span.low.hex(), span.high.hex(), float(smallest).hex(), limits()]
-    made: list[Answer] = []
-
-    def pack() -> dict[str, Array]:
-        made.append(_attempt(build))
-        return _arrays(made[0])
-
-    found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays, short)))
-    return made[0] if found else _attempt(build)
+    request = ["dual", identity(sigma), span.low.hex(), span.high.hex(), float(smallest).hex(), limits()]
+    return stored(request, lambda: _attempt(build), _arrays, lambda arrays: _table(sigma, arrays, short))
 
 
 def _attempt(build: Build) -> Answer:
@@ -96,17 +90,8 @@ class KeptTables:
 
 def stored_number(question: str, sigma: Activation, compute: Callable[[], float]) -> float:
     """A number that belongs to an activation, from disk, or compute and store it."""
-    text = identity(sigma)
-    if text is None:
-        return compute()
-    known: list[float] = []
-
-    def pack() -> dict[str, Array]:
-        known.append(compute())
-        return {"number": np.array(known[0])}
-
-    found = stored_arrays([question, text], pack, lambda arrays: known.append(float(arrays["number"])))
-    return known[0] if found else compute()
+    request = [question, identity(sigma)]
+    return stored(request, compute, lambda made: {"number": np.array(made)}, lambda arrays: float(arrays["number"]))
 
 
 def identity(sigma: Activation) -> str | None:
@@ -146,32 +131,36 @@ def _table(sigma: Activation, found: dict[str, Array], short: bool) -> Answer:
     return DualTable(sigma, known, int(fold), int(power), series[0], series[1], series[2], table, error)
 
 
-def stored_arrays(
-    request: list[str], pack: Callable[[], dict[str, Array]], unpack: Callable[[dict[str, Array]], None]
-) -> bool:
-    """Unpack the arrays that answer a request from disk, or pack them anew and write them; False without a cache.
+def stored(
+    request: Sequence[str | None],
+    make: Callable[[], Made],
+    pack: Callable[[Made], dict[str, Array]],
+    unpack: Callable[[dict[str, Array]], Made],
+) -> Made:
+    """The answer to a request from disk, or make it and write it; one with None in it belongs to no file.
 
-    ``unpack`` raises ValueError, KeyError or TypeError for arrays that are not as they should be.
+    ``pack`` gives named arrays, and ``unpack`` raises if they are not as they should be.
     """
-    cache = open_cache()
+    cache = None if None in request else open_cache()
     if cache is None:
-        return False
+        return make()
     text = json.dumps([*request, _sources()])
     path = cache.folder / f"table-{hashlib.sha256(text.encode()).hexdigest()[:40]}.npz"
-    if _read(path, text, unpack):
-        return True
-    found = pack()
-    if path.is_dir():
-        # it cannot be replaced, and nothing is lost but time
-        return True
-    stream = io.BytesIO()
-    np.savez(stream, request=np.array(text), **joined(found))  # type: ignore[arg-type]
-    try:
-        write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
-    except (OSError, ArchiveError) as error:
-        if cache.demanded:
-            raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
-    return True
+    arrays = _read(path, text)
+    if arrays is not None:
+        with suppress(Exception):  # arrays of other code: whatever it raises, they are no answer
+            return unpack(arrays)
+    made = make()
+    # a folder of that name cannot be replaced, and nothing is lost but time
+    if not path.is_dir():
+        stream = io.BytesIO()
+        np.savez(stream, request=np.array(text), **joined(pack(made)))  # type: ignore[arg-type]
+        try:
+            write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
+        except (OSError, ArchiveError) as error:
+            if cache.demanded:
+                raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
+    return made
 
 
 def joined(arrays: dict[str, Array]) -> dict[str, Array]:
@@ -194,20 +183,15 @@ def parted(layout: Array, values: Array) -> dict[str, Array]:
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts[:-1], strict=True)}
 
 
-def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> bool:
+def _read(path: Path, text: str) -> dict[str, Array] | None:
     content = read_sealed(path, _LARGEST)
     if content is None:
-        return False
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            if str(archive["request"]) != text:
-                return False
-            arrays = parted(archive["layout"], archive["values"])
-        unpack(arrays)
-    except Exception:
-        # a file that another numpy wrote: its reader and those of zip files raise what they like
-        return False
-    return True
+        return None
+    # a file that another numpy wrote: its reader and those of zip files raise what they like
+    with suppress(Exception), np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        if str(archive["request"]) == text:
+            return parted(archive["layout"], archive["values"])
+    return None
 
 
 @lru_cache(maxsize=1)
