@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import holokern as hk
+from holokern import cache
 from holokern.dual import dual_activation
 from holokern.dual.tables import store
 from holokern.dual.tables.dual_table import build_table
@@ -230,7 +231,7 @@ def test_a_folder_in_the_place_of_a_file(folder, ask):
 
 def test_files_too_large_are_not_read(folder, ask, monkeypatch):
     ask()
-    monkeypatch.setattr(store, "_LARGEST", 100)
+    monkeypatch.setattr(cache, "_LARGEST", 100)
     assert ask()[1]
 
 

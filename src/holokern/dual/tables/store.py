@@ -1,38 +1,25 @@
-"""Tables in memory, and on disk, so that processes and sessions share them.
-
-A file is named by a digest of what was asked and of the sources that answer. It is written to a temporary name and
-moved into place, so two processes that make the same table at once both end with a good file. Files are signed with a
-key that lies elsewhere; one that is damaged, altered, or made by other code, is treated as absent. The folder and its
-switches are those of :func:`holokern.pfaffian.cache.open_cache`.
-"""
+"""Tables in memory, and in the cache on disk, so that processes and sessions share them."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.cache import code_digest, open_cache
 from holokern.dual.tables.dual_table import DualTable
-from holokern.errors import ArchiveError, HolokernError, PrecisionLost
-from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
+from holokern.errors import HolokernError, PrecisionLost
 from holokern.numeric import Array, Range, Series, Table, limits
-from holokern.pfaffian import open_cache
 
 _KEPT = 64
 """Tables that stay in memory: most take less than a megabyte."""
-
-_LARGEST = 1 << 29
-"""Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
 
 
 Made = TypeVar("Made")
@@ -145,22 +132,19 @@ def stored(
     if cache is None:
         return make()
     text = json.dumps([*request, _sources()])
-    path = cache.folder / f"table-{hashlib.sha256(text.encode()).hexdigest()[:40]}.npz"
-    arrays = _read(path, text)
-    if arrays is not None:
-        with suppress(Exception):  # arrays of other code: whatever it raises, they are no answer
-            return unpack(arrays)
-    made = make()
-    # a folder of that name cannot be replaced, and nothing is lost but time
-    if not path.is_dir():
+
+    def write(made: Made) -> bytes:
         stream = io.BytesIO()
         np.savez(stream, request=np.array(text), **joined(pack(made)))  # type: ignore[arg-type]
-        try:
-            write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
-        except (OSError, ArchiveError) as error:
-            if cache.demanded:
-                raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
-    return made
+        return stream.getvalue()
+
+    def read(content: bytes) -> Made:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            if str(archive["request"]) != text:
+                raise ValueError("an answer to another request")
+            return unpack(parted(archive["layout"], archive["values"]))
+
+    return cache.answer(cache.path("table", text, ".npz"), make, write, read)
 
 
 def joined(arrays: dict[str, Array]) -> dict[str, Array]:
@@ -183,23 +167,7 @@ def parted(layout: Array, values: Array) -> dict[str, Array]:
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts[:-1], strict=True)}
 
 
-def _read(path: Path, text: str) -> dict[str, Array] | None:
-    content = read_sealed(path, _LARGEST)
-    if content is None:
-        return None
-    # a file that another numpy wrote: its reader and those of zip files raise what they like
-    with suppress(Exception), np.load(io.BytesIO(content), allow_pickle=False) as archive:
-        if str(archive["request"]) == text:
-            return parted(archive["layout"], archive["values"])
-    return None
-
-
 @lru_cache(maxsize=1)
 def _sources() -> str:
     """A digest of the code that evaluates activations and makes tables, and of numpy's version."""
-    package = Path(__file__).parents[2]
-    digest = hashlib.sha256(np.__version__.encode())
-    for folder in ("numeric", "activation", "dual", "network"):
-        for source in sorted((package / folder).rglob("*.py")):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return code_digest(("numeric", "activation", "dual", "network"), np.__version__)
