@@ -13,7 +13,7 @@ from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
-from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
+from holokern.hgm.lines.carry import SIDES, TINY, carry_along, floats_along
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
@@ -36,8 +36,6 @@ from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
 Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
-
-_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def solve(
                     continue
                 raise
             table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
-            error[k] = [float(radius(entry)) + EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
+            error[k] = [float(radius(entry)) + EPS * abs(complex(acb(entry))) + TINY for entry in proved]
     return Solution(table[0], error[0], names) if single else Solution(table, error, names)
 
 
