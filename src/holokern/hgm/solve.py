@@ -285,10 +285,6 @@ class _LineTask:
     outputs: Sequence[object] | None
     _known: dict[Segment, PfaffianSystem] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.start, Sequence) or any(isinstance(x, str) and x in ("oo", "inf") for x in self.start):
-            raise BadInput(f"expected a rational start for a system that is not expanded, got {self.start!r}")
-
     def _segments(self, end: Sequence[object]) -> list[PfaffianSystem]:
         """The system on each segment of the way, as one in t from 0 to 1."""
         stops = [tuple(exactly(x) for x in stop) for stop in (self.start, *self.corners, end)]

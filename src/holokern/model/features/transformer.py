@@ -161,7 +161,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Network
     ) -> tuple[FeatureMap, FeatureError]:
         if self.method == "harmonics":
             harmonics = HarmonicFeatures.of(kernel, pool, count, self._random)
-            return harmonics, harmonics.error(rows, columns)
+            return harmonics, measure(harmonics, rows, columns, harmonics.truncation)
         by_leverage = self.method == "leverage"
         chosen = draw_by_leverage(kernel, pool, count, self._random) if by_leverage else draw(pool, count, self._random)
         landmarks = Landmarks.at(kernel, chosen)
