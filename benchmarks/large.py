@@ -35,11 +35,10 @@ from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.conjugate_gradients import (
     DistributedKernel,
     NystromPreconditioner,
-    TiledKernel,
     conjugate_gradients,
 )
 from holokern.model.solvers.solution import FeatureRidge
-from holokern.network import Network
+from holokern.network import KernelProduct, Network
 from holokern.paper.experiments import machine
 from holokern.progress import listen
 
@@ -141,7 +140,7 @@ def root_mean_square(predicted: np.ndarray, truth: np.ndarray) -> float:
 def multiplier(options: argparse.Namespace, kernel: NetworkKernel, x: np.ndarray) -> Iterator[tuple[Any, Any]]:
     """The kernel matrix as something to multiply with, and the CPU seconds of all processes."""
     if not options.workers:
-        yield TiledKernel(kernel, x), time.process_time
+        yield KernelProduct(kernel.network, x, kernel.kind), time.process_time
         return
     from distributed import Client, LocalCluster
 
@@ -171,7 +170,7 @@ def solve(options: argparse.Namespace) -> dict[str, Any]:
 
         def product(vectors: np.ndarray, single: bool = False) -> np.ndarray:
             own = Clock(cpu)
-            result = (tiles.in_single_precision(vectors) if single else tiles @ vectors) + options.alpha * vectors
+            result = tiles.times(vectors, single=single) + options.alpha * vectors
             spent = own()
             diary.write((*spent, single), clock)
             kind = "single" if single else "double"

@@ -20,6 +20,7 @@ FLOW = [
     "later",
     "syntax",
     "files",
+    "cache",
     "progress",
     "numeric",
     "weyl",

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from holokern import files
+from holokern.cache import Cache
 from holokern.dual.tables import store
 from holokern.errors import ArchiveError
 from holokern.pfaffian import archive
-from holokern.pfaffian.cache import Cache, cached
+from holokern.pfaffian.cache import cached, path_of
 from holokern.pfaffian.coordinates import COORDINATES
 from holokern.pfaffian.derivation.by_stein import derive, read_operators
 
@@ -103,7 +104,7 @@ def test_altered_systems_with_a_good_digest_are_rebuilt(relu, places, change):
     """Whoever can write into the cache does not know the key."""
     folder = places / "cache"
     cached(REQUEST, lambda: relu, folder)
-    path = Cache(folder).path(REQUEST)
+    path = path_of(Cache(folder), REQUEST)
     content, seal = path.read_bytes().rsplit(b"\n", 1)
     envelope = json.loads(content)
     envelope["system"] = repaired(envelope["system"], change)
@@ -170,16 +171,17 @@ def ask(seen):
     """Ask for three numbers; tell whether they had to be computed."""
     built = []
 
-    def pack():
+    def make():
         built.append(True)
-        return {"numbers": np.arange(3.0)}
+        return np.arange(3.0)
 
     def unpack(arrays):
         if arrays["numbers"].shape != (3,) or arrays["numbers"].dtype != np.float64:
             raise ValueError("not three numbers")
         seen.append(arrays["numbers"].tolist())
+        return arrays["numbers"]
 
-    assert store.stored_arrays(["a question"], pack, unpack)
+    assert store.stored(["a question"], make, lambda made: {"numbers": made}, unpack).tolist() == [0.0, 1.0, 2.0]
     return bool(built)
 
 
@@ -213,7 +215,7 @@ def test_the_readers_survive_whatever_they_read(relu, places):
     assert all(numbers == [0.0, 1.0, 2.0] for numbers in seen)
     folder = places / "systems"
     cached(REQUEST, lambda: relu, folder)
-    system = Cache(folder).path(REQUEST)
+    system = path_of(Cache(folder), REQUEST)
     good = system.read_bytes()
     for _ in range(40):
         system.write_bytes(fuzzed(good, random))
@@ -229,7 +231,7 @@ def test_the_readers_survive_whatever_they_read(relu, places):
 def test_special_files_are_not_read(relu, places, kind):
     folder = places / "systems"
     folder.mkdir()
-    path = Cache(folder).path(REQUEST)
+    path = path_of(Cache(folder), REQUEST)
     if kind == "fifo":
         os.mkfifo(path)
     elif kind == "device":

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import holokern as hk
+from holokern import cache
 from holokern.dual import dual_activation
 from holokern.dual.tables import store
 from holokern.dual.tables.build import build_table
@@ -230,7 +231,7 @@ def test_a_folder_in_the_place_of_a_file(folder, ask):
 
 def test_files_too_large_are_not_read(folder, ask, monkeypatch):
     ask()
-    monkeypatch.setattr(store, "_LARGEST", 100)
+    monkeypatch.setattr(cache, "_LARGEST", 100)
     assert ask()[1]
 
 
@@ -287,10 +288,9 @@ def test_any_other_arrays(folder):
 
     def unpack(arrays):
         seen.append(arrays["numbers"].tolist())
-
-    def pack():
-        return {"numbers": np.arange(3.0)}
+        return arrays["numbers"]
 
     for _ in range(2):
-        assert store.stored_arrays(["a question"], pack, unpack)
+        found = store.stored(["a question"], lambda: np.arange(3.0), lambda made: {"numbers": made}, unpack)
+        assert found.tolist() == [0.0, 1.0, 2.0]
     assert seen == [[0.0, 1.0, 2.0]]

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from holokern.errors import BadInput, SingularPath
 from holokern.hgm.polar.half_angle import HalfAngleTable
-from holokern.hgm.steps.balls import BallSystem, transport_balls
+from holokern.hgm.steps.balls import transport_balls
 from holokern.hgm.steps.fixed_point import BallRow
 from holokern.pfaffian import pfaffian
 
 
-def system(*rows: tuple[list[int], dict[int, list[int]]]) -> BallSystem:
-    return BallSystem(tuple(BallRow(arb_poly(d), {j: arb_poly(n) for j, n in e.items()}) for d, e in rows))
+def system(*rows: tuple[list[int], dict[int, list[int]]]) -> list[BallRow]:
+    return [BallRow(arb_poly(d), {j: arb_poly(n) for j, n in e.items()}) for d, e in rows]
 
 
 def test_exponential_and_rotation() -> None:
@@ -72,7 +72,7 @@ def test_quadratic_exponents(a, b, end) -> None:  # type: ignore[no-untyped-def]
 
     a, b, end = (arb(fmpq(x.numerator, x.denominator)) for x in (a, b, end))
     with ctx.workprec(128):
-        rows = BallSystem((BallRow(arb_poly([1]), {0: arb_poly([a, 2 * b])}),))
+        rows = [BallRow(arb_poly([1]), {0: arb_poly([a, 2 * b])})]
         (value,) = transport_balls(rows, arb(0), end, [arb(1)])
         assert value.overlaps((a * end + b * end * end).exp())
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from holokern.model import NTKRegressor
 from holokern.model.kernel import NetworkKernel
-from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, TiledKernel, conjugate_gradients
-from holokern.network import Network
+from holokern.model.solvers.conjugate_gradients import NystromPreconditioner, conjugate_gradients
+from holokern.network import KernelProduct, Network
 from holokern.progress import listen
 
 
@@ -20,7 +20,12 @@ def kernel():
 
 def test_products_are_those_of_the_matrix(kernel, points):
     vectors = np.random.default_rng(1).normal(size=(24, 3))
-    np.testing.assert_allclose(TiledKernel(kernel, points) @ vectors, kernel(points) @ vectors, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        KernelProduct(kernel.network, points, kernel.kind).times(vectors),
+        kernel(points) @ vectors,
+        rtol=1e-11,
+        atol=1e-11,
+    )
 
 
 def test_preconditioner_with_all_landmarks_solves_in_one_or_two_steps(kernel, points, targets):
@@ -184,11 +189,11 @@ def test_an_interrupted_run_with_rough_products_goes_on(tmp_path):
 
 
 def test_the_kernel_in_single_precision_solves_as_well(kernel, points, targets):
-    tiles = TiledKernel(kernel, points)
+    product = KernelProduct(kernel.network, points, kernel.kind)
     found = conjugate_gradients(
-        lambda v: tiles @ v + 0.1 * v,
+        lambda v: product.times(v) + 0.1 * v,
         targets[:, None],
-        rough=lambda v: tiles.in_single_precision(v) + 0.1 * v,
+        rough=lambda v: product.times(v, single=True) + 0.1 * v,
         tolerance=1e-9,
     )
     assert found.residual <= 1e-9

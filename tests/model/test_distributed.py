@@ -42,7 +42,7 @@ def test_a_killed_worker_costs_its_blocks_and_not_the_run():
         thread.start()
         preconditioner = NystromPreconditioner.of(kernel, points[:200], points, 1.0)
         found = conjugate_gradients(
-            lambda v: tiles @ v + v, y, lambda v: preconditioner @ v, tolerance=1e-8, max_steps=60
+            lambda v: tiles.times(v) + v, y, lambda v: preconditioner @ v, tolerance=1e-8, max_steps=60
         )
         thread.join()
         after = {info["pid"] for info in client.run(lambda dask_worker: {"pid": os.getpid()}).values()}

@@ -46,4 +46,4 @@ def test_tables_and_charts_of_three_training_points(monkeypatch: pytest.MonkeyPa
 def test_a_bias_without_points_is_said() -> None:
     found = path(Problem(bias=0.02))
     assert found.tables[0].rows == ()
-    assert "no pairs" in found.text()
+    assert "no pairs" in found.tables[0].text()

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import holokern.cache
+from holokern.cache import Cache, default_folder, open_cache
 from holokern.errors import ArchiveError, BadInput, CheckFailed, TooLarge
 from holokern.pfaffian import cache as cache_module
-from holokern.pfaffian.cache import Cache, cached, code_version, default_folder, open_cache
+from holokern.pfaffian.cache import cached, code_version, path_of
 from holokern.pfaffian.coordinates import COORDINATES
 from holokern.pfaffian.derivation.by_stein import derive, read_operators
 
@@ -77,7 +79,7 @@ def test_the_code_version_is_a_digest_of_the_sources():
 )
 def test_damaged_or_foreign_files_are_rebuilt(build, tmp_path, content):
     cached(REQUEST, build, tmp_path)
-    path = Cache(tmp_path).path(REQUEST)
+    path = path_of(Cache(tmp_path), REQUEST)
     good = path.read_bytes()
     path.write_bytes(content)
     assert cached(REQUEST, build, tmp_path) == _relu()
@@ -87,7 +89,7 @@ def test_damaged_or_foreign_files_are_rebuilt(build, tmp_path, content):
 
 def test_truncated_and_bit_flipped_files_are_rebuilt(build, tmp_path):
     cached(REQUEST, build, tmp_path)
-    path = Cache(tmp_path).path(REQUEST)
+    path = path_of(Cache(tmp_path), REQUEST)
     good = path.read_text()
     for damaged in (good[: len(good) // 2], good.replace("S12", "S21", 1), good.replace('\\"1\\"', '\\"2\\"', 1)):
         assert damaged != good
@@ -99,7 +101,7 @@ def test_truncated_and_bit_flipped_files_are_rebuilt(build, tmp_path):
 def test_a_good_answer_to_another_question_is_not_taken(build, tmp_path):
     other = {**REQUEST, "basis": "1, d12"}
     cached(other, build, tmp_path)
-    Cache(tmp_path).path(other).rename(Cache(tmp_path).path(REQUEST))
+    path_of(Cache(tmp_path), other).rename(path_of(Cache(tmp_path), REQUEST))
     cached(REQUEST, build, tmp_path)
     assert build.calls == 2
 
@@ -108,7 +110,7 @@ def test_a_folder_in_place_of_the_file_is_no_harm(build, tmp_path, monkeypatch):
     """It cannot be replaced; the system is derived each time."""
     default = default_folder()
     default.mkdir(parents=True)
-    Cache(default).path(REQUEST).mkdir()
+    path_of(Cache(default), REQUEST).mkdir()
     assert cached(REQUEST, build) == _relu()
     assert cached(REQUEST, build, default) == _relu()
     assert build.calls == 2
@@ -176,7 +178,7 @@ def test_a_default_folder_that_cannot_be_written_means_no_cache(build, tmp_path,
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "file"))
     if sys.platform == "darwin":
-        monkeypatch.setattr(cache_module, "default_folder", lambda: tmp_path / "file" / "holokern")
+        monkeypatch.setattr(holokern.cache, "default_folder", lambda: tmp_path / "file" / "holokern")
     assert cached(REQUEST, build) == _relu()
     assert cached(REQUEST, build) == _relu()
     assert build.calls == 2
@@ -205,7 +207,7 @@ def test_processes_that_derive_store_and_delete_at_once_do_no_harm(tmp_path):
     assert not list(tmp_path.glob("*.part"))
     assert not list(tmp_path.glob(".*.part"))
     cached(REQUEST, _relu, tmp_path)
-    assert json.loads(Cache(tmp_path).path(REQUEST).read_text().rsplit("\n", 1)[0])["code"] == code_version()
+    assert json.loads(path_of(Cache(tmp_path), REQUEST).read_text().rsplit("\n", 1)[0])["code"] == code_version()
 
 
 def test_refusals_are_remembered(tmp_path):

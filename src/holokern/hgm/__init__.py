@@ -50,7 +50,7 @@ from holokern.hgm.polar.path import AnglePath, SegmentPath
 from holokern.hgm.polar.tables import PolarTable, polar_table
 from holokern.hgm.scipy_solver import integrate, solve_along
 from holokern.hgm.solve import Solution, solve
-from holokern.hgm.steps.balls import BallSystem, transport_balls
+from holokern.hgm.steps.balls import transport_balls
 from holokern.hgm.steps.fixed_point import BallRow
 from holokern.hgm.steps.series import Array as Numbers
 from holokern.hgm.steps.series import Path, SeriesEquation
@@ -62,7 +62,6 @@ __all__ = [
     "AnglePath",
     "Arrival",
     "BallRow",
-    "BallSystem",
     "Basis",
     "ChebyshevBasis",
     "Constraint",

@@ -13,7 +13,7 @@ from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
 from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
-from holokern.hgm.lines.carry import SIDES, carry_along, floats_along
+from holokern.hgm.lines.carry import SIDES, TINY, carry_along, floats_along
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
     Holonomic,
@@ -36,8 +36,6 @@ from holokern.numeric import EPS
 from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem, ideal_of, unexpanded
 
 Segment = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
-
-_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def solve(
                     continue
                 raise
             table[k] = [as_complex(entry) if np.iscomplexobj(table) else float(entry.real) for entry in proved]
-            error[k] = [float(radius(entry)) + EPS * abs(complex(acb(entry))) + _TINY for entry in proved]
+            error[k] = [float(radius(entry)) + EPS * abs(complex(acb(entry))) + TINY for entry in proved]
     return Solution(table[0], error[0], names) if single else Solution(table, error, names)
 
 
@@ -286,10 +284,6 @@ class _LineTask:
     side: str | None
     outputs: Sequence[object] | None
     _known: dict[Segment, PfaffianSystem] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.start, Sequence) or any(isinstance(x, str) and x in ("oo", "inf") for x in self.start):
-            raise BadInput(f"expected a rational start for a system that is not expanded, got {self.start!r}")
 
     def _segments(self, end: Sequence[object]) -> list[PfaffianSystem]:
         """The system on each segment of the way, as one in t from 0 to 1."""

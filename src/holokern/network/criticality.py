@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import chebyshev
+from numpy.polynomial.chebyshev import chebroots
 
 from holokern.dual import DualActivation, dual_activation
 from holokern.errors import HolokernError, Unsupported
-from holokern.numeric import Array
+from holokern.numeric import Array, Range, Series, chebyshev_matrix
 
 # a curve that looks smooth on a screen
 _POINTS = 400
@@ -174,10 +174,9 @@ def _shrinks_to_zero(dual: DualActivation) -> bool:
 
 @dataclass(frozen=True)
 class _Panel:
-    """Deviations from exp(low) to exp(high): the rate χ∥ on the edge and the variance of the biases at the nodes."""
+    """Deviations in a range: the rate χ∥ on the edge and the variance of the biases at its nodes."""
 
-    low: float
-    high: float
+    range: Range
     rate: Array
     variance: Array
 
@@ -185,25 +184,25 @@ class _Panel:
         """Deviations where χ∥ = 1; none where it is 1 everywhere, as for affine functions."""
         if np.max(np.abs(self.rate - 1)) < _RATE:
             return []
-        series = chebyshev.chebfit(chebyshev.chebpts1(_NODES), self.rate - 1, _NODES - 1)
-        found = [float(z.real) for z in chebyshev.chebroots(series) if abs(z.imag) < _RATE and abs(z.real) <= 1]
-        return [float(np.exp((self.low + self.high + (self.high - self.low) * t) / 2)) for t in found]
+        places = chebroots(chebyshev_matrix(_NODES) @ (self.rate - 1))
+        found = places.real[(np.abs(places.imag) < _RATE) & (np.abs(places.real) <= 1)]
+        low, high = self.range.low, self.range.high
+        return [float(c) for c in np.exp((low + high + (high - low) * found) / 2)]
 
 
 def _panels(dual: DualActivation) -> Iterator[_Panel]:
     """All panels, those next to c = 1 first; without those on which moments do not exist or overflow."""
     for start in sorted(np.arange(-_REACH, _REACH), key=lambda start: abs(start + 0.5)):
-        low, high = float(start) * _WIDTH, float(start + 1) * _WIDTH
-        t = chebyshev.chebpts1(_NODES)
-        c = np.exp((low + high) / 2 + (high - low) / 2 * t)
+        span = Range(float(start) * _WIDTH, float(start + 1) * _WIDTH)
+        logs = span.nodes(_NODES)
+        c = np.exp(logs)
         try:
             with np.errstate(all="ignore"):
                 square, slope_square = _squares(dual, c)
-                series = chebyshev.chebfit(t, np.log(square), _NODES - 1)
                 # d log E[σ²]/d log q is half of that by log c
-                growth = chebyshev.chebval(t, chebyshev.chebder(series)) / (high - low)
-                panel = _Panel(low, high, growth * square / (c**2 * slope_square), c**2 - square / slope_square)
-        except (HolokernError, np.linalg.LinAlgError):
+                growth = Series(span, chebyshev_matrix(_NODES) @ np.log(square)).derivative(logs) / 2
+                panel = _Panel(span, growth * square / (c**2 * slope_square), c**2 - square / slope_square)
+        except HolokernError:
             continue
         if np.all(np.isfinite([panel.rate, panel.variance])):
             yield panel

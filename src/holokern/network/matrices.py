@@ -14,7 +14,6 @@ from holokern.network.arrays.dispatch import matrices_of_other_kind
 from holokern.network.engine.fill import fill
 from holokern.network.plan import ENGINES, Engine
 from holokern.network.points import DataRange
-from holokern.network.tangent import require_tangent
 from holokern.numeric import Array
 from holokern.progress import display, note
 
@@ -56,10 +55,8 @@ def matrices(
         x, y = layers.alike(x, y)
     if x.shape[1:] != y.shape[1:]:
         raise BadInput(different_shapes(x.shape, y.shape))
-    if wanted[1] and layers is not None:
-        layers.require_tangent()
-    elif wanted[1]:
-        require_tangent(network.hidden_layers)
+    if wanted[1]:
+        network.require_tangent()
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise BadInput(f"threads = {threads!r} is not a positive integer")
     shape, dtype = (len(x), len(y)), np.result_type(*(getattr(one, "dtype", float) for one in (x, y)))

@@ -26,7 +26,7 @@ from holokern.network.plan import Engine, Plan, plan_for
 from holokern.network.plot import depth_plot, heat_map
 from holokern.network.points import DataRange, Points
 from holokern.network.text import table_of, text_of
-from holokern.network.tiled_product import matvec
+from holokern.network.tiled_product import KernelProduct
 from holokern.numeric import Array
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ class Network:
             raise BadInput(f"weight_variance = {weight_variance!r} is not positive; pass W_std², or None for c_σ")
         weights = {one: weight if weight is not None else normalisation(one) for one in dict.fromkeys(found)}
         layers = tuple(HiddenLayer(one, weights[one], spread, bool(residual)) for one in found)
-        self._set(hidden_layers=layers, bias=spread, weight_variance=weight, residual=bool(residual), kernels=None)
+        self.__dict__.update(
+            hidden_layers=layers, bias=spread, weight_variance=weight, residual=bool(residual), kernels=None
+        )
 
     def _of_layers(self, layer: Layer, parameterization: str, input_shape: tuple[int, ...] | None) -> None:
         if parameterization not in ("ntk", "standard"):
@@ -142,11 +144,7 @@ class Network:
         dense = dense_layers(layer) if parameterization == "ntk" else None
         # Networks of dense layers only have tables of their own, so `kernels` serves the others.
         weight, bias, hidden = (None, 0.0, ()) if dense is None else dense
-        self._set(hidden_layers=hidden, bias=bias, weight_variance=weight, residual=False, kernels=kernels)
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(hidden_layers=hidden, bias=bias, weight_variance=weight, residual=False, kernels=kernels)
 
     @property
     def depth(self) -> int:
@@ -168,6 +166,13 @@ class Network:
         """The fully connected network that follows a first `Flatten`, whose engines are faster; else None."""
         rest = None if self._by_layers is None else self._by_layers.dense_behind_flatten
         return None if rest is None else Network(rest)
+
+    def require_tangent(self) -> None:
+        """Raise Unsupported if an activation jumps or is as steep as a root: the NTK is infinite on the diagonal."""
+        if self._by_layers is not None:
+            self._by_layers.require_tangent()
+        for layer in self.hidden_layers:
+            layer.dual.require_tangent()
 
     def summary(self, input_shape: tuple[int, ...] | None = None) -> str:
         """A table of the layers: the shape after each, and how many numbers are kept for one pair of inputs.
@@ -304,7 +309,7 @@ class Network:
         >>> Network("relu", depth=1).matvec(np.eye(3), np.ones(3), "nngp").round(6).tolist()
         [1.63662, 1.63662, 1.63662]
         """
-        return matvec(self, self._read("X", X), v, kernel, threads)
+        return KernelProduct(self, self._read("X", X), kernel).times(v, threads)
 
     def sample(self, width: int, seed: int = 0, *, outputs: int = 1) -> FiniteNetwork:
         """A random network of this architecture with ``width`` channels in every layer that does not say its own.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput
 from holokern.network.engine.multiply import Multiplier
-from holokern.network.tangent import require_tangent
 from holokern.numeric import Array, one_thread, unit_vectors
 from holokern.progress import report
 
@@ -48,7 +47,7 @@ class KernelProduct:
         if self.kernel not in ("ntk", "nngp"):
             raise BadInput(f"kernel = {self.kernel!r}; choose 'ntk' or 'nngp'")
         if self.kernel == "ntk":
-            require_tangent(self.network.hidden_layers)
+            self.network.require_tangent()
         self._multipliers: dict[bool, Multiplier] = {}
 
     def times(self, v: Any, threads: int | None = None, single: bool = False) -> Array:
@@ -86,10 +85,3 @@ class KernelProduct:
                 result[others] += matrix.T @ vectors[some]
             report("kernel tiles", done, len(tiles))
         return result
-
-
-def matvec(
-    network: Network, X: Array, v: Any, kernel: Literal["ntk", "nngp"] = "ntk", threads: int | None = None
-) -> Array:
-    """K(X, X) v for a vector or a matrix v."""
-    return KernelProduct(network, X, kernel).times(v, threads)

@@ -74,10 +74,6 @@ class Table:
         kinds = [{type(row[i]) for row in self.rows} - {type(None)} for i in range(len(self.columns))]
         return [bool(kind) and kind <= {int, float} for kind in kinds]
 
-    def data(self) -> dict[str, Json]:
-        """The table as plain JSON data."""
-        return {"title": self.title, "columns": self.columns, "rows": self.rows, "notes": self.notes}
-
 
 def format_cell(cell: Cell) -> str:
     """One cell as text: a dash for None, three significant digits for floats.
@@ -164,10 +160,6 @@ class Chart:
     names: tuple[str, ...] = ()
     caption: str = ""  # what is to be seen, for a reader who does not know the paper
 
-    def data(self) -> dict[str, Json]:
-        """The chart as plain JSON data."""
-        return asdict(self)
-
 
 _watcher: ContextVar[Callable[[Table], None] | None] = ContextVar("holokern_finished_tables", default=None)
 
@@ -183,16 +175,7 @@ class Findings:
 
     def data(self) -> dict[str, Json]:
         """Everything as plain JSON data."""
-        return {
-            "title": self.title,
-            "headline": self.headline,
-            "tables": [table.data() for table in self.tables],
-            "charts": [chart.data() for chart in self.charts],
-        }
-
-    def text(self, width: int = WIDTH) -> str:
-        """The tables as plain text."""
-        return "\n\n".join(table.text(width) for table in self.tables)
+        return asdict(self)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Pfaffian systems of dual activations: derivation, checks, coordinates, restriction, archive."""
 
-from holokern.pfaffian.cache import open_cache
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
 from holokern.pfaffian.ideal import ideal_of
@@ -27,7 +26,6 @@ __all__ = [
     "latex_entry",
     "latex_polynomial",
     "local_exponents",
-    "open_cache",
     "pfaffian",
     "pfaffian_by_restriction",
     "rational_solutions",

@@ -13,6 +13,7 @@ import numpy as np
 
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
+from holokern.dual import DualActivation, spectrum
 from holokern.errors import BadInput, HolokernError, Unsupported
 from holokern.network import critical
 from holokern.paper import Table, machine
@@ -21,7 +22,7 @@ from holokern.report.algebra_section import algebra_section, closed_form_section
 from holokern.report.formula import Typesetter
 from holokern.report.method_times import method_times
 from holokern.report.page import finite_numbers, html_table, page_frame
-from holokern.report.subject import NODES, ROUNDING, Sigma, Subject, rule_errors
+from holokern.report.subject import NODES, ROUNDING, Subject, rule_errors
 
 _PAIRS = ((0.5, 0.5), (1.0, 1.0), (2.0, 2.0), (0.5, 2.0))  # equal deviations, small and large, and unequal ones
 _DEPTH = 20  # the end of the slider, and the largest depth of the paper's problem
@@ -168,7 +169,7 @@ def _python(subjects: list[Subject]) -> str:
 def _facts(subject: Subject) -> list[tuple[str, str]]:
     activation, sigma = subject.activation, subject.sigma
     norm = float(sigma.norms(np.ones(1))[0])
-    mean = float(sigma.spectrum(1.0)[0])
+    mean = float(spectrum(activation)[0])
     return [
         ("breaks", ", ".join(map(str, activation.breaks)) or "none"),
         ("smoothness", _smoothness(activation)),
@@ -198,7 +199,7 @@ def _dual_section(subjects: list[Subject]) -> str:
     warnings = "".join(
         refusal(f"{_why_steep(subject.sigma)}: k′ of {subject.name} grows without bound as r → ±1.")
         for subject in subjects
-        if subject.sigma.steep
+        if subject.sigma.jumps
     )
     error = max(subject.tables.error for subject in subjects)
     tables = "".join(html_table(_rule_table(subject, len(subjects) > 1), 3) for subject in subjects)
@@ -240,7 +241,7 @@ def _rule_table(subject: Subject, named: bool) -> Table:
 def _spectrum_section(subjects: list[Subject], drawn: Typesetter) -> str:
     tables = []
     for subject in subjects:
-        gamma = subject.sigma.spectrum(1.0)
+        gamma = spectrum(subject.activation)
         share = gamma**2 / float(subject.sigma.norms(np.ones(1))[0]) ** 2
         share, gamma = (np.where(share > ROUNDING, part, 0.0) for part in (share, gamma))
         rests = np.maximum(1 - np.cumsum(share), 0.0)
@@ -268,7 +269,7 @@ def _network_section(subjects: list[Subject], limits: tuple[float, float]) -> st
     )
     usual = f"The slider starts at {_W}² = {_C}, which keeps c = 1 without biases."
     edges = "".join(f"<p>{_edge_text(subject, one)}</p>" for subject in subjects)
-    steep = all(subject.sigma.steep for subject in subjects)
+    steep = all(subject.sigma.jumps for subject in subjects)
     curve = _plots(
         ("plot-edge", f"The edge of chaos: {_W} to the right, {_B} upwards. Dots: the networks of the sliders.")
     )
@@ -293,12 +294,12 @@ def _network_section(subjects: list[Subject], limits: tuple[float, float]) -> st
     )
 
 
-def _why_steep(sigma: Sigma) -> str:
+def _why_steep(sigma: DualActivation) -> str:
     return "σ jumps" if sigma.activation.jump_order == 0 else "σ′ is not square integrable"
 
 
 def _ntk_refusal(subject: Subject) -> str:
-    if not subject.sigma.steep:
+    if not subject.sigma.jumps:
         return ""
     return refusal(
         f"{subject.name}: {_why_steep(subject.sigma)}, so k′ is infinite on the diagonal and the NTK does not exist; "
@@ -309,7 +310,7 @@ def _ntk_refusal(subject: Subject) -> str:
 def _edge_text(subject: Subject, alone: bool) -> str:
     """Where the critical point is, or why there is none."""
     name = "" if alone else f"<strong>{escape(subject.name)}</strong>: "
-    if subject.sigma.steep:
+    if subject.sigma.jumps:
         return f"{name}{_why_steep(subject.sigma)}, so χ is infinite: every network is chaotic, and there is no edge."
     what = (
         f"On the edge, χ = {_W}² E[σ′(cz)²] = 1 at the fixed point c of the variance, and correlations change slowest "

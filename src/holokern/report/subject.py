@@ -11,16 +11,16 @@ s is E[σ′(cz)²]^(1/2). Where that is infinite, as for σ with jumps, s is n/
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
 from holokern.activation import Activation, curves
-from holokern.dual import dual, dual_activation, series_values, spectrum
+from holokern.dual import DualActivation, dual, dual_activation, series_values, spectrum
 from holokern.errors import BadInput, HolokernError, PrecisionLost
 from holokern.network import EdgePart, edge_of_chaos
-from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric import Array, Range, chebyshev_matrix, chebyshev_nodes
 from holokern.paper import Json
 from holokern.progress import report
 
@@ -32,61 +32,46 @@ _GOOD = 3e-5  # errors that no eye sees in a chart of some hundred pixels
 _DIGITS = 9  # four more than the tables are good for, so that JSON costs no accuracy
 _SAMPLES = 16  # random points on which no table was built
 
-
-@dataclass
-class Sigma:
-    """An activation with what its tables need."""
-
-    activation: Activation  # the activation
-    steep: bool  # whether E[σ′(cz)²] is infinite, mostly since σ jumps; then the NTK does not exist
-    _spectra: dict[float, Array] = field(default_factory=dict)
-
-    def spectrum(self, c: float) -> Array:
-        """The Hermite coefficients at one deviation."""
-        if c not in self._spectra:
-            self._spectra[c] = spectrum(self.activation, c)
-        return self._spectra[c]
-
-    def norms(self, c: Array) -> Array:
-        """The norms n(c)."""
-        return dual_activation(self.activation).norms(c)
-
-    def slope_norms(self, c: Array) -> Array:
-        """The scale s(c) of k′."""
-        return self.norms(c) / c if self.steep else dual_activation(self.activation).slope_norms(c)
-
-    def grid(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """The functions ρ and τ of every pair of deviations (rows) at every angle."""
-        return self._normalised(
-            *series_values(self.activation, self.spectrum, c1, c2, theta, self.steep), c1, c2, theta
-        )
-
-    def truth(self, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        """The functions ρ and τ at single points, by `dual`."""
-        found = dual(self.activation, c1, c2, theta=theta)
-        k, kdot = np.asarray(found.k)[:, None], np.asarray(found.kdot)[:, None]
-        rho, tau = self._normalised(k, kdot, c1, c2, theta[:, None])
-        return rho[:, 0], tau[:, 0]
-
-    def _normalised(self, k: Array, kdot: Array, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
-        # n is zero in floats where σ lives too many deviations away; a narrower range is tried then
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            rho = k / (self.norms(c1) * self.norms(c2))[:, None]
-            tau = kdot / (self.slope_norms(c1) * self.slope_norms(c2))[:, None]
-            tau = tau * (np.sin(theta) if self.steep else 1.0)
-        if not np.all(np.isfinite(rho)) or not np.all(np.isfinite(tau)):
-            raise PrecisionLost(f"k of {self.activation} leaves the floating-point range")
-        return rho, tau
+Tables = tuple[Array, Array]
+Limits = tuple[float, float]
 
 
-def read_sigma(activation: Activation) -> Sigma:
+def slope_scale(sigma: DualActivation, c: Array) -> Array:
+    """The scale s(c) of k′."""
+    return sigma.norms(c) / c if sigma.jumps else sigma.slope_norms(c)
+
+
+def _grid(sigma: DualActivation, c1: Array, c2: Array, theta: Array) -> Tables:
+    """The functions ρ and τ of every pair of deviations (rows) at every angle."""
+    return _normalised(sigma, *series_values(sigma.activation, c1, c2, theta), c1, c2, theta)
+
+
+def _truth(sigma: DualActivation, c1: Array, c2: Array, theta: Array) -> Tables:
+    """The functions ρ and τ at single points, by `dual`."""
+    found = sigma.values(c1, c2, theta)
+    k, kdot = np.asarray(found.k)[:, None], np.asarray(found.kdot)[:, None]
+    rho, tau = _normalised(sigma, k, kdot, c1, c2, theta[:, None])
+    return rho[:, 0], tau[:, 0]
+
+
+def _normalised(sigma: DualActivation, k: Array, kdot: Array, c1: Array, c2: Array, theta: Array) -> Tables:
+    # n is zero in floats where σ lives too many deviations away; a narrower range is tried then
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rho = k / (sigma.norms(c1) * sigma.norms(c2))[:, None]
+        tau = kdot / (slope_scale(sigma, c1) * slope_scale(sigma, c2))[:, None]
+        tau = tau * (np.sin(theta) if sigma.jumps else 1.0)
+    if not np.all(np.isfinite(rho)) or not np.all(np.isfinite(tau)):
+        raise PrecisionLost(f"k of {sigma.activation} leaves the floating-point range")
+    return rho, tau
+
+
+def read_sigma(activation: Activation) -> DualActivation:
     """Look at an activation before any work.
 
     Raises BadInput for a constant σ, whose kernels are constant, too.
     """
-    steep = not np.isfinite(dual(activation, 1, 1, 1.0).kdot)
-    sigma, one = Sigma(activation, steep), np.ones(1)
-    if not sigma.norms(one)[0] > 0 or not sigma.slope_norms(one)[0] > 0:
+    sigma, one = dual_activation(activation), np.ones(1)
+    if not sigma.norms(one)[0] > 0 or not slope_scale(sigma, one)[0] > 0:
         raise BadInput(f"{activation} is constant, and so are its kernels; give an activation that depends on u")
     return sigma
 
@@ -125,7 +110,7 @@ class ValueTables:
         }
 
 
-def value_tables(sigma: Sigma) -> ValueTables:
+def value_tables(sigma: DualActivation) -> ValueTables:
     """Tables over the widest range of deviations on which they are good.
 
     Raises PrecisionLost if no range can be served at all.
@@ -134,17 +119,15 @@ def value_tables(sigma: Sigma) -> ValueTables:
     near, pairs, pair_error = _widest(sigma, [limits for limits in _RANGES[1:] if limits[1] <= wide[1]], _pair)
     c = _deviations(wide, _RADICALS)
     log_norm = chebyshev_matrix(_RADICALS) @ np.log(sigma.norms(c))
-    log_slope = chebyshev_matrix(_RADICALS) @ np.log(sigma.slope_norms(c))
+    log_slope = chebyshev_matrix(_RADICALS) @ np.log(slope_scale(sigma, c))
     worst = max(error, pair_error)
-    return ValueTables(wide, near, log_norm, log_slope, *diagonals, *pairs, steep=sigma.steep, error=worst)
+    return ValueTables(wide, near, log_norm, log_slope, *diagonals, *pairs, steep=sigma.jumps, error=worst)
 
 
-Tables = tuple[Array, Array]
-Limits = tuple[float, float]
-Builder = Callable[[Sigma, Limits, int, int], tuple[Tables, float]]
+Builder = Callable[[DualActivation, Limits, int, int], tuple[Tables, float]]
 
 
-def _widest(sigma: Sigma, ranges: Sequence[Limits], build: Builder) -> tuple[Limits, Tables, float]:
+def _widest(sigma: DualActivation, ranges: Sequence[Limits], build: Builder) -> tuple[Limits, Tables, float]:
     """The range, the tables of ρ and τ and their error: the first that is good, else the best."""
     best: tuple[Limits, Tables, float] | None = None
     reason: HolokernError | None = None
@@ -165,25 +148,25 @@ def _widest(sigma: Sigma, ranges: Sequence[Limits], build: Builder) -> tuple[Lim
     return best
 
 
-def _diagonal(sigma: Sigma, limits: Limits, deviations: int, angles: int) -> tuple[Tables, float]:
+def _diagonal(sigma: DualActivation, limits: Limits, deviations: int, angles: int) -> tuple[Tables, float]:
     """Tables for c1 = c2 with twice as many deviations."""
     c = _deviations(limits, 2 * deviations)
     to_place, to_angle = chebyshev_matrix(len(c)), chebyshev_matrix(angles)
-    first, second = (to_place @ part @ to_angle.T for part in sigma.grid(c, c, _angles(angles)))
+    first, second = (to_place @ part @ to_angle.T for part in _grid(sigma, c, c, _angles(angles)))
     (c, _), (place, _), theta = _samples(limits)
     return (first, second), max(
         float(np.max(np.abs(_at(table, place, theta) - true)))
-        for table, true in zip((first, second), sigma.truth(c, c, theta), strict=True)
+        for table, true in zip((first, second), _truth(sigma, c, c, theta), strict=True)
     )
 
 
-def _pair(sigma: Sigma, limits: Limits, deviations: int, angles: int) -> tuple[Tables, float]:
+def _pair(sigma: DualActivation, limits: Limits, deviations: int, angles: int) -> tuple[Tables, float]:
     """Tables for any c1 and c2."""
     c = _deviations(limits, deviations)
     rows, columns = np.triu_indices(deviations)
     to_place, to_angle = chebyshev_matrix(deviations), chebyshev_matrix(angles)
     tables = []
-    for part in sigma.grid(c[rows], c[columns], _angles(angles)):
+    for part in _grid(sigma, c[rows], c[columns], _angles(angles)):
         full = np.empty((deviations, deviations, angles))
         full[rows, columns] = full[columns, rows] = part @ to_angle.T
         tables.append(np.einsum("pa,qb,abt->pqt", to_place, to_place, full, optimize=True))
@@ -191,7 +174,7 @@ def _pair(sigma: Sigma, limits: Limits, deviations: int, angles: int) -> tuple[T
     outer = chebval(places[0], np.eye(deviations))
     return (tables[0], tables[1]), max(
         float(np.max(np.abs(sum(outer[p] * _at(inner, places[1], theta) for p, inner in enumerate(table)) - true)))
-        for table, true in zip(tables, sigma.truth(c1, c2, theta), strict=True)
+        for table, true in zip(tables, _truth(sigma, c1, c2, theta), strict=True)
     )
 
 
@@ -210,8 +193,7 @@ def _at(table: Array, place: Array, theta: Array) -> Array:
 
 
 def _deviations(limits: Limits, count: int) -> Array:
-    low, high = np.log(limits)
-    return np.asarray(np.exp((low + high) / 2 + (high - low) / 2 * chebyshev_nodes(count)))
+    return np.exp(Range(*map(float, np.log(limits))).nodes(count))
 
 
 def _angles(count: int) -> Array:
@@ -233,7 +215,7 @@ class Subject:
     """An activation with all that its parts of the page share."""
 
     activation: Activation
-    sigma: Sigma
+    sigma: DualActivation
     tables: ValueTables
     edge: list[EdgePart]
     weight: float
@@ -244,7 +226,7 @@ class Subject:
         sigma = read_sigma(activation)
         report(f"tables of k and k′ of {activation}")
         tables = value_tables(sigma)
-        edge = [] if sigma.steep else edge_of_chaos(activation, *tables.wide)
+        edge = [] if sigma.jumps else edge_of_chaos(activation, *tables.wide)
         return cls(activation, sigma, tables, edge, 1 / float(sigma.norms(np.ones(1))[0]))
 
     @property
@@ -280,7 +262,7 @@ def _graph(activation: Activation) -> dict[str, Json]:
     return {"u": _digits(u), "value": _digits(value), "slope": _digits(slope), "jumps": jumps}
 
 
-def _gauss_data(sigma: Sigma) -> dict[str, Json]:
+def _gauss_data(sigma: DualActivation) -> dict[str, Json]:
     """Errors of Gauss–Hermite rules at c1 = c2 = 1, relative to the values at r = 1."""
     theta = np.linspace(0.01, np.pi - 0.01, 121)
     rows = [rule_errors(sigma, 1.0, 1.0, theta, nodes) for nodes in NODES]
@@ -291,16 +273,17 @@ def _gauss_data(sigma: Sigma) -> dict[str, Json]:
     }
 
 
-def rule_errors(sigma: Sigma, c1: float, c2: float, theta: Array, nodes: int) -> tuple[Array, Array]:
+def rule_errors(sigma: DualActivation, c1: float, c2: float, theta: Array, nodes: int) -> tuple[Array, Array]:
     """Errors of k and of k′ by a Gauss–Hermite rule, relative to the values at r = 1."""
     truth = dual(sigma.activation, c1, c2, theta=theta)
     rule = dual(sigma.activation, c1, c2, theta=theta, method="gauss_hermite", degree=nodes)
-    size, slope_size = (float(np.prod(radical(np.array([c1, c2])))) for radical in (sigma.norms, sigma.slope_norms))
+    both = np.array([c1, c2])
+    size, slope_size = (float(np.prod(scale)) for scale in (sigma.norms(both), slope_scale(sigma, both)))
     return np.abs(rule.k - truth.k) / size, np.abs(rule.kdot - truth.kdot) / slope_size
 
 
-def _spectrum_data(sigma: Sigma) -> dict[str, Json]:
-    share = sigma.spectrum(1.0)[:_DEGREES] ** 2 / float(sigma.norms(np.ones(1))[0]) ** 2
+def _spectrum_data(sigma: DualActivation) -> dict[str, Json]:
+    share = spectrum(sigma.activation)[:_DEGREES] ** 2 / float(sigma.norms(np.ones(1))[0]) ** 2
     n = np.flatnonzero(share > ROUNDING)
     return {"n": n.tolist(), "share": _digits(share[n], 4)}
 

@@ -7,7 +7,7 @@ The tail after N terms is then a known function of N log 1/|r| times its value a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from holokern.activation import activation as as_activation
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
 from holokern.dual.quadrature.sides import Side, gauss_nodes
+from holokern.dual.roughness import has_infinite_slope
 from holokern.dual.sampling.mehler import hermite_sums
 from holokern.numeric import Array, between
-
-Spectra = Callable[[float], Array]
 
 TERMS = 2048
 """How many coefficients are computed."""
@@ -30,6 +29,7 @@ _NODES = 16
 _WIDTH = 0.2
 
 
+@lru_cache(maxsize=256)
 def spectrum(activation: object, c: float = 1.0) -> Array:
     """The coefficients γ_n(c) for n < 2048.
 
@@ -47,19 +47,17 @@ def spectrum(activation: object, c: float = 1.0) -> Array:
     gamma = np.zeros(TERMS)
     for _, z, weights in gauss_nodes(panels, _NODES):
         gamma += hermite_sums(np.asarray(sigma(c * z)).reshape(1, -1), z.ravel(), weights.ravel(), TERMS)[0]
+    gamma.setflags(write=False)
     return gamma
 
 
-def series_values(
-    activation: Activation, spectra: Spectra, c1: Array, c2: Array, theta: Array, steep: bool
-) -> tuple[Array, Array]:
-    """Values k and k′ at every angle for every pair of deviations, one row for each pair; 0 < θ < π.
-
-    ``steep`` says that k′ is infinite at r = ±1.
-    """
+def series_values(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+    """Values k and k′ at every angle for every pair of deviations, one row for each pair; 0 < θ < π."""
     r, n = np.cos(theta), np.arange(TERMS)
     powers = np.power(r, n[:, None])
-    product = np.stack([spectra(float(a)) * spectra(float(b)) for a, b in zip(c1, c2, strict=True)])
+    product = np.stack(
+        [spectrum(activation, float(a)) * spectrum(activation, float(b)) for a, b in zip(c1, c2, strict=True)]
+    )
     slope_product = n * product / (c1 * c2)[:, None]
     k, kdot = product @ powers, slope_product[:, 1:] @ powers[:-1]
     if not activation.breaks:
@@ -69,7 +67,7 @@ def series_values(
     alternating = (-1.0) ** n
     near = np.asarray(aligned.k) - product.sum(axis=1), np.asarray(opposite.k) - product @ alternating
     fading, faster = _fading(r)
-    if steep:
+    if has_infinite_slope(activation):
         k = k + _sided(*near, r) * fading
         # terms a n^(-3/2) of k, hence a n^(-1/2) of c1 c2 k′
         size = _sided(*near, r) * np.sqrt(TERMS) / 2 / (c1 * c2)[:, None]

@@ -1,37 +1,28 @@
-"""Tables in memory, and on disk, so that processes and sessions share them.
-
-A file is named by a digest of what was asked and of the sources that answer. It is written to a temporary name and
-moved into place, so two processes that make the same table at once both end with a good file. Files are signed with a
-key that lies elsewhere; one that is damaged, altered, or made by other code, is treated as absent. The folder and its
-switches are those of :func:`holokern.pfaffian.cache.open_cache`.
-"""
+"""Tables in memory, and in the cache on disk, so that processes and sessions share them."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.cache import code_digest, open_cache
 from holokern.dual.tables.dual_table import DualTable
-from holokern.errors import ArchiveError, HolokernError, PrecisionLost
-from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
+from holokern.errors import HolokernError, PrecisionLost
 from holokern.numeric import Array, Range, Series, Table, limits
-from holokern.pfaffian import open_cache
 
 _KEPT = 64
 """Tables that stay in memory: most take less than a megabyte."""
 
-_LARGEST = 1 << 29
-"""Bytes of a file that is read: no table comes near, and a larger file is not one of ours."""
 
+Made = TypeVar("Made")
 
 Build = Callable[[], DualTable | None]
 """Makes a table, or finds that there is no short one."""
@@ -46,18 +37,8 @@ def stored_table(sigma: Activation, span: Range, smallest: float, build: Build, 
     Of a table that is too long only this is stored, until somebody asks for it. A refusal is stored too: it takes as
     long to find out, and holds for the present limits of work and memory.
     """
-    text = identity(sigma)
-    if text is None:
-        return _attempt(build)
-    request = ["dual", text, span.low.hex(), span.high.hex(), float(smallest).hex(), limits()]
-    made: list[Answer] = []
-
-    def pack() -> dict[str, Array]:
-        made.append(_attempt(build))
-        return _arrays(made[0])
-
-    found = stored_arrays(request, pack, lambda arrays: made.append(_table(sigma, arrays, short)))
-    return made[0] if found else _attempt(build)
+    request = ["dual", identity(sigma), span.low.hex(), span.high.hex(), float(smallest).hex(), limits()]
+    return stored(request, lambda: _attempt(build), _arrays, lambda arrays: _table(sigma, arrays, short))
 
 
 def _attempt(build: Build) -> Answer:
@@ -96,17 +77,8 @@ class KeptTables:
 
 def stored_number(question: str, sigma: Activation, compute: Callable[[], float]) -> float:
     """A number that belongs to an activation, from disk, or compute and store it."""
-    text = identity(sigma)
-    if text is None:
-        return compute()
-    known: list[float] = []
-
-    def pack() -> dict[str, Array]:
-        known.append(compute())
-        return {"number": np.array(known[0])}
-
-    found = stored_arrays([question, text], pack, lambda arrays: known.append(float(arrays["number"])))
-    return known[0] if found else compute()
+    request = [question, identity(sigma)]
+    return stored(request, compute, lambda made: {"number": np.array(made)}, lambda arrays: float(arrays["number"]))
 
 
 def identity(sigma: Activation) -> str | None:
@@ -146,32 +118,33 @@ def _table(sigma: Activation, found: dict[str, Array], short: bool) -> Answer:
     return DualTable(sigma, known, int(fold), int(power), series[0], series[1], series[2], table, error)
 
 
-def stored_arrays(
-    request: list[str], pack: Callable[[], dict[str, Array]], unpack: Callable[[dict[str, Array]], None]
-) -> bool:
-    """Unpack the arrays that answer a request from disk, or pack them anew and write them; False without a cache.
+def stored(
+    request: Sequence[str | None],
+    make: Callable[[], Made],
+    pack: Callable[[Made], dict[str, Array]],
+    unpack: Callable[[dict[str, Array]], Made],
+) -> Made:
+    """The answer to a request from disk, or make it and write it; one with None in it belongs to no file.
 
-    ``unpack`` raises ValueError, KeyError or TypeError for arrays that are not as they should be.
+    ``pack`` gives named arrays, and ``unpack`` raises if they are not as they should be.
     """
-    cache = open_cache()
+    cache = None if None in request else open_cache()
     if cache is None:
-        return False
+        return make()
     text = json.dumps([*request, _sources()])
-    path = cache.folder / f"table-{hashlib.sha256(text.encode()).hexdigest()[:40]}.npz"
-    if _read(path, text, unpack):
-        return True
-    found = pack()
-    if path.is_dir():
-        # it cannot be replaced, and nothing is lost but time
-        return True
-    stream = io.BytesIO()
-    np.savez(stream, request=np.array(text), **joined(found))  # type: ignore[arg-type]
-    try:
-        write_atomically(prepare_folder(cache.folder) / path.name, sealed(stream.getvalue()))
-    except (OSError, ArchiveError) as error:
-        if cache.demanded:
-            raise ArchiveError(f"cannot store a table in the cache folder {cache.folder}: {error}") from None
-    return True
+
+    def write(made: Made) -> bytes:
+        stream = io.BytesIO()
+        np.savez(stream, request=np.array(text), **joined(pack(made)))  # type: ignore[arg-type]
+        return stream.getvalue()
+
+    def read(content: bytes) -> Made:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            if str(archive["request"]) != text:
+                raise ValueError("an answer to another request")
+            return unpack(parted(archive["layout"], archive["values"]))
+
+    return cache.answer(cache.path("table", text, ".npz"), make, write, read)
 
 
 def joined(arrays: dict[str, Array]) -> dict[str, Array]:
@@ -194,28 +167,7 @@ def parted(layout: Array, values: Array) -> dict[str, Array]:
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts[:-1], strict=True)}
 
 
-def _read(path: Path, text: str, unpack: Callable[[dict[str, Array]], None]) -> bool:
-    content = read_sealed(path, _LARGEST)
-    if content is None:
-        return False
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            if str(archive["request"]) != text:
-                return False
-            arrays = parted(archive["layout"], archive["values"])
-        unpack(arrays)
-    except Exception:
-        # a file that another numpy wrote: its reader and those of zip files raise what they like
-        return False
-    return True
-
-
 @lru_cache(maxsize=1)
 def _sources() -> str:
     """A digest of the code that evaluates activations and makes tables, and of numpy's version."""
-    package = Path(__file__).parents[2]
-    digest = hashlib.sha256(np.__version__.encode())
-    for folder in ("numeric", "activation", "dual", "network"):
-        for source in sorted((package / folder).rglob("*.py")):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return code_digest(("numeric", "activation", "dual", "network"), np.__version__)

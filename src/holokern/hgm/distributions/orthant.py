@@ -29,9 +29,10 @@ from flint import arb, arb_poly
 from numpy.typing import ArrayLike, NDArray
 
 from holokern.errors import BadInput, PrecisionLost
+from holokern.hgm.distributions.covariance import covariance_matrices
 from holokern.hgm.lines.ball_lines import precisely
 from holokern.hgm.lines.initial import as_ball
-from holokern.hgm.steps.balls import BallSystem, carry_balls
+from holokern.hgm.steps.balls import carry_balls
 from holokern.hgm.steps.fixed_point import BallRow
 from holokern.hgm.steps.series import Array, SeriesEquation, multiply_series, nearest_root, power_of_series
 from holokern.hgm.steps.stepper import transport
@@ -213,21 +214,8 @@ def _arcsine_speed(variance: Array, covariance: Array, other: Array) -> Array:
 
 
 def _correlation(covariance: object) -> Array:
-    try:
-        matrix = np.asarray(covariance, dtype=float)
-    except (TypeError, ValueError):
-        raise BadInput("expected a covariance matrix of real numbers") from None
-    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not 1 <= matrix.shape[-1] <= MOST:
-        raise BadInput(f"expected a square covariance matrix of size 1 to {MOST}, got shape {matrix.shape}")
-    if not np.all(np.isfinite(matrix)):
-        raise BadInput("the covariance matrix has entries that are NaN or infinite; pass finite numbers")
-    turned = np.swapaxes(matrix, -1, -2)
-    if not np.allclose(matrix, turned, rtol=1e-12, atol=1e-12 * float(np.max(np.abs(matrix)))):
-        raise BadInput("the covariance matrix is not symmetric; pass (S + S.T)/2 if that is meant")
-    diagonal = np.einsum("...ii->...i", matrix)
-    if not (np.all(diagonal > 0) and float(np.min(np.linalg.eigvalsh(matrix))) > 0):
-        raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
-    scale = np.sqrt(diagonal)
+    matrix = covariance_matrices(covariance, MOST)
+    scale = np.sqrt(np.einsum("...ii->...i", matrix))
     correlation = matrix / (scale[..., :, None] * scale[..., None, :])
     correlation = (correlation + np.swapaxes(correlation, -1, -2)) / 2
     i = np.arange(matrix.shape[-1])
@@ -248,9 +236,7 @@ def orthant_ball(covariance: object, digits: int) -> arb:
         raise BadInput("expected a covariance matrix of real numbers")
     if any(not balls[i][j].overlaps(balls[j][i]) for i in range(len(balls)) for j in range(i)):
         raise BadInput("the covariance matrix is not symmetric; pass (S + S.T)/2 if that is meant")
-    floats = np.array([[float(a) for a in row] for row in balls])
-    if not np.min(np.linalg.eigvalsh(floats)) > 0:
-        raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
+    covariance_matrices([[float(a) for a in row] for row in balls], MOST)
     # fractions are read anew at every precision
     ball: arb = precisely(lambda: [_Minors([[as_ball(a) for a in row] for row in rows]).probability()], digits)[0]
     return ball
@@ -277,7 +263,7 @@ class _Minors:
     def probability(self) -> arb:
         """Q_∅ at t = 1."""
         start = [(2 * arb.pi()) ** (-(len(J) // 2)) * arb(2) ** (len(J) - self.d) for J in self.faces]
-        (values,) = carry_balls(BallSystem(tuple(self._row(J) for J in self.faces)), [start])
+        (values,) = carry_balls([self._row(J) for J in self.faces], [start])
         probability: arb = values[0]
         return probability
 

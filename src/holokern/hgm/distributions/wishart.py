@@ -29,6 +29,7 @@ from flint import acb, acb_mat, arb, ctx
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
+from holokern.hgm.distributions.covariance import covariance_matrices
 from holokern.hgm.lines.ball_lines import precisely
 from holokern.hgm.lines.initial import Scalar, as_ball
 from holokern.hgm.steps.series import Array
@@ -130,20 +131,15 @@ def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
     0.83182348368144077136
     """
     given: Array = np.array(covariance, dtype=object)
-    S = np.vectorize(lambda entry: float(as_ball(entry)), otypes=[float])(given)
+    S = covariance_matrices(np.vectorize(lambda entry: float(as_ball(entry)), otypes=[float])(given), MOST)
+    if S.ndim != 2:
+        raise BadInput(f"expected one covariance matrix, got shape {S.shape}")
     count = float(as_ball(degrees))
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not 1 <= len(S) <= MOST:
-        raise BadInput(f"expected a square covariance matrix of size 1 to {MOST}, got shape {S.shape}")
-    if not np.all(np.isfinite(S)) or not np.allclose(S, S.T, rtol=1e-12, atol=1e-12 * float(np.max(np.abs(S)))):
-        raise BadInput("expected a finite symmetric covariance matrix; pass (S + S.T)/2 if that is meant")
-    values = np.linalg.eigvalsh(S)
-    if not values[0] > 0:
-        raise BadInput("the covariance matrix is not positive definite; drop dependent coordinates")
     if not (np.isfinite(count) and count > len(S) - 1):
         raise BadInput(f"expected more than {len(S) - 1} degrees of freedom, got {degrees}")
     diagonal = np.count_nonzero(S - np.diag(np.diag(S))) == 0
     variances = tuple(given[i, i] for i in range(len(S))) if diagonal else None
-    return LargestRoot(degrees, np.sort(1 / (2 * values)), variances)
+    return LargestRoot(degrees, np.sort(1 / (2 * np.linalg.eigvalsh(S))), variances)
 
 
 def _log_gamma(m: int, a: float) -> float:

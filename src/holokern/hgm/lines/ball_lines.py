@@ -6,58 +6,41 @@ Balls that come out too wide are computed anew with more bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
-from flint import acb, acb_poly, arb, arb_poly, fmpz_mpoly
+from flint import acb, acb_poly, arb, arb_poly
 
 from holokern.errors import PrecisionLost
-from holokern.hgm.steps.balls import BallSystem, carry_balls
 from holokern.hgm.steps.fixed_point import Ball, BallRow, Polynomial
 from holokern.numeric import working_precision
 from holokern.pfaffian import PfaffianSystem, RationalFunction
 from holokern.weyl import evaluate_polynomial
 
 
-@dataclass(frozen=True)
-class BallLines:
-    """A Pfaffian system, ready to be restricted to lines."""
-
-    system: PfaffianSystem
-
-    @cached_property
-    def _factors(self) -> list[fmpz_mpoly]:
-        return [factor.numerator for factor in self.system.singular_locus]
-
-    def carry(self, a: Sequence[Ball], b: Sequence[Ball], columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
-        """Carry solutions from the point ``a`` straight to ``b``."""
-        return carry_balls(self.along(a, b), columns)
-
-    def along(self, a: Sequence[Ball], b: Sequence[Ball]) -> BallSystem:
-        """The system on the segment from ``a`` (t = 0) to ``b`` (t = 1)."""
-        kind = acb_poly if any(isinstance(x, acb) for x in (*a, *b)) else arb_poly
-        lines = [kind([x, y - x]) for x, y in zip(a, b, strict=True)]
-        speeds = [y - x for x, y in zip(a, b, strict=True)]
-        factors = [kind([0]) + evaluate_polynomial(factor, lines) for factor in self._factors]
-        known: dict[str, Polynomial] = {}
-        rows = []
-        for i in range(self.system.rank):
-            moving = {(v, j): part for (v, row, j), part in self.system.entries.items() if row == i and speeds[v] != 0}
-            highest = [max((powers[k] for _, powers, _ in moving.values()), default=0) for k in range(len(factors))]
-            bottom = prod((f**power for f, power in zip(factors, highest, strict=True)), start=kind([1]))
-            entries: dict[int, Polynomial] = {}
-            for (v, j), (numerator, powers, scale) in moving.items():
-                text = str(numerator)
-                if text not in known:
-                    known[text] = kind([0]) + evaluate_polynomial(numerator, lines)
-                top = known[text] * (speeds[v] / scale)
-                for factor, power, most in zip(factors, powers, highest, strict=True):
-                    top = top * factor ** (most - power)
-                entries[j] = entries[j] + top if j in entries else top
-            rows.append(BallRow(bottom, entries))
-        return BallSystem(tuple(rows))
+def on_segment(system: PfaffianSystem, a: Sequence[Ball], b: Sequence[Ball]) -> list[BallRow]:
+    """The system on the segment from ``a`` (t = 0) to ``b`` (t = 1)."""
+    kind = acb_poly if any(isinstance(x, acb) for x in (*a, *b)) else arb_poly
+    lines = [kind([x, y - x]) for x, y in zip(a, b, strict=True)]
+    speeds = [y - x for x, y in zip(a, b, strict=True)]
+    factors = [kind([0]) + evaluate_polynomial(f.numerator, lines) for f in system.singular_locus]
+    known: dict[str, Polynomial] = {}
+    rows = []
+    for i in range(system.rank):
+        moving = {(v, j): part for (v, row, j), part in system.entries.items() if row == i and speeds[v] != 0}
+        highest = [max((powers[k] for _, powers, _ in moving.values()), default=0) for k in range(len(factors))]
+        bottom = prod((f**power for f, power in zip(factors, highest, strict=True)), start=kind([1]))
+        entries: dict[int, Polynomial] = {}
+        for (v, j), (numerator, powers, scale) in moving.items():
+            text = str(numerator)
+            if text not in known:
+                known[text] = kind([0]) + evaluate_polynomial(numerator, lines)
+            top = known[text] * (speeds[v] / scale)
+            for factor, power, most in zip(factors, powers, highest, strict=True):
+                top = top * factor ** (most - power)
+            entries[j] = entries[j] + top if j in entries else top
+        rows.append(BallRow(bottom, entries))
+    return rows
 
 
 def value_at(function: RationalFunction, point: Sequence[Ball]) -> Ball:

@@ -14,9 +14,10 @@ import numpy as np
 from flint import acb
 
 from holokern.errors import SingularPath
-from holokern.hgm.lines.ball_lines import BallLines
-from holokern.hgm.lines.initial import as_complex
+from holokern.hgm.lines.ball_lines import on_segment
+from holokern.hgm.lines.initial import as_complex, number_text
 from holokern.hgm.lines.segments import LinePath, LineTable
+from holokern.hgm.steps.balls import carry_balls
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.hgm.steps.stepper import transport
@@ -26,7 +27,9 @@ from holokern.pfaffian import PfaffianSystem
 SIDES = {"left": 1, "right": -1}
 """On which hand of the traveller a detour leads round a singular point."""
 
-_TINY = float(np.finfo(float).tiny)  # the smallest normal float: what underflows is lost
+TINY = float(np.finfo(float).tiny)
+"""The smallest normal float: what underflows is lost."""
+
 _PERTURBED = 3  # columns that carry rounding errors along; three give the size of the error within a factor of two
 # steps of one leg: ten thousand oscillations; close to a singularity steps shrink by half, so 70 serve 1e-20
 _MOST_STEPS = 20_000
@@ -81,7 +84,7 @@ def _floats_along(
             branched[k] += gap
         state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
     spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
-    return state[..., 0], 5 * spread + branched + 2 * EPS * np.abs(state[..., 0]) + _TINY
+    return state[..., 0], 5 * spread + branched + 2 * EPS * np.abs(state[..., 0]) + TINY
 
 
 def _polygon(table: LineTable, corners: Sequence[Array], state: Array) -> Array:
@@ -119,12 +122,12 @@ def carry_along(
     system: PfaffianSystem, stops: Sequence[Sequence[Ball]], columns: list[list[Ball]], side: str | None
 ) -> list[list[Ball]]:
     """Carry solutions in balls from stop to stop, straight or round the singular points on the way."""
-    table, lines = LineTable.of(system), BallLines(system)
+    table = LineTable.of(system)
     for a, b in pairwise(stops):
         floats = [np.array([as_complex(x) for x in point]) for point in (a, b)]
         (met,) = crossings(system, table, floats[0][None], floats[1][None])
         if not met:
-            columns = lines.carry(a, b, columns)
+            columns = carry_balls(on_segment(system, a, b), columns)
             continue
         ways = [SIDES[side]] if side else [1, -1]
         sides = []
@@ -133,7 +136,7 @@ def carry_along(
             inner = [[acb(complex(x).real, complex(x).imag) for x in corner] for corner in corners[1:-1]]
             state = columns
             for first, second in pairwise([a, *inner, b]):
-                state = lines.carry(first, second, state)
+                state = carry_balls(on_segment(system, first, second), state)
             sides.append(state)
         columns = [
             [_both(system, floats, met, *pair) for pair in zip(*ways_of, strict=True)]
@@ -222,6 +225,4 @@ def detour(a: Array, b: Array, met: Sequence[Crossing], side: int) -> list[Array
 
 def point_text(system: PfaffianSystem, point: Array) -> str:
     """A point for messages: x = 1, y = 0.5."""
-    values = [complex(x) for x in point]
-    shown = [f"{v.real:.6g}" if not v.imag else f"{v:.6g}" for v in values]
-    return ", ".join(f"{name} = {value}" for name, value in zip(system.variables, shown, strict=True))
+    return ", ".join(f"{name} = {number_text(x)}" for name, x in zip(system.variables, point, strict=True))

@@ -28,7 +28,9 @@ Scalar: TypeAlias = complex | Fraction | str | arb | acb
 Point: TypeAlias = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
 Values: TypeAlias = Sequence[Scalar] | Mapping[object, Scalar] | Callable[[], Sequence[Scalar]]
 
-_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
+CONTRADICTION = 1e-7
+"""Values that follow from each other may differ by rounding, times some condition."""
+
 # singular values of the rows of initial values below this, relative to the largest, count as dependent
 _DEPENDENT = 1e-10
 
@@ -170,10 +172,10 @@ def _from_derivatives(
         parts = [acb(a) * f for a, f in zip(numbers, vector, strict=True)]
         follows = sum(parts, acb(0))
         scale = max(abs(complex(acb(value))), *(abs(complex(part)) for part in parts))
-        if i not in chosen and abs(complex(follows - value)) > _CONTRADICTION * scale:
+        if i not in chosen and abs(complex(follows - value)) > CONTRADICTION * scale:
             raise BadInput(
-                f"the initial value {_shown(value)} of {names[i]} contradicts the system: from the values of "
-                f"{', '.join(names[k] for k in chosen)} follows {_shown(follows)}; correct one of them"
+                f"the initial value {number_text(value)} of {names[i]} contradicts the system: from the values of "
+                f"{', '.join(names[k] for k in chosen)} follows {number_text(follows)}; correct one of them"
             )
     real = all(not isinstance(a, acb) or a.imag == 0 for a in (*where, *known))
     return [entry.real for entry in vector] if real else vector
@@ -224,6 +226,7 @@ def _independent(rows: Array) -> list[int]:
     return chosen
 
 
-def _shown(value: Ball) -> str:
-    number = complex(acb(value))
+def number_text(value: object) -> str:
+    """A number for messages, with six digits."""
+    number = as_complex(value)
     return f"{number.real:.6g}" if not number.imag else f"{number:.6g}"

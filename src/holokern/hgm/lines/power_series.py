@@ -17,7 +17,7 @@ from math import factorial, prod
 from flint import acb, arb, fmpq, fmpq_mat
 
 from holokern.errors import BadInput, Unsupported
-from holokern.hgm.lines.initial import Scalar, as_ball, as_fraction
+from holokern.hgm.lines.initial import CONTRADICTION, Scalar, as_ball, as_fraction
 from holokern.hgm.lines.rays import Ray, ray_towards
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
@@ -26,7 +26,6 @@ from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
 
 Exponents = tuple[int, ...]
 
-_CONTRADICTION = 1e-7  # values that follow from each other may differ by rounding, times some condition
 _MOST_UNKNOWN = 1500  # unknown coefficients of one linear system; beyond it elimination takes minutes
 _MARGIN = 6  # coefficients of higher degree than those that are wanted: equations hold with all of their terms only
 
@@ -120,7 +119,7 @@ class PowerSeriesStart:
             value = sum((arb(c) * numbers[other] for other, c in rule.items()), arb(0))
             if key in numbers and key not in rule:
                 size = max(abs(complex(acb(numbers[key]))), *(abs(complex(acb(a))) for a in numbers.values()))
-                if abs(complex(acb(value - numbers[key]))) > _CONTRADICTION * size:
+                if abs(complex(acb(value - numbers[key]))) > CONTRADICTION * size:
                     raise BadInput(
                         f"the Taylor coefficient {numbers[key].str(6, radius=False)} of {key} contradicts the system: "
                         f"from the others follows {value.str(6, radius=False)}; correct one of them"

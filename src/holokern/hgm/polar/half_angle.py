@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_mpoly
 
 from holokern.errors import BadInput
-from holokern.hgm.steps.balls import BallSystem
 from holokern.hgm.steps.fixed_point import BallRow, Polynomial
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
@@ -49,7 +48,7 @@ class HalfAngleTable:
         factors, exponents = zip(*system.monomials, strict=True)
         return cls(tuple(rows), tuple(exponents), tuple(to_fmpq(q) for q in factors))
 
-    def along(self, c1: Number, c2: Number, sign: int) -> BallSystem:
+    def along(self, c1: Number, c2: Number, sign: int) -> list[BallRow]:
         """The system in w for the scaled vector c1^i c2^j F_(i,j), towards r = ``sign``.
 
         With s = c1c2 r and r = ±(1-w²)/(1+w²), dF/dw = ∓4w/(1+w²)² c1c2 P(s) F.  For exact deviations common factors
@@ -70,7 +69,7 @@ class HalfAngleTable:
                 {j: values.polynomial(top, powers) * speed * (weights[i] / weights[j]) for j, top in tops.items()},
             )
             result.append(_without_common_factors(row) if exact else row)
-        return BallSystem(tuple(result))
+        return result
 
     def matrix_row(self, index: int, c1: arb, c2: arb, r: arb) -> list[arb]:
         """One row of the matrix of ∂/∂Σ12 for the scaled vector of :meth:`along`, at correlation r."""

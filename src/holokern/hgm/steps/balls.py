@@ -14,7 +14,7 @@ So correctness rests on these bounds only: bad heuristics for step lengths and d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,30 +42,15 @@ _HOPELESS_BITS = 4000  # twice the precision that `enclose` works with at most: 
 _TERM_WORK, _STRIP_WORK = 0.03, 4.0
 
 
-@dataclass(frozen=True)
-class BallSystem:
-    """A linear system, one equation an unknown; each keeps its own denominator, so that simple equations stay cheap."""
-
-    rows: tuple[BallRow, ...]
-
-    @property
-    def rank(self) -> int:
-        """The number of unknown functions."""
-        return len(self.rows)
-
-    def mapped(self, change: Callable[[Polynomial], Polynomial]) -> BallSystem:
-        """The system with every polynomial changed."""
-        return BallSystem(tuple(row.mapped(change) for row in self.rows))
-
-
-def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[arb]) -> list[arb]:
+def transport_balls(system: Sequence[BallRow], start: arb, end: arb, value: Sequence[arb]) -> list[arb]:
     """Carry F from ``start`` to ``end``, along the real line or round the zeros of D that lie on it.
 
     A detour gives the right value if F is analytic between it and the line; the caller must ensure that.
 
     Parameters
     ----------
-    system : BallSystem
+    system : sequence of BallRow
+        One equation an unknown; each keeps its own denominator, so that simple equations stay cheap.
     start, end : arb
     value : sequence of arb
         F at ``start``.
@@ -85,40 +70,44 @@ def transport_balls(system: BallSystem, start: arb, end: arb, value: Sequence[ar
     Examples
     --------
     >>> from flint import arb_poly
-    >>> exponential = BallSystem((BallRow(arb_poly([1]), {0: arb_poly([1])}),))
+    >>> exponential = [BallRow(arb_poly([1]), {0: arb_poly([1])})]
     >>> transport_balls(exponential, arb(0), arb(1), [arb(1)])[0].overlaps(arb(1).exp())
     True
     """
-    if len(value) != system.rank:
-        raise BadInput(f"expected {system.rank} initial values, got {len(value)}")
-    singular = np.concatenate([_approximate_roots(row.denominator) for row in system.rows])
+    if len(value) != len(system):
+        raise BadInput(f"expected {len(system)} initial values, got {len(value)}")
+    singular = np.concatenate([_approximate_roots(row.denominator) for row in system])
     corners = _detour(float(start), float(end), singular)
     kind = COMPLEX if corners else REAL
     if corners:
-        system = system.mapped(acb_poly)
+        system = _complex(system)
     path = _Path(system, kind, singular)
     (state,) = _along(path, kind.number(start), [*map(acb, corners), kind.number(end)], [list(value)])
     return [entry.real for entry in state]
 
 
-def carry_balls(system: BallSystem, columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
+def carry_balls(system: Sequence[BallRow], columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
     """Carry several solutions at once from t = 0 to t = 1, along the real line and nowhere else.
 
     ``system``: with real or complex polynomials in t.
     ``columns``: solutions at t = 0.
     Returns balls that contain them at t = 1.
 
-    >>> turning = BallSystem((BallRow(acb_poly([1]), {0: acb_poly([acb(0, 1)])}),))
+    >>> turning = [BallRow(acb_poly([1]), {0: acb_poly([acb(0, 1)])})]
     >>> carry_balls(turning, [[acb(1)]])[0][0].overlaps(acb(arb(1).cos(), arb(1).sin()))
     True
     """
-    polynomials = [p for row in system.rows for p in (row.denominator, *row.entries.values())]
+    polynomials = [p for row in system for p in (row.denominator, *row.entries.values())]
     numbers = [entry for column in columns for entry in column]
     real = not any(isinstance(p, acb_poly) for p in polynomials) and not any(isinstance(a, acb) for a in numbers)
     kind = REAL if real else COMPLEX
-    singular = np.concatenate([_approximate_roots(row.denominator) for row in system.rows])
-    path = _Path(system if real else system.mapped(acb_poly), kind, singular)
+    singular = np.concatenate([_approximate_roots(row.denominator) for row in system])
+    path = _Path(system if real else _complex(system), kind, singular)
     return _along(path, kind.number(0), [kind.number(1)], columns)
+
+
+def _complex(system: Sequence[BallRow]) -> list[BallRow]:
+    return [row.mapped(acb_poly) for row in system]
 
 
 def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[Sequence[Ball]]) -> list[list[Ball]]:
@@ -139,14 +128,14 @@ def _along(path: _Path, here: Ball, corners: Sequence[Ball], columns: Sequence[S
 
 @dataclass(frozen=True)
 class _Path:
-    system: BallSystem
+    system: Sequence[BallRow]
     kind: Arithmetic
     singular: NDArray[np.complex128]
 
     @property
     def work(self) -> float:
         """Units of work of one solution on one step: about as many Taylor terms as bits, and the strips of bounds."""
-        terms = sum(len(entry.coeffs()) for row in self.system.rows for entry in row.entries.values())
+        terms = sum(len(entry.coeffs()) for row in self.system for entry in row.entries.values())
         return terms * (_TERM_WORK * int(ctx.prec) + _STRIP_WORK)
 
 
@@ -192,8 +181,7 @@ def _step(path: _Path, here: Ball, h: Ball, states: list[list[Ball]]) -> list[li
     line = kind.polynomial([here, h])
     # in x = (t - here)/h, with h in the numerators
     rows = [
-        BallRow(row.denominator(line), {j: entry(line) * h for j, entry in row.entries.items()})
-        for row in path.system.rows
+        BallRow(row.denominator(line), {j: entry(line) * h for j, entry in row.entries.items()}) for row in path.system
     ]
     weights = _balance(rows, kind)
     # a bound needs no digits

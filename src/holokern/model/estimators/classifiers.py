@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NetworkRidge, takes_positions
+from holokern.model.estimators.kernel_ridge import NetworkRidge
 from holokern.model.kernel import Kind
 from holokern.numeric import Array
 
@@ -35,7 +35,7 @@ class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, allow_nd=takes_positions(self))
+        X, y = validate_data(self, X, y, dtype=np.float64, allow_nd=self._takes_positions)
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(y)

@@ -10,47 +10,20 @@ so f_t is a Gaussian process. The ridge α is weight decay towards the initial w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holokern.errors import BadInput
-from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, ManyTargets, build_kernel, takes_positions
+from holokern.model.estimators.kernel_ridge import ManyTargets
 from holokern.model.kernel import NetworkKernel
 from holokern.model.solvers.ridge import EighRidge
 from holokern.numeric import Array
 
 
-@dataclass(frozen=True)
-class Descent:
-    """The linear dynamics of outputs under gradient descent, from one diagonalisation of Θ."""
-
-    factor: EighRidge  # Θ + α on the training points
-    rate: float  # η/m
-
-    def gain(self, time: float) -> Array:
-        """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""
-        if np.isinf(time):
-            return self.factor.inverse_values
-        values = self.factor.values + self.factor.alpha
-        speed = self.rate * time
-        # (1 - e^{-λs})/λ → s as λ → 0, without the division.
-        small = values * speed < 1e-300
-        safe = np.where(small, 1.0, values)
-        return np.where(small, speed, -np.expm1(-safe * speed) / safe)
-
-    def weights(self, cross: Array, time: float) -> Array:
-        """Θ(x, X) M_t, which multiplies y - f_0(X)."""
-        vectors = self.factor.vectors
-        return np.asarray(((cross @ vectors) * self.gain(time)) @ vectors.T)
-
-
-class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
+class GradientDescentEnsemble(ManyTargets):
     """Infinitely many infinitely wide networks, each from its own random start, trained by gradient descent.
 
     Parameters
@@ -88,7 +61,7 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NETWORK_CONSTRAINTS,
+        **ManyTargets._parameter_constraints,
         "time": [Interval(Real, 0, None, closed="both")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -107,10 +80,7 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         alpha: float = 0.0,
         trained: str = "all",
     ) -> None:
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
+        super().__init__(activation, depth, bias, weight_variance)
         self.time = time
         self.learning_rate = learning_rate
         self.alpha = alpha
@@ -119,11 +89,11 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
     def _solve(self, X: Array, targets: Array) -> None:
         """Diagonalise the kernel of the training; every time t is then cheap."""
         self._targets = targets
-        self._training = build_kernel(self, "ntk" if self.trained == "all" else "nngp")
+        self._training = self._network_kernel("ntk" if self.trained == "all" else "nngp")
         self._initial = NetworkKernel(self._training.network, "nngp")
-        factor = EighRidge.of(self._training(X), float(self.alpha))
-        self._descent = Descent(factor, float(self.learning_rate) / self._targets.size)
-        largest = float(factor.values[-1]) + float(self.alpha)
+        self._factor = EighRidge.of(self._training(X), float(self.alpha))
+        self._rate = float(self.learning_rate) / self._targets.size
+        largest = float(self._factor.values[-1]) + float(self.alpha)
         self.max_learning_rate_ = 2.0 * self._targets.size / largest if largest > 0 else np.inf
         self.network_ = self._training.network
         self.X_fit_ = X
@@ -149,19 +119,29 @@ class GradientDescentEnsemble(ManyTargets, BaseEstimator):  # type: ignore[misc]
         std or cov : ndarray of shape (n_samples,) or (n_samples, n_samples)
             Only when asked for.
         """
-        check_is_fitted(self)
+        X = self._checked(X)
         if return_std and return_cov:
             raise BadInput("at most one of return_std and return_cov can be asked for")
         until = float(self.time if time is None else time)
         if not until >= 0:
             raise BadInput(f"the training time must be >= 0, got {until}")
-        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
-        weights = self._descent.weights(self._training(X, self.X_fit_), until)
+        vectors = self._factor.vectors
+        weights = ((self._training(X, self.X_fit_) @ vectors) * self._gain(until)) @ vectors.T
         mean = weights @ self._targets
         mean = mean[:, 0] if self._flat else mean
         if return_std:
             return mean, np.sqrt(self._variance(X, weights))
         return (mean, self._covariance(X, weights)) if return_cov else mean
+
+    def _gain(self, time: float) -> Array:
+        """The eigenvalues of M_t; at t = ∞ those of the pseudo-inverse."""
+        if np.isinf(time):
+            return self._factor.inverse_values
+        values, speed = self._factor.values + self._factor.alpha, self._rate * time
+        # (1 - e^{-λs})/λ → s as λ → 0, without the division.
+        small = values * speed < 1e-300
+        safe = np.where(small, 1.0, values)
+        return np.where(small, speed, -np.expm1(-safe * speed) / safe)
 
     def _covariance(self, X: Array, weights: Array) -> Array:
         """Covariance of f_0(x) - W f_0(X) for the weights W."""

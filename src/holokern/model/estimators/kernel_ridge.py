@@ -18,36 +18,46 @@ from holokern.model.solvers.solution import SOLVERS, CgSolution, DenseSolution, 
 from holokern.network import Network, layers
 from holokern.numeric import Array
 
-NETWORK_CONSTRAINTS: dict[str, Any] = {
-    "activation": "no_validation",
-    "depth": [Interval(Integral, 1, None, closed="left"), None],
-    "bias": [Interval(Real, 0, None, closed="left")],
-    "weight_variance": [Interval(Real, 0, None, closed="neither"), None],
-}
+
+class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
+    """What all estimators share: the parameters of a network, and data that may have positions, as images do."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "activation": "no_validation",
+        "depth": [Interval(Integral, 1, None, closed="left"), None],
+        "bias": [Interval(Real, 0, None, closed="left")],
+        "weight_variance": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(self, activation: Any, depth: int | None, bias: float, weight_variance: float | None) -> None:
+        self.activation = activation
+        self.depth = depth
+        self.bias = bias
+        self.weight_variance = weight_variance
+
+    def _network_kernel(self, kind: Kind, chosen: dict[str, float] | None = None) -> NetworkKernel:
+        """The kernel of the network that the parameters describe; the activation may be a network or layers."""
+        if isinstance(self.activation, Network):
+            return NetworkKernel(self.activation, kind)
+        if isinstance(self.activation, layers.Layer):
+            return NetworkKernel(Network(self.activation), kind)
+        chosen = chosen or {}
+        bias, variance = chosen.get("bias", self.bias), chosen.get("weight_variance", self.weight_variance)
+        return NetworkKernel(Network(self.activation, self.depth, bias, variance), kind)
+
+    @property
+    def _takes_positions(self) -> bool:
+        """Whether the data may be (n_samples, positions, n_channels)."""
+        given = self.activation
+        return isinstance(given, layers.Layer) or (isinstance(given, Network) and not given.hidden_layers)
+
+    def _checked(self, X: Any) -> Array:
+        """Data for a fitted estimator."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=self._takes_positions))
 
 
-def build_kernel(estimator: Any, kind: Kind, chosen: dict[str, float] | None = None) -> NetworkKernel:
-    """The kernel of the network that an estimator's parameters describe; the activation may be a network or layers."""
-    if isinstance(estimator.activation, Network):
-        return NetworkKernel(estimator.activation, kind)
-    if isinstance(estimator.activation, layers.Layer):
-        return NetworkKernel(Network(estimator.activation), kind)
-    network = Network(
-        estimator.activation,
-        estimator.depth,
-        bias=(chosen or {}).get("bias", estimator.bias),
-        weight_variance=(chosen or {}).get("weight_variance", estimator.weight_variance),
-    )
-    return NetworkKernel(network, kind)
-
-
-def takes_positions(estimator: Any) -> bool:
-    """Whether the data may have positions, as images do: (n_samples, positions, n_channels)."""
-    given = estimator.activation
-    return isinstance(given, layers.Layer) or (isinstance(given, Network) and not given.hidden_layers)
-
-
-class ManyTargets(RegressorMixin):  # type: ignore[misc]
+class ManyTargets(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """Regression with one or several targets; ``_solve`` fits a matrix of them."""
 
     def __sklearn_tags__(self) -> Any:
@@ -71,7 +81,7 @@ class ManyTargets(RegressorMixin):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        nd = takes_positions(self)
+        nd = self._takes_positions
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, allow_nd=nd)
         y = np.asarray(y, dtype=float)
         self._flat = y.ndim == 1
@@ -79,12 +89,12 @@ class ManyTargets(RegressorMixin):  # type: ignore[misc]
         return self
 
 
-class NetworkRidge(BaseEstimator):  # type: ignore[misc]
+class NetworkRidge(NetworkEstimator):
     """Kernel ridge regression with the kernel of an infinitely wide network; the public estimators are its children."""
 
     _kind: ClassVar[Kind]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NETWORK_CONSTRAINTS,
+        **NetworkEstimator._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "solver": [StrOptions(set(SOLVERS))],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
@@ -109,10 +119,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         remainder: bool = False,
     ) -> None:
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
+        super().__init__(activation, depth, bias, weight_variance)
         self.alpha = alpha
         self.solver = solver
         self.n_landmarks = n_landmarks
@@ -128,7 +135,7 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
     def _fit_problem(self, X: Array, targets: Array, chosen: dict[str, float]) -> None:
         """Fit with some parameters other than those of the constructor."""
         problem = Problem(
-            kernel=build_kernel(self, self._kind, chosen),
+            kernel=self._network_kernel(self._kind, chosen),
             points=X,
             targets=targets,
             alphas=_ridges(chosen.get("alpha", self.alpha)),
@@ -154,10 +161,6 @@ class NetworkRidge(BaseEstimator):  # type: ignore[misc]
             self.residual_ = solution.residual
         elif solution.path is not None:
             self.loo_errors_ = solution.path.errors
-
-    def _checked(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False, allow_nd=takes_positions(self)))
 
     def log_marginal_likelihood(self) -> float:
         """The log density of the targets under the Gaussian process with this kernel and noise variance ``alpha_``.

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from holokern.model.features.feature_map import FeatureError, measure
+from holokern.model.features.feature_map import measure
 from holokern.model.features.radial import Radial, next_polynomial
 from holokern.model.kernel import NetworkKernel, alike
 from holokern.numeric import Array
@@ -114,10 +114,6 @@ class HarmonicFeatures:
 
     def proved(self, x: Array) -> None:
         """Nothing: of random features only the expectation is known."""
-
-    def error(self, rows: Array, columns: Array) -> FeatureError:
-        """Measured on the pairs between two sets of points."""
-        return measure(self, rows, columns, self.truncation)
 
     def features(self, x: Any) -> Any:
         """φ of each row of ``x``, an array of numpy, JAX or torch."""

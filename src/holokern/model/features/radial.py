@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holokern.model.kernel import NetworkKernel, alike
-from holokern.numeric import Array, chebyshev_matrix, chebyshev_nodes
+from holokern.numeric import Array, Range, chebyshev_matrix
 
 _NEGLIGIBLE = 1e-11  # Products u_kp(c) u_kp(c') below this share of the trace are left out.
 # Lengths that the coefficients are factorised at, doubled until the functions between them are known so well.
@@ -43,7 +43,8 @@ class Radial:
         low, high = (float(np.min(positive)), float(np.max(positive))) if len(positive) else (1.0, 1.0)
         count = 1 if high <= low * (1 + 1e-12) else _FEWEST
         while True:
-            found = cls._at(kernel, points.shape[1], _chebyshev(low, high, count), last, (low, high))
+            nodes = np.exp(Range(float(np.log(low)), float(np.log(high))).nodes(count))
+            found = cls._at(kernel, points.shape[1], nodes, last, (low, high))
             if count == 1 or count >= _MOST or found._unexplained() < _ACCURACY:
                 return found
             count = 2 * count - 1
@@ -135,7 +136,8 @@ def _table(radial: Radial, low: float, high: float) -> Array:
     if high <= low * (1 + 1e-6):
         return np.concatenate([radial.values(np.array([np.sqrt(low * high)])), np.zeros((1, len(radial.degrees)))])
     count = 2 * len(radial.nodes) + 7 + int(4 * np.log2(high / low))
-    return np.asarray(chebyshev_matrix(count) @ radial.values(_chebyshev(low, high, count)))
+    nodes = np.exp(Range(float(np.log(low)), float(np.log(high))).nodes(count))
+    return np.asarray(chebyshev_matrix(count) @ radial.values(nodes))
 
 
 def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Array, last: int) -> Array:
@@ -189,8 +191,3 @@ def _rule(dimension: int, last: int) -> tuple[Array, Array]:
 
     nodes, weights = roots_gegenbauer(count, (dimension - 2) / 2)
     return nodes, weights / np.sum(weights)
-
-
-def _chebyshev(low: float, high: float, count: int) -> Array:
-    """Chebyshev nodes in the logarithm; the only one is the middle."""
-    return np.asarray(np.exp(0.5 * np.log(low * high) + 0.5 * np.log(high / low) * chebyshev_nodes(count)))

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holokern.model.estimators.kernel_ridge import NETWORK_CONSTRAINTS, build_kernel
+from holokern.model.estimators.kernel_ridge import NetworkEstimator
 from holokern.model.features.feature_map import FeatureError, FeatureMap, Landmarks, draw, draw_by_leverage, measure
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.kernel import NetworkKernel, row_blocks
@@ -24,7 +24,7 @@ _KEPT = 20_000  # Points kept of a stream: enough for pools of landmarks, little
 _FIRST_COUNT = 64  # where the search for a tolerance starts
 
 
-class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):  # type: ignore[misc]
     """Features whose inner products approximate the NNGP kernel or the NTK, for linear models on many points.
 
     Parameters
@@ -75,7 +75,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NETWORK_CONSTRAINTS,
+        **NetworkEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kernel": [StrOptions({"ntk", "nngp"})],
         "method": [StrOptions({"landmarks", "leverage", "harmonics"})],
@@ -96,10 +96,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tolerance: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
+        super().__init__(activation, depth, bias, weight_variance)
         self.n_components = n_components
         self.kernel = kernel
         self.method = method
@@ -136,7 +133,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _build(self, sample: Array) -> None:
         self._sample = sample
-        kernel = build_kernel(self, "ntk" if self.kernel == "ntk" else "nngp")
+        kernel = self._network_kernel("ntk" if self.kernel == "ntk" else "nngp")
         kernel.diagonal(sample)  # refuses data that overflow
         mixed = self._random.permutation(len(sample))
         held = min(2 * _HELD_OUT, len(sample) // 3)
@@ -164,7 +161,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ) -> tuple[FeatureMap, FeatureError]:
         if self.method == "harmonics":
             harmonics = HarmonicFeatures.of(kernel, pool, count, self._random)
-            return harmonics, harmonics.error(rows, columns)
+            return harmonics, measure(harmonics, rows, columns, harmonics.truncation)
         by_leverage = self.method == "leverage"
         chosen = draw_by_leverage(kernel, pool, count, self._random) if by_leverage else draw(pool, count, self._random)
         landmarks = Landmarks.at(kernel, chosen)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from io import BytesIO
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -26,7 +25,7 @@ import numpy as np
 from holokern.files import write_atomically
 from holokern.model.kernel import NetworkKernel, row_blocks
 from holokern.model.solvers.ridge import CholeskyRidge
-from holokern.network import KernelProduct, by_length
+from holokern.network import by_length
 from holokern.numeric import Array, one_thread
 from holokern.progress import report
 
@@ -37,29 +36,6 @@ _STAGE = 3e-5
 _HALF = 0.5  # The last of these stages goes a little further than it must, as its products are rough.
 _GAIN = 0.1  # A stage that leaves more than this share of the true residual gains too little.
 _RECENT = 8  # Steps that the rate of convergence is taken from: it changes as the larger eigenvalues are done.
-
-
-@dataclass(frozen=True)
-class TiledKernel:
-    """The product of K(x, x) with vectors; each entry beside the diagonal serves twice."""
-
-    kernel: NetworkKernel
-    points: Array
-
-    def __post_init__(self) -> None:
-        # Refuses points whose kernel overflows: no entry is larger than the diagonal.
-        self.kernel.diagonal(self.points)
-
-    @cached_property
-    def _product(self) -> KernelProduct:
-        return KernelProduct(self.kernel.network, self.points, self.kernel.kind)
-
-    def __matmul__(self, vectors: Array) -> Array:
-        return self._product.times(vectors)
-
-    def in_single_precision(self, vectors: Array) -> Array:
-        """The same with entries of single precision."""
-        return self._product.times(vectors, single=True)
 
 
 @dataclass(frozen=True)
@@ -281,15 +257,8 @@ class DistributedKernel:
     def __post_init__(self) -> None:
         self.kernel.diagonal(self.points)  # refuses points whose kernel overflows
 
-    def __matmul__(self, vectors: Array) -> Array:
-        """The product."""
-        return self._times(vectors, False)
-
-    def in_single_precision(self, vectors: Array) -> Array:
-        """The same with entries of single precision."""
-        return self._times(vectors, True)
-
-    def _times(self, vectors: Array, single: bool) -> Array:
+    def times(self, vectors: Array, single: bool = False) -> Array:
+        """The product with a matrix of vectors; with ``single`` entries of single precision will do."""
         from distributed import as_completed
 
         kernel, data = self.kernel, self.kernel.network.data_range(self.points)

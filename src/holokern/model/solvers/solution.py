@@ -18,7 +18,7 @@ from holokern.errors import BadInput, Unsupported
 from holokern.model.features.feature_map import FeatureMap, Landmarks, draw, missing
 from holokern.model.features.harmonics import HarmonicFeatures
 from holokern.model.kernel import NetworkKernel, row_blocks
-from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, TiledKernel, conjugate_gradients
+from holokern.model.solvers.conjugate_gradients import CgResult, NystromPreconditioner, conjugate_gradients
 from holokern.model.solvers.ridge import (
     CholeskyRidge,
     EighRidge,
@@ -28,6 +28,7 @@ from holokern.model.solvers.ridge import (
     factorise,
     left_out_predictions,
 )
+from holokern.network import KernelProduct
 from holokern.numeric import Array
 from holokern.progress import report
 
@@ -174,13 +175,13 @@ def _dense(problem: Problem, solver: str) -> DenseSolution:
 
 
 def _run_cg(problem: Problem, preconditioner: NystromPreconditioner, alpha: float, right: Array) -> CgResult:
-    tiles = TiledKernel(problem.kernel, problem.points)
+    kernel = KernelProduct(problem.kernel.network, problem.points, problem.kernel.kind)
 
     def rough(vectors: Array) -> Array:
-        return tiles.in_single_precision(vectors) + alpha * vectors
+        return kernel.times(vectors, single=True) + alpha * vectors
 
     found = conjugate_gradients(
-        lambda vectors: tiles @ vectors + alpha * vectors,
+        lambda vectors: kernel.times(vectors) + alpha * vectors,
         right,
         lambda vectors: preconditioner @ vectors,
         rough=rough if len(problem.points) > _MANY else None,

@@ -10,9 +10,9 @@ import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.architecture.kernels import SpanRange
+from holokern.network.arguments import different_shapes
 from holokern.network.engine.fill import Diagonals
 from holokern.network.points import DataRange
-from holokern.network.tangent import require_tangent
 from holokern.numeric import Array, one_thread
 
 if TYPE_CHECKING:
@@ -30,19 +30,13 @@ def dask_matrices(network: Network, X: Any, Y: Any, wanted: tuple[bool, bool]) -
     """
     from dask.base import tokenize
 
-    if wanted[1] and network.kernels is not None:
-        network.kernels.require_tangent()
-    elif wanted[1]:
-        require_tangent(network.hidden_layers)
+    if wanted[1]:
+        network.require_tangent()
     has_rows = bool(network.hidden_layers)
     x = _rows("X", X, has_rows)
     y = x if Y is None else _rows("Y", Y, has_rows)
     if x.shape[1:] != y.shape[1:]:
-        raise BadInput(
-            f"X has {x.shape[1]} columns and Y has {y.shape[1]}; they must live in the same space"
-            if x.ndim == y.ndim == 2
-            else f"the inputs of X have shape {x.shape[1:]} and those of Y {y.shape[1:]}; they must be the same"
-        )
+        raise BadInput(different_shapes(x.shape, y.shape))
     dtype = np.result_type(x.dtype, y.dtype)
     token = tokenize(pickle.dumps(network), x.name, y.name, wanted)
     extent, blocks = f"norms-{token}", f"kernels-{token}"

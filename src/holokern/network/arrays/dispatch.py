@@ -155,8 +155,8 @@ def _kernel_for(network: Network, xp: ModuleType, given: list[Any]) -> ArrayKern
     known = [float(np.sqrt(end)) for end in ends if 0 < end < np.inf]
     low, high = (min(known), max(known)) if known else (1.0, 1.0)
     # On a grid, so that later calls meet what is compiled.
-    steps = np.floor(_GRID * np.log2(low)), np.ceil(_GRID * np.log2(high))
-    return ArrayKernel(network, *(float(2.0 ** (step / _GRID)) for step in steps))
+    first, last = np.floor(_GRID * np.log2(low)), np.ceil(_GRID * np.log2(high))
+    return ArrayKernel(network, float(2.0 ** (first / _GRID)), float(2.0 ** (last / _GRID)))
 
 
 def _layers_for(network: Network, xp: ModuleType, given: list[Any]) -> ArrayLayers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from types import ModuleType
@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holokern.errors import BadInput, Unsupported
-from holokern.network.arrays.layer import ArrayLayer, Pairs, is_given, safe_root
+from holokern.dual import DualActivation
+from holokern.errors import BadInput
+from holokern.network.arguments import different_shapes
+from holokern.network.arrays.layer import ArrayLayer, Pairs, array_layer, as_floats, is_given, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
-from holokern.network.tangent import jumping, require_tangent
 from holokern.numeric import AnyArray
 
 if TYPE_CHECKING:
     from holokern.network.network import Network
 
-_SAMPLES = 65
-_MARGIN = 1.001
-_DROPPED = 2e-14
+Interval = tuple[float, float]
+
+# Deviations are followed through the layers at so many places of the range, with a margin at its ends.
+_SAMPLES, _MARGIN = 129, 1.001
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class ArrayKernel:
     low, high
         The range of norms of the rows of X and Y, as they are given. Entries with a point outside it are NaN, because
         traced values cannot be refused. A network whose activations are all homogeneous needs no range.
+    weights, biases
+        Ranges of the weight variances and of the standard deviations of the biases that the methods may be given in
+        place of those of the network; None for those of the network alone.
 
     Notes
     -----
@@ -57,132 +62,144 @@ class ArrayKernel:
     network: Network
     low: float
     high: float
+    weights: Interval | None = None
+    biases: Interval | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high < np.inf:
             raise BadInput(
                 f"[{self.low}, {self.high}] is not a range of norms; pass 0 < low <= high (zero vectors are always in)"
             )
+        if self.weights is not None and self.network.weight_variance is None:
+            raise BadInput(f"{self.network} is normalised by c_σ; give it a weight_variance to make it learnable")
 
-    def nngp(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
-        """The NNGP kernel between the rows of X and of Y (of X itself without Y), an array of the caller's kind."""
-        return self.matrices(X, Y, False).sigma
+    def nngp(self, X: AnyArray, Y: AnyArray = None, *, weight: AnyArray = None, bias: AnyArray = None) -> AnyArray:
+        """The NNGP kernel between the rows of X and of Y (of X itself without Y), an array of the caller's kind.
 
-    def ntk(self, X: AnyArray, Y: AnyArray = None) -> AnyArray:
+        ``weight`` and ``bias`` are weight variances and deviations of biases: one, or one for the input and for each
+        hidden layer.
+        """
+        return self._pairs(X, Y, weight, bias).sigma
+
+    def ntk(self, X: AnyArray, Y: AnyArray = None, *, weight: AnyArray = None, bias: AnyArray = None) -> AnyArray:
         """The neural tangent kernel."""
-        return self.matrices(X, Y, True).tangent
+        self.network.require_tangent()
+        return self._pairs(X, Y, weight, bias).tangent
 
     def both(self, X: AnyArray, Y: AnyArray = None) -> tuple[AnyArray, AnyArray]:
         """(NNGP, NTK) in one pass."""
-        pairs = self.matrices(X, Y, True)
+        self.network.require_tangent()
+        pairs = self._pairs(X, Y, None, None)
         return pairs.sigma, pairs.tangent
 
-    def diagonals(self, X: AnyArray) -> Diagonals:
+    def diagonals(self, X: AnyArray, *, weight: AnyArray = None, bias: AnyArray = None) -> Diagonals:
         """Σ and Θ of every point with itself; Θ is infinite where an activation jumps."""
         xp, x, _ = _arrays(X, None)
-        square, tangent = point_diagonals(xp, self._scaled(x), self.network.bias, self._layers(xp, x))
-        return Diagonals(square, xp.full_like(square, float("inf")) if jumping(self.network.hidden_layers) else tangent)
+        scale, offset, layers = self._at(xp, x, weight, bias)
+        c = _norms(xp, x * scale, offset)
+        square = tangent = c**2
+        for layer in layers:
+            side = layer.side(xp, c)
+            new = side.norm**2 + layer.layer.bias**2
+            moved = tangent * side.slope**2 + new
+            square, tangent = (square + new, tangent + moved) if layer.layer.residual else (new, moved)
+            c = safe_root(xp, layer.next_variances(side))
+        jumps = any(layer.dual.jumps for layer in self.network.hidden_layers)
+        return Diagonals(square, xp.full_like(square, float("inf")) if jumps else tangent)
 
-    def matrices(self, X: AnyArray, Y: AnyArray, with_tangent: bool) -> Pairs:
-        """Σ and Θ; a symmetric matrix is symmetric to the last bit."""
-        if with_tangent:
-            require_tangent(self.network.hidden_layers)
+    def _pairs(self, X: AnyArray, Y: AnyArray, weight: AnyArray, bias: AnyArray) -> Pairs:
+        """θ, Σ and Θ after all layers; a symmetric matrix is symmetric to the last bit."""
         xp, x, y = _arrays(X, Y)
-        columns = None if y is None else self._scaled(y)
-        return pair_matrices(xp, self._scaled(x), columns, self.network.bias, self._layers(xp, x))
+        scale, offset, layers = self._at(xp, x, weight, bias)
+        rows, same = x * scale, y is None
+        columns = rows if same else y * scale
+        c = _norms(xp, rows, offset)
+        d = c if same else _norms(xp, columns, offset)
+        sigma = rows @ columns.T + offset**2
+        unit = _units(xp, rows, c, offset)
+        theta = _angles(xp, unit, unit if same else _units(xp, columns, d, offset), same)
+        state = theta, sigma, sigma, c, d
+        for layer, group in groupby(layers):
+            state = _repeated(xp, layer, state, len(list(group)), same)
+        theta, sigma, tangent, *_ = state
+        return Pairs(theta, *((0.5 * (part + part.T) if same else part) for part in (sigma, tangent)))
 
-    def _scaled(self, x: AnyArray) -> AnyArray:
-        weight = self.network.weight_variance
-        return x if weight is None else x * float(np.sqrt(weight / max(1, x.shape[1])))
-
-    def _layers(self, xp: ModuleType, x: AnyArray) -> tuple[ArrayLayer, ...]:
-        eps = float(xp.finfo(x.dtype).eps)
-        weight = self.network.weight_variance
-        scale = 1.0 if weight is None else float(np.sqrt(weight / max(1, x.shape[1])))
-        bias = self.network.bias
-        ends = [float(np.hypot(scale * norm, bias)) for norm in (0.0 if bias else self.low, self.high)]
-        return _layers(self.network.hidden_layers, ends[0], ends[1], max(_DROPPED, eps / 8))
-
-
-def pair_matrices(
-    xp: ModuleType, rows: AnyArray, columns: AnyArray, bias: AnyArray, layers: tuple[ArrayLayer, ...]
-) -> Pairs:
-    """θ, Σ and Θ after all layers, of scaled points; ``columns`` is None for those of ``rows`` with themselves.
-
-    Weights and biases may be numbers or arrays that an optimiser moves.
-    """
-    same = columns is None
-    c = _norms(xp, rows, bias)
-    d = c if same else _norms(xp, columns, bias)
-    sigma = rows @ (rows if same else columns).T + bias**2
-    unit = _units(xp, rows, c, bias)
-    theta = _angles(xp, unit, unit if same else _units(xp, columns, d, bias), same)
-    state = theta, sigma, sigma, c, d
-    for layer, group in groupby(layers):
-        state = _repeated(xp, layer, state, len(list(group)), same)
-    theta, sigma, tangent, *_ = state
-    return Pairs(theta, *((0.5 * (part + part.T) if same else part) for part in (sigma, tangent)))
+    def _at(
+        self, xp: ModuleType, x: AnyArray, weight: AnyArray, bias: AnyArray
+    ) -> tuple[AnyArray, AnyArray, tuple[ArrayLayer, ...]]:
+        """The scale and the bias of the points, and the layers with their weights and biases."""
+        network, count = self.network, self.network.depth
+        dimension = max(1, x.shape[1])
+        weights: list[AnyArray] = [one.weight for one in network.hidden_layers]
+        scale: AnyArray = 1.0
+        if network.weight_variance is not None:
+            first, *weights = _entries(network.weight_variance if weight is None else weight, count + 1)
+            scale = (first / dimension) ** 0.5
+        offset, *biases = _entries(network.bias if bias is None else bias, count + 1)
+        tables = _tables(self, dimension, float(xp.finfo(x.dtype).eps))
+        made: dict[tuple[object, ...], ArrayLayer] = {}
+        layers = []
+        for table, own, shift in zip(tables, weights, biases, strict=True):
+            # equal layers that follow each other are one loop, so they must be one object
+            key = id(table), *(value if isinstance(value, float) else id(value) for value in (own, shift))
+            if key not in made:
+                made[key] = replace(table, layer=replace(table.layer, weight=own, bias=shift))
+            layers.append(made[key])
+        return scale, offset, tuple(layers)
 
 
-def point_diagonals(
-    xp: ModuleType, rows: AnyArray, bias: AnyArray, layers: tuple[ArrayLayer, ...]
-) -> tuple[AnyArray, AnyArray]:
-    """Σ and Θ of every scaled point with itself."""
-    c = _norms(xp, rows, bias)
-    square = tangent = c**2
-    for layer in layers:
-        side = layer.side(xp, c)
-        new = side.norm**2 + layer.layer.bias**2
-        moved = tangent * side.slope**2 + new
-        square, tangent = (square + new, tangent + moved) if layer.layer.residual else (new, moved)
-        c = safe_root(xp, layer.next_variances(side))
-    return square, tangent
+def _entries(value: AnyArray, count: int) -> list[AnyArray]:
+    """One entry for each place; a scalar stands for all."""
+    if getattr(value, "ndim", 0) == 0:
+        return [value] * count
+    if value.shape[0] != count:
+        raise BadInput(f"{value.shape[0]} variances were given; pass one, or {count}: the input and each hidden layer")
+    return [value[place] for place in range(count)]
 
 
 @lru_cache(maxsize=64)
-def _layers(layers: tuple[HiddenLayer, ...], low: float, high: float, dropped: float) -> tuple[ArrayLayer, ...]:
-    """The layers for deviations in [low, high] before the first; equal layers share one object."""
+def _tables(kernel: ArrayKernel, dimension: int, eps: float) -> tuple[ArrayLayer, ...]:
+    """The layers on all deviations that points and variances in the ranges lead to; equal layers share one table."""
+    network = kernel.network
+    fixed = network.weight_variance
+    biases = kernel.biases or (network.bias, network.bias)
+    scales = (1.0, 1.0) if fixed is None else tuple(np.sqrt(w / dimension) for w in kernel.weights or (fixed, fixed))
+    smallest = 0.0 if biases[0] > 0 else kernel.low
+    low, high = (float(np.hypot(s * n, b)) for s, n, b in zip(scales, (smallest, kernel.high), biases, strict=True))
     c = np.geomspace(low, high, _SAMPLES)
     # A zero vector leaves zero at the first layer with σ(0) ≠ 0; a bias is part of the deviations from the start.
-    origin = 0.0 if layers[0].bias == 0 else None
-    ranges: dict[HiddenLayer, tuple[float, float]] = {}
-    for layer in layers:
-        before = ranges.get(layer, (np.inf, 0.0))
-        ranges[layer] = min(before[0], float(np.min(c)) / _MARGIN), max(before[1], float(np.max(c)) * _MARGIN)
-        c = np.sqrt(layer.variances(c, layer.dual.moments_in_range(c)[0]))
-        if origin == 0.0:
-            origin = float(np.sqrt(layer.weight)) * layer.dual.limits.norm
-            c = np.append(c, origin) if origin else c
-    made = {}
-    for layer, ends in ranges.items():
-        try:
-            made[layer] = ArrayLayer.of(layer, ends, dropped)
-        except Unsupported as error:
-            raise Unsupported(
-                f"{layer.activation} cannot be traced or differentiated ({error}); pass numpy arrays, or arrays "
-                "outside of jit and without derivatives"
-            ) from None
-    return tuple(made[layer] for layer in layers)
+    waiting = biases[0] == 0
+    ranges: dict[tuple[DualActivation, bool], Interval] = {}
+    for layer in network.hidden_layers:
+        key = layer.dual, layer.residual
+        before = ranges.get(key, (np.inf, 0.0))
+        ranges[key] = min(before[0], float(np.min(c)) / _MARGIN), max(before[1], float(np.max(c)) * _MARGIN)
+        norms = layer.dual.moments_in_range(c)[0]
+        ends = kernel.weights or (layer.weight, layer.weight)
+        after = [replace(layer, weight=w, bias=b).variances(c, norms) for w, b in zip(ends, biases, strict=True)]
+        if waiting and layer.dual.limits.norm:
+            after += [np.array([w * layer.dual.limits.norm**2]) for w in ends]
+            waiting = False
+        c = np.sqrt(np.concatenate(after))
+        c = np.geomspace(float(np.min(c)), float(np.max(c)), _SAMPLES)
+    made = {
+        (dual, residual): array_layer(HiddenLayer(dual, 1.0, 0.0, residual), ends, eps)
+        for (dual, residual), ends in ranges.items()
+    }
+    return tuple(made[layer.dual, layer.residual] for layer in network.hidden_layers)
 
 
-def _arrays(X: AnyArray, Y: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+def _arrays(X: AnyArray, Y: AnyArray) -> tuple[ModuleType, AnyArray, AnyArray]:
     """The namespace and the arrays, as floating-point numbers of one type."""
-    from array_api_compat import array_namespace
-
-    given = [X] if Y is None else [X, Y]
-    xp = array_namespace(*given)
+    xp, given = as_floats(X, Y)
     for name, array in zip("XY", given, strict=False):
         if array.ndim != 2:
             raise BadInput(
                 f"{name} has shape {tuple(array.shape)}; pass one row for each point, for one feature x[:, None]"
             )
     if Y is not None and X.shape[1] != Y.shape[1]:
-        raise BadInput(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}; they must live in the same space")
-    dtype = xp.result_type(*(array.dtype for array in given), xp.float32)
-    if dtype not in (xp.float32, xp.float64):
-        raise BadInput(f"the points are of type {dtype}; pass float32 or float64")
-    x, *rest = (xp.astype(array, dtype) for array in given)
-    return xp, x, rest[0] if rest else None
+        raise BadInput(different_shapes(X.shape, Y.shape))
+    return xp, given[0], given[1] if Y is not None else None
 
 
 def _norms(xp: ModuleType, rows: AnyArray, bias: AnyArray) -> AnyArray:

@@ -8,13 +8,18 @@ by ``where``, so that no infinity reaches a derivative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from types import ModuleType
 
 import numpy as np
 
 from holokern.dual import DualTable
+from holokern.errors import BadInput, Unsupported
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.numeric import AnyArray, Array, Table, chebyshev_matrix
+
+_DROPPED = 2e-14
+"""Terms of tables that are left out, in float64: what rounding leaves of sums of them anyway."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +107,6 @@ class ArrayLayer:
     slope: TableFunction
     radicals: Array  # Chebyshev coefficients in log c of log n, log d, E[σ(cz)]/n and E[σ′(cz)]/d, one row each
     ends: tuple[float, float]  # the smallest and the largest deviation that the layer serves
-
-    @classmethod
-    def of(cls, layer: HiddenLayer, ends: tuple[float, float], dropped: float) -> ArrayLayer:
-        """For deviations between ``ends``, without the terms below ``dropped``."""
-        table = layer.dual.table(*ends)
-        indices = (0, 1, 2 if table.has_slope else 1)
-        gap, bend, slope = (TableFunction.of(table.table, index, dropped) for index in indices)
-        return cls(layer, table, gap, bend, slope, _radicals(layer, table), ends)
 
     def side(self, xp: ModuleType, c: AnyArray) -> Side:
         """What the layer needs to know of points with these deviations; NaN for those outside its range."""
@@ -205,6 +202,39 @@ class ArrayLayer:
             xp.where(either, new, old) for new, old in zip((value, slope, theta), otherwise, strict=True)
         )
         return value, slope, theta
+
+
+@lru_cache(maxsize=64)
+def array_layer(layer: HiddenLayer, ends: tuple[float, float], eps: float) -> ArrayLayer:
+    """A layer for deviations between ``ends``, in floats with the rounding ``eps``.
+
+    Raises
+    ------
+    Unsupported
+        If there is no table of its activation.
+    """
+    try:
+        table = layer.dual.table(*ends)
+    except Unsupported as error:
+        raise Unsupported(
+            f"{layer.activation} cannot be traced or differentiated ({error}); pass numpy arrays, or arrays outside of "
+            "jit and without derivatives"
+        ) from None
+    indices, dropped = (0, 1, 2 if table.has_slope else 1), max(_DROPPED, eps / 8)
+    gap, bend, slope = (TableFunction.of(table.table, index, dropped) for index in indices)
+    return ArrayLayer(layer, table, gap, bend, slope, _radicals(layer, table), ends)
+
+
+def as_floats(X: AnyArray, Y: AnyArray = None) -> tuple[ModuleType, list[AnyArray]]:
+    """The namespace of one array or two, and the arrays as floating-point numbers of one type."""
+    from array_api_compat import array_namespace
+
+    given = [X] if Y is None else [X, Y]
+    xp = array_namespace(*given)
+    dtype = xp.result_type(*(array.dtype for array in given), xp.float32)
+    if dtype not in (xp.float32, xp.float64):
+        raise BadInput(f"the points are of type {dtype}; pass float32 or float64")
+    return xp, [xp.astype(array, dtype) for array in given]
 
 
 def is_given(bias: AnyArray) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +17,7 @@ from holokern.dual import DualActivation
 from holokern.errors import BadInput, Unsupported
 from holokern.network.architecture.kernels import LayerKernels, SpanRange
 from holokern.network.architecture.walks import span_of
-from holokern.network.arrays.layer import ArrayLayer, Pairs, angle_of_gap, safe_root
+from holokern.network.arrays.layer import ArrayLayer, Pairs, angle_of_gap, array_layer, as_floats, safe_root
 from holokern.network.engine.fill import Diagonals
 from holokern.network.hidden_layer import HiddenLayer
 from holokern.network.layers.layer import Context, Layer, Shape
@@ -27,9 +26,6 @@ from holokern.numeric import AnyArray
 
 _MARGIN = 0.05
 """What ranges of log c are widened by, so that points may move a little."""
-
-_DROPPED = 2e-14
-"""Terms of tables that are left out, in float64."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,14 @@ class ArrayLayers:
 
     def diagonals(self, X: AnyArray) -> Diagonals:
         """Σ and Θ of every input with itself."""
-        xp, (x,) = _arrays(X)
+        xp, (x,) = as_floats(X)
         state, _ = self._own(xp, x, True)
         return Diagonals(state.first, state.tangent)
 
     def _matrices(self, X: AnyArray, Y: AnyArray, with_tangent: bool) -> tuple[AnyArray, AnyArray]:
         if with_tangent:
             self.kernels.require_tangent()
-        xp, given = _arrays(X, *([] if Y is None else [Y]))
+        xp, given = as_floats(X, Y)
         own = [self._own(xp, array, with_tangent and Y is None) for array in given]
         tapes = iter(own[0][1]), iter(own[-1][1])
         layer, shape = self.kernels.layer, _shape(given[0])
@@ -124,7 +120,7 @@ class _ArrayWalk:
             ends = 1.0, 1.0
         else:
             raise BadInput(f"the deviations that {dual.activation} meets are unknown; use net.compile(like=X)")
-        return _array_layer(dual, ends, max(_DROPPED, float(self.xp.finfo(like.dtype).eps) / 8))
+        return array_layer(HiddenLayer(dual, 1.0, 0.0, False), ends, float(self.xp.finfo(like.dtype).eps))
 
     def squares(self, dual: DualActivation, variances: AnyArray) -> AnyArray:
         """Variances after an activation."""
@@ -209,25 +205,6 @@ def _by_tiles(
         return mapped[0], mapped[1]
     parts = [one(c[t], d[t], gap[t], tangent[t]) for t in range(c.shape[0])]
     return xp.stack([part[0] for part in parts]), xp.stack([part[1] for part in parts])
-
-
-@lru_cache(maxsize=64)
-def _array_layer(dual: DualActivation, ends: tuple[float, float], dropped: float) -> ArrayLayer:
-    try:
-        return ArrayLayer.of(HiddenLayer(dual, 1.0, 0.0, False), ends, dropped)
-    except Unsupported as error:
-        raise Unsupported(
-            f"{dual.activation} cannot be traced or differentiated ({error}); pass numpy arrays, or arrays outside of "
-            "jit and without derivatives"
-        ) from None
-
-
-def _arrays(*given: Any) -> tuple[Any, list[Any]]:
-    from array_api_compat import array_namespace
-
-    xp = array_namespace(*given)
-    dtype = xp.result_type(*(array.dtype for array in given), xp.float32)
-    return xp, [xp.astype(array, dtype) for array in given]
 
 
 def _shape(x: AnyArray) -> Shape:

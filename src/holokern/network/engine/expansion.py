@@ -144,18 +144,8 @@ def expansion_of(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, pair
 
 @lru_cache(maxsize=16)
 def _expansion(layers: tuple[HiddenLayer, ...], scope: Range, near: bool, angles: Angles) -> Expansion | None:
-    question = request_of(layers, scope)
-    if question is None:
-        return _built(layers, scope, near, angles)
-    request = ["network", *question, str(near), str(angles)]
-    made: list[Expansion | None] = []
-
-    def pack() -> dict[str, Array]:
-        made.append(_built(layers, scope, near, angles))
-        return _arrays(made[0])
-
-    found = table_file.stored_arrays(request, pack, lambda arrays: made.append(_from_arrays(arrays)))
-    return made[0] if found else _built(layers, scope, near, angles)
+    request = ["network", *request_of(layers, scope), str(near), str(angles)]
+    return table_file.stored(request, lambda: _built(layers, scope, near, angles), _arrays, _from_arrays)
 
 
 def _arrays(made: Expansion | None) -> dict[str, Array]:

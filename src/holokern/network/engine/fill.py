@@ -76,7 +76,7 @@ def fill(
     """
     data = data or DataRange.of(rows.length, *(() if columns is None else (columns.length,)))
     other = rows if columns is None else columns
-    way = Way(layers, data, plan_for(layers, data, engine).engine, rows, other, single)
+    way = Way(layers, data, plan_for(layers, data, engine).engine, single)
     if way.single:
         rows = rows.to_single()
         other = rows if columns is None else other.to_single()
@@ -100,8 +100,6 @@ class Way:
     layers: tuple[HiddenLayer, ...]
     data: DataRange
     engine: Engine
-    rows: Points
-    columns: Points
     wants_single: bool = False
 
     @property
@@ -122,8 +120,7 @@ class Way:
     def _expansion(self, near: bool) -> Expansion | None:
         if self.engine != "network" or self.data.high == 0:
             return None
-        zeros = not (self.rows.length.all() and self.columns.length.all())
-        if zeros and scale_free(self.layers) and any(layer.dual.homogeneity == 0 for layer in self.layers):
+        if self.data.zeros and scale_free(self.layers) and any(layer.dual.homogeneity == 0 for layer in self.layers):
             # The limit of small vectors is not zero if σ(0) is not.
             return None
         return expansion_of(self.layers, scope_of(self.layers, self.data.low, self.data.high), near, self.data.pairs)

@@ -16,7 +16,6 @@ from holokern.dual import DualTable, HingeSide
 from holokern.errors import PrecisionLost
 from holokern.network.engine.layer_tables import functions_of, layer_table
 from holokern.network.engine.spans import NOWHERE, LayerSpan, spans_of
-from holokern.network.engine.table_losses import table_losses
 from holokern.network.hidden_layer import HiddenLayer, LayerSide
 from holokern.network.plan import paying_angles
 from holokern.network.points import Points, Strip, angles_of_tile
@@ -61,7 +60,7 @@ _SELDOM = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class _TableCells:
+class TableCells:
     """A table, cut into cells unless it is too rough for them."""
 
     table: DualTable
@@ -95,7 +94,7 @@ class LayerStep:
     by_pairs: bool
     few: bool
     angles: tuple[float, ...]
-    _tables: dict[Group, _TableCells | None] = field(default_factory=dict)
+    _tables: dict[Group, TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def losses(self, tile: Tile, some: Some, others: Some, with_tangent: bool) -> tuple[Array, Array]:
@@ -146,7 +145,8 @@ class LayerStep:
     def _by_pairs(self, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> None:
         """What is missing of 1 - |k|/(n₁n₂) and k′, every pair by itself; one half of a symmetric tile."""
         missing = np.isnan(lost)
-        symmetric = self.sides[0] is self.sides[1] and isinstance(some, slice) and some == others
+        both = isinstance(some, slice) and isinstance(others, slice) and some == others
+        symmetric = self.sides[0] is self.sides[1] and both
         wanted = np.triu(missing) if symmetric else missing
         rows, columns = np.nonzero(wanted)
         first, second = self.sides[0].safe[some][rows], self.sides[1].safe[others][columns]
@@ -165,7 +165,7 @@ class LayerStep:
             found += [*inner, (smallest, found[0][0] if inner else smallest, np.inf)]
         return found
 
-    def _table(self, group: Group) -> _TableCells | None:
+    def _table(self, group: Group) -> TableCells | None:
         """The panels of a table, cut into cells, made when first needed; None if the activation is too rough.
 
         Where breaks lie away from zero, sums become longer as angles become smaller. If they are long from the first
@@ -197,21 +197,33 @@ class LayerStep:
                         else machine.cells_of(table.table, part, width)
                     )
                     sides = [cells.side(side.numbers[0]) if cells else None for side in dict.fromkeys(self.sides)]
-                    self._tables[group] = _TableCells(table, cells, (sides[0], sides[-1]))
+                    self._tables[group] = TableCells(table, cells, (sides[0], sides[-1]))
             return self._tables[group]
 
     def _by_table(
-        self, made: _TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
+        self, made: TableCells, theta: Array, some: Some, others: Some, lost: Array, slope: Array, with_tangent: bool
     ) -> int:
+        """1 - |k|/(n₁n₂) and k′ from a table; how many pairs it does not serve, which are NaN."""
         if made.cells is None:
             return self._by_products(made.table, theta, some, others, lost, slope)
         rows, columns = made.sides
         assert rows is not None and columns is not None
-        numbers, parts = (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others]), (some, others)
-        lost[:], slope[:], left = table_losses(
-            made.table, made.cells, (rows, columns), parts, numbers, theta, with_tangent
+        table, numbers = made.table, (self.sides[0].numbers[:, some], self.sides[1].numbers[:, others])
+        functions = 2 if with_tangent and table.has_slope else 1
+        flat, found = np.empty((1, *theta.shape)), np.full((2, *theta.shape), np.nan)
+        found[functions:] = 0.0
+        first, second = (np.stack([np.ones(side.shape[1]), side[2]]) for side in numbers)
+        task, angles = machine.Task(0, functions, float(table.fold != 0)), machine.TileAngles(theta, 0)
+        starts = np.zeros(len(theta), dtype=np.int64)
+        left = machine.look_up(
+            made.cells, (rows, columns), (some, others), (first, second), task, starts, angles, flat, found
         )
-        slope /= self.layer.weight
+        angle = np.minimum(theta, np.pi - theta) if table.fold else theta
+        np.multiply(flat[0], (numbers[0][0][:, None] - numbers[1][0]) ** 2, out=lost)
+        found[0] *= angle * angle if table.power == 2 else angle
+        lost += found[0]
+        # k′ of norms with √w each
+        np.divide(found[1], self.layer.weight, out=slope)
         return left
 
     def _by_products(self, made: DualTable, theta: Array, some: Some, others: Some, lost: Array, slope: Array) -> int:

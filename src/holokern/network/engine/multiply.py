@@ -40,7 +40,7 @@ class Multiplier:
     def times(self, vectors: Array, threads: int | None) -> Array:
         """The product with vectors in the original order of the points, in so many threads."""
         points, data = self.points, DataRange.of(self.points.length)
-        way = Way(self.layers, data, plan_for(self.layers, data).engine, points, points, self.single)
+        way = Way(self.layers, data, plan_for(self.layers, data).engine, self.single)
         if way.single:
             points = points.to_single()
         factors = np.asarray(vectors[points.order], dtype=points.padded.dtype)

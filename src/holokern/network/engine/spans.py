@@ -53,7 +53,7 @@ def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False)
     result = []
     for index, (layer, span) in enumerate(zip(layers, own, strict=True)):
         alike = [k for k, twin in enumerate(layers) if twin.dual == layer.dual]
-        shared = _group(span, tuple(own[k] for k in alike), _by_width)
+        shared = _group(span, tuple(own[k] for k in alike), lambda one: table_seconds(one.width))
         near = _group(span, tuple(own[k] for k in alike if k), near_table_seconds) if index else span
         close = _union([own[k] for k in alike if own[k].width <= 1.5 * span.width + 0.5])
         narrow = close if close.width <= 1.5 * span.width + 0.5 else span
@@ -61,39 +61,29 @@ def spans_of(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool = False)
     return tuple(result)
 
 
-def request_of(layers: tuple[HiddenLayer, ...], scope: Range) -> list[str] | None:
-    """What tells a network on a scope from all others in a file's name, or None."""
+def request_of(layers: tuple[HiddenLayer, ...], scope: Range) -> list[str | None]:
+    """What tells a network on a scope from all others in a file's name; None for an activation that has no name."""
     names = [table_file.identity(layer.activation) for layer in layers]
-    if any(name is None for name in names):
-        return None
     numbers = [value.hex() for layer in layers for value in (layer.weight, layer.bias, float(layer.residual))]
-    return [*map(str, names), *numbers, scope.low.hex(), scope.high.hex()]
+    return [*names, *numbers, scope.low.hex(), scope.high.hex()]
 
 
 def _ends(layers: tuple[HiddenLayer, ...], scope: Range, zeros: bool) -> Array:
     """The ends of the range of log c of each layer; kept on disk, as they take longer than tables to read."""
-    made: list[Array] = []
 
-    def pack() -> dict[str, Array]:
+    def follow() -> Array:
         c = np.exp(np.linspace(scope.low, scope.high, 1 if scope.is_point else _SAMPLES))
-        found = deviations_through(layers, c, zeros)[:-1]
-        made.append(np.log([[np.min(one), np.max(one)] for one in found]))
-        return {"ends": made[0]}
+        return np.log([[np.min(one), np.max(one)] for one in deviations_through(layers, c, zeros)[:-1]])
 
-    def unpack(arrays: dict[str, Array]) -> None:
+    def checked(arrays: dict[str, Array]) -> Array:
         ends = arrays["ends"]
         if ends.shape != (len(layers), 2) or not np.all(ends[:, 0] <= ends[:, 1]):
             raise ValueError("no ranges of the layers")
-        made.append(ends)
+        return ends
 
-    question = request_of(layers, scope)
-    if question is None or not table_file.stored_arrays(["spans", *question, str(zeros)], pack, unpack):
-        pack()
-    return made[0]
-
-
-def _by_width(span: Range) -> float:
-    return table_seconds(span.width)
+    return table_file.stored(
+        ["spans", *request_of(layers, scope), str(zeros)], follow, lambda ends: {"ends": ends}, checked
+    )
 
 
 def _group(span: Range, spans: tuple[Range, ...], seconds: Callable[[Range], float]) -> Range:

@@ -139,15 +139,16 @@ class FiniteNetwork:
     def _run(self, X: Any) -> tuple[Array, Pull, Record]:
         x = LayerKernels(layers.Identity(), self._is_standard, None).read("X", X)
         if self._input_shape is None:
-            self._draw(x)
+            return self._draw(x)
         if tuple(x.shape[1:]) != self._input_shape and not isinstance(x, Graphs):
             raise BadInput(f"X has inputs of shape {tuple(x.shape[1:])}, and the network is for {self._input_shape}")
         return self._forward(x, None)
 
-    def _draw(self, x: Any) -> None:
-        _, _, record = self._forward(x, np.random.default_rng(self.seed))
-        self._weights = [weight._replace(values=_frozen(weight.values)) for weight in record.weights]
+    def _draw(self, x: Any) -> tuple[Array, Pull, Record]:
+        run = self._forward(x, np.random.default_rng(self.seed))
+        self._weights = [weight._replace(values=_frozen(weight.values)) for weight in run[2].weights]
         self._input_shape = tuple(int(size) for size in x.shape[1:])
+        return run
 
     def _forward(self, x: Any, random: np.random.Generator | None) -> tuple[Array, Pull, Record]:
         layer, shape = self._compose(x.shape[-1]), Shape(tuple(x.shape[1:-1]), x.shape[-1])

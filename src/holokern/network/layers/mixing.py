@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from holokern.numeric import AnyArray
 class Mixing(Layer):
     """A linear map of positions."""
 
+    _removes_positions: ClassVar[bool] = False
+
     def needs_pairs(self, after: bool) -> bool:
         """Outputs at one position mix all positions."""
         return True
@@ -32,10 +35,6 @@ class Mixing(Layer):
     def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         """The map of the positions of the first or the second side of an array; the axes stay."""
         raise NotImplementedError
-
-    @property
-    def _removes_positions(self) -> bool:
-        return False
 
     def _of_side(self, walk: Walk, array: AnyArray, side: int) -> AnyArray:
         """The map of an array (positions, inputs)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import ClassVar
 
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
 from holokern.network.layers.mixing import Mixing, axes_of, by_input, without_positions
@@ -99,14 +100,12 @@ class AvgPool(_Pool):
 class GlobalSumPool(Mixing):
     """The sum over all positions, or over the nodes of each graph."""
 
+    _removes_positions: ClassVar[bool] = True
+
     def shape(self, shape: Output) -> Output:
         """No positions."""
         before = require_positions(self, shape)
         return replace(before, positions=(), has_positions=False)
-
-    @property
-    def _removes_positions(self) -> bool:
-        return True
 
     def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         nodes = walk.nodes()

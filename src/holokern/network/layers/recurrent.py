@@ -9,7 +9,7 @@ from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk
 from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import Layout, State
-from holokern.network.layers.weights import require_positions
+from holokern.network.layers.weights import check_deviations, require_positions
 from holokern.numeric import AnyArray
 
 
@@ -44,9 +44,7 @@ class Recurrent(Layer):
             raise BadInput(
                 f"Recurrent: {self.activation!r} is not a layer Activation; write Activation({self.activation!r})"
             )
-        for name, value in (("W_std", self.W_std), ("U_std", self.U_std), ("b_std", self.b_std or 0.0)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-                raise BadInput(f"Recurrent: {name} = {value!r} is not a number >= 0")
+        check_deviations(self, "W_std", "U_std", "b_std")
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             raise BadInput(f"Recurrent: steps = {self.steps!r} is not a positive whole number")
 

@@ -18,14 +18,17 @@ from holokern.network.layers.windows import Padding, Weights, Window, side_sums,
 _PADDINGS = ("same", "valid", "circular")
 
 
-@dataclass(frozen=True, repr=False)
 class Weighted(Layer):
     """A linear map with random weights, the same at all positions."""
 
-    def _check(self, W_std: float, b_std: float | None, width: int | None) -> None:
-        for name, value in (("W_std", W_std), ("b_std", 0.0 if b_std is None else b_std)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                raise BadInput(f"{type(self).__name__}: {name} = {value!r} is not a number >= 0")
+    W_std: float
+    b_std: float | None
+    width: int | None
+    trainable: bool
+
+    def __post_init__(self) -> None:
+        check_deviations(self, "W_std", "b_std")
+        width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
             raise BadInput(f"{type(self).__name__}: width = {width!r} is not a positive number of channels")
 
@@ -33,31 +36,26 @@ class Weighted(Layer):
         """The window along each axis of positions."""
         raise NotImplementedError
 
-    def _after(self, shape: Output, width: int | None) -> Shape:
+    def shape(self, shape: Output) -> Output:
+        """One position for every window."""
         before = self.one(shape)
         if before.positions is None:
-            return Shape(None, width, True, frozenset({object()}), before.has_positions)
+            return Shape(None, self.width, True, frozenset({object()}), before.has_positions)
         windows = self.windows(before.positions)
         positions = tuple(window.count for window in windows)
         if any(count < 1 for count in positions):
             self.refuse(f"no position is left of an input of shape {before}; use padding='same' or a smaller kernel")
-        return Shape(positions, width, True, frozenset({object()}))
+        return Shape(positions, self.width, True, frozenset({object()}))
 
     def weights(self, shape: Shape, is_standard: bool) -> Weights:
         """What the layer does to an input of this shape, in the standard parametrisation or in that of the NTK."""
-        W_std, b_std, trainable = self.scales
         assert shape.positions is not None
         windows = self.windows(shape.positions)
-        scale, bias = W_std**2 / math.prod(window.size for window in windows), (b_std or 0.0) ** 2
+        scale, bias = self.W_std**2 / math.prod(window.size for window in windows), (self.b_std or 0.0) ** 2
         share, more = scale, bias
-        if is_standard and trainable:
-            share, more = self.fan_in(Context(shape, False)), 0.0 if b_std is None else 1.0
-        return Weights(windows, scale, bias, share if trainable else 0.0, more if trainable else 0.0)
-
-    @property
-    def scales(self) -> tuple[float, float | None, bool]:
-        """The deviations of weights and biases, and whether they are trained."""
-        raise NotImplementedError
+        if is_standard and self.trainable:
+            share, more = self.fan_in(Context(shape, False)), 0.0 if self.b_std is None else 1.0
+        return Weights(windows, scale, bias, share if self.trainable else 0.0, more if self.trainable else 0.0)
 
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C ← W² mean(C) + b²."""
@@ -99,21 +97,9 @@ class Dense(Weighted):
     width: int | None = None
     trainable: bool = True
 
-    def __post_init__(self) -> None:
-        self._check(self.W_std, self.b_std, self.width)
-
     def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
         """Every position by itself."""
         return tuple(Window(tuple(range(count)), 1, 1, 1) for count in positions)
-
-    def shape(self, shape: Output) -> Output:
-        """Positions stay as they are."""
-        return self._after(shape, self.width)
-
-    @property
-    def scales(self) -> tuple[float, float | None, bool]:
-        """As given."""
-        return self.W_std, self.b_std, self.trainable
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +132,7 @@ class Conv(Weighted):
     trainable: bool = True
 
     def __post_init__(self) -> None:
-        self._check(self.W_std, self.b_std, self.width)
+        super().__post_init__()
         check_windows(self, ("kernel", "stride", "dilation"), self.padding)
 
     def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
@@ -159,12 +145,7 @@ class Conv(Weighted):
 
     def shape(self, shape: Output) -> Output:
         """One position for every window."""
-        return self._after(require_positions(self, shape), self.width)
-
-    @property
-    def scales(self) -> tuple[float, float | None, bool]:
-        """As given."""
-        return self.W_std, self.b_std, self.trainable
+        return super().shape(require_positions(self, shape))
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,7 +164,7 @@ class ConvTranspose(Weighted):
     trainable: bool = True
 
     def __post_init__(self) -> None:
-        self._check(self.W_std, self.b_std, self.width)
+        super().__post_init__()
         check_windows(self, ("kernel", "stride"), self.padding)
 
     def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
@@ -196,12 +177,16 @@ class ConvTranspose(Weighted):
 
     def shape(self, shape: Output) -> Output:
         """About ``stride`` positions for every one."""
-        return self._after(require_positions(self, shape), self.width)
+        return super().shape(require_positions(self, shape))
 
-    @property
-    def scales(self) -> tuple[float, float | None, bool]:
-        """As given."""
-        return self.W_std, self.b_std, self.trainable
+
+def check_deviations(layer: Layer, *names: str) -> None:
+    """Refuse standard deviations that are not numbers from 0 up; None counts as 0."""
+    for name in names:
+        value = getattr(layer, name)
+        value = 0.0 if value is None else value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            raise BadInput(f"{type(layer).__name__}: {name} = {value!r} is not a number >= 0")
 
 
 def check_windows(layer: Layer, names: tuple[str, ...], padding: str) -> None:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from holokern.errors import UnknownName
+from holokern.numeric import one_thread
 from holokern.paper.problem import Problem
 from holokern.paper.results import Findings
 
@@ -53,11 +54,9 @@ def run_experiments(names: Sequence[str] = (), problem: Problem | None = None) -
     >>> found["hermite"].title
     'Hermite coefficients of ReSin'
     """
-    from threadpoolctl import threadpool_limits
-
     check_names(names)
     chosen = Problem() if problem is None else problem
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         wanted = [name for name in EXPERIMENTS if not names or name in names]
         found = {name: EXPERIMENTS[name](chosen) for name in sorted(wanted, key=lambda name: name != "derivations")}
     return {name: found[name] for name in wanted}
