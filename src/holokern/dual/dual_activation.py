@@ -27,7 +27,7 @@ from holokern.dual.forms.wave_form import wave_form
 from holokern.dual.methods.initial import hermite_moments
 from holokern.dual.quadrature.line import mean
 from holokern.dual.quadrature.method import norms
-from holokern.dual.quadrature.profile import limit_at_zero, profile_of
+from holokern.dual.quadrature.profile import Limits, limit_at_zero, profile_of
 from holokern.dual.quadrature.sides import Side
 from holokern.dual.roughness import fold_of, has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.build import build_table
@@ -54,16 +54,6 @@ _DEGREES = 12
 
 _LOWEST, _HIGHEST = -690.0, 690.0
 """Logarithms of deviations whose squares are floats."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits of n, d, E[σ(cz)] and E[σ′(cz)] as c → 0."""
-
-    norm: float
-    slope: float
-    mean: float
-    mean_slope: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -257,6 +257,16 @@ def _calls(activation: Activation) -> float:
     return sum(PRICE if name in DEAR else 1.0 for name in calls)
 
 
+@dataclass(frozen=True)
+class Limits:
+    """The limits of n, d, E[σ(cz)] and E[σ′(cz)] as c → 0."""
+
+    norm: float
+    slope: float
+    mean: float
+    mean_slope: float
+
+
 def limit_at_zero(activation: Activation) -> Profile:
     """The limit of x ↦ σ(cx) as c → 0: constant on both sides of zero."""
     profile = profile_of(activation)
