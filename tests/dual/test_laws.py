@@ -149,6 +149,9 @@ def test_independent_variables_give_products(name: str) -> None:
 @settings(deadline=None, max_examples=60)
 @example(1.5134036423667342e16, 1.1878477654850863e292, 0.0)
 @example(1e-310, 1e-310, -0.5)
+@example(0.0, 4.8866955755686465e303, 0.0)
+@example(1.0, 1e290, 1.0)
+@example(1e290, 1e290, 1.0)
 @given(st.floats(allow_nan=True), st.floats(allow_nan=True), st.floats(allow_nan=True))
 def test_any_numbers_give_a_value_or_our_error(c1: float, c2: float, r: float) -> None:
     try:

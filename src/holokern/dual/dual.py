@@ -110,17 +110,19 @@ def dual(
         # NaN is a formula that left the range on its way, and another method may serve
         _check_range(sigma, points, np.where(np.isinf(result.k) & ~singular, result.k, 0.0))
         if method == "auto":
-            todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
+            with np.errstate(over="ignore", invalid="ignore"):
+                todo = todo[_too_rough(sigma, points, todo, tolerance, result)]
     if failure is not None and np.any(np.isnan(result.k[~singular])):
         raise failure
     where = np.nonzero(singular)[0]
     if len(where):
         some = points.c1[where], points.c2[where], points.theta[where]
-        result.put(where, limits(sigma, *some, tolerance))
+        with np.errstate(over="ignore", invalid="ignore"):
+            result.put(where, limits(sigma, *some, tolerance))
         used.append("limit")
     _check_range(sigma, points, result.k)
     # a value that may be off by anything is none
-    _refuse(sigma, points, np.isinf(result.k_error), f"is not found by {' + '.join(used)}; try another method")
+    _refuse(sigma, points, ~np.isfinite(result.k_error), f"is not found by {' + '.join(used)}; try another method")
     return DualValue.shaped(result, points.shape, " + ".join(used))
 
 

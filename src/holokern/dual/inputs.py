@@ -22,6 +22,9 @@ _PI_LOST = 1.2246467991473532e-16
 # relative change of π - θ below which it is like any other rounding
 _MATTERS = 2 * EPS
 
+_LARGEST = 1e300
+"""Beyond, nodes that are 40 deviations away are no floats."""
+
 
 @dataclass(frozen=True)
 class Covariances:
@@ -43,8 +46,8 @@ class Covariances:
 def covariances(c1: Given, c2: Given, r: Given = None, theta: Given = None) -> Covariances:
     """Check and broadcast standard deviations and either correlations r or angles θ = arccos r.
 
-    Raises BadInput if a number is missing, not real, NaN or infinite, a deviation is negative, |r| > 1, θ is outside
-    [0, π], or the shapes do not broadcast.
+    Raises BadInput if a number is missing, not real, NaN or infinite, a deviation is negative or above 1e300, |r| > 1,
+    θ is outside [0, π], or the shapes do not broadcast.
 
     Examples
     --------
@@ -57,6 +60,7 @@ def covariances(c1: Given, c2: Given, r: Given = None, theta: Given = None) -> C
     arrays = {"c1": _real("c1", c1), "c2": _real("c2", c2)}
     for name, array in arrays.items():
         _check(name, array, array >= 0, "is negative; standard deviations are at least 0")
+        _check(name, array, array <= _LARGEST, f"is above {_LARGEST:g}, the largest standard deviation; rescale σ")
     if theta is None:
         correlation = _real("r", r)
         _check("r", correlation, np.abs(correlation) <= 1 + SLACK, "is not in [-1, 1]; pass a correlation, or theta=…")

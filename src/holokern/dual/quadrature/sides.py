@@ -117,9 +117,8 @@ def expectations(panels: Panels, nodes: int, terms: Terms, points: int, at_once:
 
 def _finite(values: Array) -> Array:
     """The values, zero where a node hits a singular point of σ′: the two resolutions disagree if that matters."""
-    if np.isfinite(values.sum()):
-        return values
-    return np.where(np.isfinite(values), values, 0.0)
+    is_finite = np.isfinite(values)
+    return values if is_finite.all() else np.where(is_finite, values, 0.0)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq, fmpq_poly
 
+from holokern.errors import PrecisionLost
 from holokern.hgm.polar.tables import PolarTable, Terms
 from holokern.hgm.steps.series import Array
 from holokern.numeric import to_fmpq
@@ -83,7 +84,13 @@ def _exact(value: float) -> fmpq:
 
 def _long(value: fmpq) -> np.longdouble:
     """A rational number, rounded to the longest floats that numpy has."""
-    high = int(value.p) / int(value.q)
+    try:
+        high = int(value.p) / int(value.q)
+    except OverflowError:
+        raise PrecisionLost(
+            "the system next to the end has numbers beyond floats at these deviations; rescale them, or use "
+            "method='quadrature'"
+        ) from None
     rest = value - _exact(high)
     return np.longdouble(high) + np.longdouble(int(rest.p) / int(rest.q))
 
