@@ -180,6 +180,19 @@ class Vectors:
             found = self.builder.or_(found, self.builder.bitcast(some, kind))
         return self.builder.icmp_unsigned("!=", found, kind(0))
 
+    def largest(self, vectors: list[Vector]) -> Any:
+        """The largest number of some vectors."""
+        total = vectors[0]
+        for one in vectors[1:]:
+            total = one.where(one.is_(">", total), total)
+        kind, name = ir.FunctionType(_FLOAT, [_VECTOR]), f"llvm.vector.reduce.fmax.v{LANES}f64"
+        code = cgutils.get_or_insert_function(self.builder.module, kind, name)  # type: ignore[no-untyped-call]
+        return self.builder.call(code, [total.value], fastmath=("nnan",))
+
+    def whole(self, number: Any, factor: int) -> Any:
+        """The integer below a number, which is not negative, times a factor."""
+        return self.builder.fptosi(self.builder.fmul(number, _FLOAT(float(factor))), _INTEGER)
+
     def loop(self, count: Any) -> Any:
         """A loop over integers."""
         return cgutils.for_range(self.builder, count, intp=_INTEGER)
@@ -255,28 +268,30 @@ def put_in(
 
 @instructions
 def weighted_rows(
-    _: Any, weights: Any, start: Any, fours: Any, rows: Any, begin: Any, apart: Any, out: Any, to: Any, beyond: Any,
+    _: Any, weights: Any, start: Any, fours: Any, row: Any, rows: Any, apart: Any, out: Any, to: Any, beyond: Any,
     columns: Any, vectors: Any,
 ) -> Any:  # fmt: skip
-    """Sums of rows: out[to + q · beyond + j] is Σ_m weights[q, m] rows[begin + m · apart + j], for fours of q and of m.
+    """Sums of rows: out[to + q · beyond + j] is Σ_m weights[q, m] rows[m · apart + j], for fours of q and of m.
 
-    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four ``columns`` q
-    after the other. There are ``vectors`` pairs of vectors.
+    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four q after the
+    other. There are ``columns`` fours of q, whose fours of m ``fours`` tells from ``row`` on, and ``vectors`` pairs of
+    vectors.
     """
-    names = "weights start fours rows begin apart out to beyond columns vectors"
+    names = "weights start fours row rows apart out to beyond columns vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = Vectors(names, context, builder, signature, arguments)
         weights, rows, out = it.array("weights"), it.array("rows"), it.array("out")
-        terms, fours, beyond = [it.variables(_GROUP) for _ in range(2)], it.integer("fours"), it.integer("beyond")
+        terms, (start,), beyond = [it.variables(_GROUP) for _ in range(2)], it.integers(1), it.integer("beyond")
         with it.loop(it.integer("vectors")) as vector:
             j = it.times(vector.index, 2 * LANES)
-            source = it.place(it.integer("begin"), j)
+            builder.store(it.integer("start"), start)
             with it.loop(it.integer("columns")) as column:
-                start = it.place(it.integer("start"), it.times(column.index, it.times(fours, _BLOCK)))
+                here, fours = builder.load(start), it.at(it.array("fours"), it.place(it.integer("row"), column.index))
                 for some in terms:
                     it.clear(some)
-                it.add_four_sums(terms, weights, start, rows, source, (fours, it.integer("apart")))
+                it.add_four_sums(terms, weights, here, rows, j, (fours, it.integer("apart")))
+                builder.store(it.place(here, it.times(fours, _BLOCK)), start)
                 place = it.place(it.integer("to"), j, it.times(column.index, it.times(beyond, _GROUP)))
                 for m in range(_GROUP):
                     for v, some in enumerate(terms):
@@ -284,7 +299,7 @@ def weighted_rows(
                     place = it.place(place, beyond)
         return context.get_dummy_value()
 
-    return types.void(weights, start, fours, rows, begin, apart, out, to, beyond, columns, vectors), code
+    return types.void(weights, start, fours, row, rows, apart, out, to, beyond, columns, vectors), code
 
 
 @instructions

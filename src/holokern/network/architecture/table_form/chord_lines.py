@@ -26,6 +26,10 @@ _TURNS = 3
 """A look at the correlations, the series, and chords."""
 
 
+_PACKED = 2
+"""Pairs of a line for each one of a panel, from which on it pays to move the latter."""
+
+
 @machine.entry
 def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any
@@ -42,12 +46,15 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     own, lines = np.zeros(machine.LINES * _OWN), np.zeros(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
     is_gathered = np.zeros(_TURNS, np.bool_)
-    numbers, table = np.zeros(2 * SIDE), np.zeros(4 * chords.length * ROW)
+    numbers, table = np.zeros(2 * SIDE), np.zeros(4 * chords.lengths.max() * ROW)
     rows, others, is_near = -1, -1, False
     chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
+    # Few pairs of a line are moved next to each other.
+    where, packed, some, slopes = np.zeros(ROW, np.int64), np.zeros(2 * SIDE), np.zeros(ROW), np.zeros(ROW)
+    short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
-        x[j], chord[j] = 0.0, 0.0
+        x[j], chord[j], short[j] = 0.0, 0.0, 0.0
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         for start in range(0, width, WIDTH):
@@ -85,10 +92,11 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         logs, vectors = _U(side * SIDE + 2 * ROW), (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
                         for j in range(_U(size)):
                             x[j] = (numbers[logs + j] - chords.log) * chords.scale
-                        machine.chebyshev_rows(x, chords.length, table, ROW, vectors)
+                        group, groups = (columns[turn] - GIVEN) // 4, (columns[turn + 1] - columns[turn]) // 4
+                        machine.chebyshev_rows(x, chords.lengths[group : group + groups].max(), table, ROW, vectors)
                         machine.weighted_rows(
-                            chords.series, chords.begins[turn - 1], chords.length, table, 0, ROW, numbers,
-                            side * SIDE + columns[turn] * ROW, ROW, (columns[turn + 1] - columns[turn]) // 4, vectors,
+                            chords.series, chords.begins[turn - 1], chords.lengths, group, table, ROW, numbers,
+                            side * SIDE + columns[turn] * ROW, ROW, groups, vectors,
                         )  # fmt: skip
                     if not is_gathered[turn]:
                         # Some lines are prepared together.
@@ -102,27 +110,43 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     elif turn < _TURNS - 1:
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
                         found = by_series(
-                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds, gap,
-                            tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
+                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds,
+                            chords.skips, gap, tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
                         )  # fmt: skip
                         needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5
                 # The series is tried at once unless it served no pair of the line before.
                 is_near = served == 0
                 for panel in range(panels if needed < _TURNS else 0):
-                    inside = 0.0
-                    for j in range(_U(chunk)):
-                        inside += 1.0 if owner[j] == float(panel) else 0.0
-                    if inside > 0.0:
-                        row, number, to = panel * most, chords.groups[panel], panel * machine.LINES * longest
-                        if not is_put_in[panel]:
-                            place = chords.starts[panel]
-                            machine.put_in(
-                                chords.values, place, fours, row, number, own, behind, _OWN, lines, to, longest
-                            )
-                            is_put_in[panel] = True
-                        by_chords(
-                            own, i * _OWN, numbers, behind, lines, to + i * longest + chords.ends[panel], fours, row,
-                            number, chords.middles[panel], panel, 1 if panel >= half else 0, power, chords.fold, gap,
-                            tangent, begin, with_slope, chunk, chord, owner,
-                        )  # fmt: skip
+                    count = 0
+                    for j in range(chunk):
+                        if owner[j] == float(panel):
+                            where[count] = j
+                            count += 1
+                    if count == 0:
+                        continue
+                    row, number, to = panel * most, chords.groups[panel], panel * machine.LINES * longest
+                    if not is_put_in[panel]:
+                        place = chords.starts[panel]
+                        machine.put_in(chords.values, place, fours, row, number, own, behind, _OWN, lines, to, longest)
+                        is_put_in[panel] = True
+                    is_packed = _PACKED * count <= chunk
+                    for q in range(count if is_packed else 0):
+                        j = where[q]
+                        for k in range(GIVEN):
+                            packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
+                        for k in range(behind, columns[_TURNS]):
+                            packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
+                        some[q], short[q], mine[q] = gap[begin + j], chord[j], float(panel)
+                        slopes[q] = tangent[begin + j] if with_slope else 0.0
+                    by_chords(
+                        own, i * _OWN, packed if is_packed else numbers, behind, lines,
+                        to + i * longest + chords.ends[panel], fours, row, number, chords.middles[panel], panel,
+                        1 if panel >= half else 0, power, chords.fold, some if is_packed else gap,
+                        slopes if is_packed else tangent, 0 if is_packed else begin, with_slope,
+                        count if is_packed else chunk, short if is_packed else chord, mine if is_packed else owner,
+                    )  # fmt: skip
+                    for q in range(count if is_packed else 0):
+                        gap[begin + where[q]] = some[q]
+                        if with_slope:
+                            tangent[begin + where[q]] = slopes[q]

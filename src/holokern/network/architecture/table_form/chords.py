@@ -73,7 +73,7 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
-    limit, evens, odds
+    limit, evens, odds, skips
         Those of the series of correlations.
     longest
         The most numbers of a panel that has one deviation put in.
@@ -89,9 +89,9 @@ class Chords(NamedTuple):
         The sum of 16 ``fours`` of a panel.
     log, scale
         What is taken from log c, and what the rest is multiplied with: Chebyshev polynomials have this place.
-    length, columns, begins, series
-        A quarter of the terms of functions of deviations; where other numbers, functions of the series and those of
-        chords begin and end, where their coefficients begin, and these in the order of `machine.weighted_rows`.
+    lengths, columns, begins, series
+        A quarter of the terms of four functions of deviations; where other numbers, functions of the series and those
+        of chords begin and end, where their coefficients begin, and these in the order of `machine.weighted_rows`.
     starts, values
         Where the coefficients of a panel begin in ``values``, which has them in the order of `machine.put_in`. Before
         the powers comes W, or A where it counts.
@@ -103,6 +103,7 @@ class Chords(NamedTuple):
     limit: float
     evens: int
     odds: int
+    skips: NDArray[np.int64]
     longest: int
     edges: Array
     middles: Array
@@ -111,7 +112,7 @@ class Chords(NamedTuple):
     ends: NDArray[np.int64]
     log: float
     scale: float
-    length: int
+    lengths: NDArray[np.int64]
     columns: NDArray[np.int64]
     begins: NDArray[np.int64]
     series: Array
@@ -307,10 +308,8 @@ def _packed(
         return None
     found = [polynomials_of(one, flat, psi / count) for one, flat in zip(panels, flats, strict=True)]
     ends = np.array([16 * int(np.sum(one.fours)) for one in found])
-    functions = [terms.coefficients, chebyshev_matrix(count) @ psi]
-    longest = -(-max(map(len, functions)) // 4)
-    weights = [in_fours(np.pad(one, ((0, 4 * longest - len(one)), (0, 0)))) for one in functions]
-    columns = np.cumsum([0, first, *(len(one) // (4 * longest) for one in weights)])
+    weights, lengths = zip(*map(in_fours, (terms.coefficients, chebyshev_matrix(count) @ psi)), strict=True)
+    columns = np.cumsum([0, first, *(4 * len(one) for one in lengths)])
     made = Chords(
         fold=table.fold,
         power=table.power,
@@ -318,6 +317,7 @@ def _packed(
         limit=terms.limit,
         evens=terms.evens,
         odds=terms.odds,
+        skips=terms.skips,
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),
@@ -326,7 +326,7 @@ def _packed(
         ends=ends,
         log=(span.low + span.high) / 2,
         scale=span.rate,
-        length=longest,
+        lengths=np.concatenate(lengths),
         columns=columns,
         begins=np.cumsum([0, *map(len, weights[:-1])]),
         series=np.concatenate(weights),

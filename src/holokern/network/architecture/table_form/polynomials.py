@@ -71,7 +71,13 @@ def _powers(count: int) -> Array:
     return found
 
 
-def in_fours(coefficients: Array) -> Array:
-    """Coefficients, one column for each function, in the order of `machine.weighted_rows`."""
+def in_fours(coefficients: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Coefficients, one column for each function, in the order of `machine.weighted_rows`, and how many count.
+
+    Four functions have as many terms as the longest of them, in fours.
+    """
     whole = np.pad(coefficients, [(0, -size % 4) for size in coefficients.shape])
-    return whole.reshape(len(whole), -1, 4).transpose(1, 0, 2).reshape(-1)
+    groups = whole.reshape(len(whole), -1, 4).transpose(1, 0, 2)
+    lengths = np.max(np.any(groups != 0.0, axis=2) * np.arange(1, len(whole) + 1), axis=1)
+    fours = np.maximum(1, -(-lengths // 4))
+    return np.concatenate([one[: 4 * four].reshape(-1) for one, four in zip(groups, fours, strict=True)]), fours

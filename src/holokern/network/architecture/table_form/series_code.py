@@ -32,21 +32,21 @@ def angles_of(gap: Any, rows: Any, columns: Any, theta: Any) -> None:
 
 
 @machine.entry
-def chebyshev_sums(weights: Any, columns: Any, fours: Any, places: Any, values: Any) -> None:
+def chebyshev_sums(weights: Any, fours: Any, columns: Any, places: Any, values: Any) -> None:
     """Σ_m weights[q, m] T_m at flat ``places``, for each of some columns q, into flat ``values``.
 
-    The weights are those of `machine.weighted_rows`; there are four times ``fours`` terms.
+    The weights and their ``fours`` are those of `machine.weighted_rows`.
     """
-    length, w = places.shape[0], _U(_WIDTH)
+    length, w, most = places.shape[0], _U(_WIDTH), fours.max()
     x = machine.on_stack(_WIDTH)
-    table, found = np.empty(4 * fours * _WIDTH), np.empty((columns + 3) // 4 * 4 * _WIDTH)
+    table, found = np.empty(4 * most * _WIDTH), np.empty((columns + 3) // 4 * 4 * _WIDTH)
     for start in range(0, length, _WIDTH):
         size = _U(min(_WIDTH, length - start))
         for j in range(w):
             x[j] = places[_U(start) + j] if j < size else 0.0
         vectors = (int(size) + 2 * machine.LANES - 1) // (2 * machine.LANES)
-        machine.chebyshev_rows(x, fours, table, _WIDTH, vectors)
-        machine.weighted_rows(weights, 0, fours, table, 0, _WIDTH, found, 0, _WIDTH, (columns + 3) // 4, vectors)
+        machine.chebyshev_rows(x, most, table, _WIDTH, vectors)
+        machine.weighted_rows(weights, 0, fours, 0, table, _WIDTH, found, 0, _WIDTH, fours.shape[0], vectors)
         for q in range(columns):
             source, to = _U(q * _WIDTH), _U(q * length + start)
             for j in range(size):
