@@ -19,8 +19,8 @@ def _chebyshev_rows(places, fours, rows):
 
 
 @machine.entry
-def _weighted_rows(weights, fours, rows, begin, out, columns):
-    machine.weighted_rows(weights, 2, fours, rows, begin, WIDTH, out, 5, WIDTH, columns, WIDTH // (2 * machine.LANES))
+def _weighted_rows(weights, fours, row, rows, out, columns):
+    machine.weighted_rows(weights, 2, fours, row, rows, WIDTH, out, 5, WIDTH, columns, WIDTH // (2 * machine.LANES))
 
 
 @pytest.fixture
@@ -42,17 +42,12 @@ def test_first_functions_are_put_in(numbers):
 
 
 def test_weighted_rows(numbers):
-    weights, rows = numbers.standard_normal((2, RANK, 4)), numbers.standard_normal((RANK, WIDTH))
+    fours, rows = np.array([7, RANK // 4, 1]), numbers.standard_normal((RANK, WIDTH))
+    weights = [numbers.standard_normal((4 * four, 4)) for four in fours[1:]]
+    given = np.concatenate([[3.0, 4.0], *(one.reshape(-1) for one in weights)])
     out = np.full(5 + 8 * WIDTH, 7.0)
-    _weighted_rows(
-        np.concatenate([[3.0, 4.0], weights.reshape(-1)]),
-        RANK // 4,
-        np.concatenate([[9.0], rows.reshape(-1)]),
-        1,
-        out,
-        2,
-    )
-    wanted = np.einsum("cmq,mj->cqj", weights, rows).reshape(8, WIDTH)
+    _weighted_rows(given, fours, 1, rows.reshape(-1), out, 2)
+    wanted = np.concatenate([one.T @ rows[: len(one)] for one in weights])
     assert np.allclose(out[5:].reshape(8, WIDTH), wanted, rtol=0, atol=1e-13)
     assert np.all(out[:5] == 7.0)
 
@@ -65,6 +60,6 @@ def test_chebyshev_rows(numbers):
 
 
 def test_sums_do_not_depend_on_the_place_in_a_vector(numbers):
-    weights, rows, out = numbers.standard_normal(50), np.repeat(numbers.standard_normal(1 + RANK), WIDTH), np.empty(133)
-    _weighted_rows(weights, RANK // 4, rows, 0, out, 1)
+    weights, rows, out = numbers.standard_normal(50), np.repeat(numbers.standard_normal(RANK), WIDTH), np.empty(133)
+    _weighted_rows(weights, np.array([RANK // 4]), 0, rows, out, 1)
     assert all(len(set(row)) == 1 for row in out[5:].reshape(4, WIDTH))

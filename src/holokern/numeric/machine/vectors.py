@@ -180,19 +180,6 @@ class Vectors:
             found = self.builder.or_(found, self.builder.bitcast(some, kind))
         return self.builder.icmp_unsigned("!=", found, kind(0))
 
-    def largest(self, vectors: list[Vector]) -> Any:
-        """The largest number of some vectors."""
-        total = vectors[0]
-        for one in vectors[1:]:
-            total = one.where(one.is_(">", total), total)
-        kind, name = ir.FunctionType(_FLOAT, [_VECTOR]), f"llvm.vector.reduce.fmax.v{LANES}f64"
-        code = cgutils.get_or_insert_function(self.builder.module, kind, name)  # type: ignore[no-untyped-call]
-        return self.builder.call(code, [total.value], fastmath=("nnan",))
-
-    def whole(self, number: Any, factor: int) -> Any:
-        """The integer below a number, which is not negative, times a factor."""
-        return self.builder.fptosi(self.builder.fmul(number, _FLOAT(float(factor))), _INTEGER)
-
     def loop(self, count: Any) -> Any:
         """A loop over integers."""
         return cgutils.for_range(self.builder, count, intp=_INTEGER)

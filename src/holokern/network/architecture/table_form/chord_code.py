@@ -29,9 +29,6 @@ ROW = WIDTH + 8
 SIDE = (GIVEN + TERMS + RANK) * ROW
 """Numbers of all first variables, or of all second ones."""
 
-LEVELS = 16
-"""How finely correlations are told apart: the series has fewer powers for small ones."""
-
 SOME = 2
 """Vectors at a time: sums of one would wait for each other's results."""
 
@@ -106,22 +103,15 @@ def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
 
 
 def _keep_sums(line: _Line, kinds: list[_Kinds]) -> None:
-    """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation.
-
-    Powers that do not count for any of these pairs are left out.
-    """
+    """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation."""
     it, sums = line.it, [line.it.variables(4) for _ in range(SOME)]
-    served = [it.builder.and_(one.done, it.builder.not_(one.same)) for one in kinds]
-    largest = it.largest([one.size.where(lanes, 0.0) for one, lanes in zip(kinds, served, strict=True)])
-    level = it.times(it.whole(largest, LEVELS), 2)
     r = [it.number(1.0) - one.loss for one in kinds]
     y = [one * one for one in r]
     for some in sums:
         it.clear(some)
     for parity, name in enumerate(("evens", "odds")):
-        skipped = it.at(it.array("skips"), it.place(level, parity))
-        start = it.place(GIVEN + 1, it.integer("evens") if parity else 0, skipped)
-        with it.loop(it.builder.sub(it.integer(name), skipped)) as term:
+        start = it.place(GIVEN + 1, it.integer("evens") if parity else 0)
+        with it.loop(it.integer(name)) as term:
             row = it.place(start, term.index)
             mine = line.own(row)
             for v, some in enumerate(sums):
@@ -154,8 +144,8 @@ def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
 
 @machine.instructions
 def by_series(
-    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, skips: Any,
-    gap: Any, tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
+    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, gap: Any,
+    tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs whose correlation is at most ``limit``, and those that coincide.
 
@@ -163,7 +153,7 @@ def by_series(
     panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
     """
-    names = "first own numbers limit more again evens odds skips gap tangent at with_slope width edges far chord owner"
+    names = "first own numbers limit more again evens odds gap tangent at with_slope width edges far chord owner"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
@@ -190,8 +180,8 @@ def by_series(
                 _leave(line, kinds, it.equal("far"))
         return builder.load(found)
 
-    given = first, own, numbers, limit, more, again, evens, odds, skips, gap, tangent, at, with_slope, width
-    return types.int64(*given, edges, far, chord, owner), code
+    given = first, own, numbers, limit, more, again, evens, odds, gap, tangent, at, with_slope, width, edges, far
+    return types.int64(*given, chord, owner), code
 
 
 def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> None:

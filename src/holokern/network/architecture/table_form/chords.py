@@ -73,7 +73,7 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
-    limit, evens, odds, skips
+    limit, evens, odds
         Those of the series of correlations.
     longest
         The most numbers of a panel that has one deviation put in.
@@ -103,7 +103,6 @@ class Chords(NamedTuple):
     limit: float
     evens: int
     odds: int
-    skips: NDArray[np.int64]
     longest: int
     edges: Array
     middles: Array
@@ -317,7 +316,6 @@ def _packed(
         limit=terms.limit,
         evens=terms.evens,
         odds=terms.odds,
-        skips=terms.skips,
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),

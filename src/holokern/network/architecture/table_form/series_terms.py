@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holokern.dual import DualActivation, DualTable
 from holokern.numeric import Array, Range, chebyshev_matrix
@@ -41,8 +40,6 @@ class Terms(NamedTuple):
         The largest correlation that it serves; -1 if there is no series.
     evens, odds
         How many even powers and how many odd ones it has, the highest first, without 1.
-    skips
-        How many of the even and of the odd ones, in turn, do not count for correlations in each part of [0, 1].
     coefficients
         Chebyshev coefficients in log c, one column for each function: E[σ(cz)]/n, the even and the odd ones.
     """
@@ -50,20 +47,17 @@ class Terms(NamedTuple):
     limit: float
     evens: int
     odds: int
-    skips: NDArray[np.int64]
     coefficients: Array
 
 
-def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int, levels: int) -> Terms:
+def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> Terms:
     """The series for deviations in a range that a table covers, with at most so many functions.
-
-    Correlations are told apart by so many ``levels``.
 
     Examples
     --------
     >>> from holokern.dual import dual_activation
     >>> d = dual_activation("tanh")
-    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 51, 16)
+    >>> terms = terms_of(d, d.table(0.3, 1.1), Range(-1.0, 0.0), 51)
     >>> terms.limit, terms.evens, terms.odds
     (0.8, 0, 27)
     """
@@ -77,20 +71,17 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int, lev
         if count == 1 or np.max(np.abs(coefficients[-2:])) <= _ROUNDING * np.max(np.abs(coefficients)):
             break
     else:
-        return Terms(-1.0, 0, 0, np.zeros(2 * levels + 2, dtype=np.int64), coefficients[:1, :1])
+        return Terms(-1.0, 0, 0, coefficients[:1, :1])
     power = np.arange(_SAMPLED)
     sizes = np.max(np.abs(values), axis=0) ** 2, power * np.max(np.abs(scaled), axis=0) ** 2
     found = ((limit, *_powers(sizes, limit)) for limit in _LIMITS)
     fits = (one for one in found if one[1] + one[2] <= (most if one[0] <= _ENOUGH else _FEW))
     limit, evens, odds = next(fits, (-1.0, 0, 0))
-    # Correlations of 1, of which pairs that coincide have one, have a level of their own.
-    needed = [_powers(sizes, min(limit, (level + 1) / levels)) for level in range(levels + 1)]
-    skips = np.array([[max(0, all_ - few) for all_, few in zip((evens, odds), one, strict=True)] for one in needed])
     columns = np.array([0, *range(2 * evens, 0, -2), *range(2 * odds - 1, 0, -2)])
     # A coefficient counts with its power of the correlation.
     seen = np.abs(coefficients[:, columns]) * abs(limit) ** (np.maximum(columns - 1, 0) / 2)
     counts = np.maximum.accumulate((seen > _SMALL)[::-1], axis=0)[::-1]
-    return Terms(limit, evens, odds, skips.reshape(-1), np.where(counts, coefficients[:, columns], 0.0))
+    return Terms(limit, evens, odds, np.where(counts, coefficients[:, columns], 0.0))
 
 
 def _powers(sizes: tuple[Array, Array], limit: float) -> tuple[int, int]:
