@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from holokern.activation import activation, activations
 from holokern.dual import dual_activation
 from holokern.dual.dual import dual
-from holokern.dual.tables import build
+from holokern.dual.tables import build, rows
 from holokern.dual.tables.rows import hermite_rows, mesh_rows
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric.table import Range
+from holokern.progress import listen
 
 PARAMETERS = {
     "polynomial": {"coefficients": ["1", "-2", "1/3", "1"]},
@@ -331,9 +332,9 @@ def test_norms_slopes_and_means_are_those_of_integrals():
 def test_few_rows_stand_for_all_deviations():
     """On [0.1, 10] there are tens of functions of a deviation, not as many as Chebyshev nodes."""
     span = Range(float(np.log(0.1)), float(np.log(10.0)))
-    for rows in (mesh_rows(activation("tanh"), span), hermite_rows(activation("tanh"), span, 0.4)):
-        assert rows.functions.shape[1] < 40 < len(rows.nodes.logs)
-        assert np.allclose(rows.functions.T @ rows.functions, np.eye(rows.functions.shape[1]), atol=1e-13)
+    for few in (mesh_rows(activation("tanh"), span), hermite_rows(activation("tanh"), span, 0.4)):
+        assert few.functions.shape[1] < 40 < len(few.nodes.logs)
+        assert np.allclose(few.functions.T @ few.functions, np.eye(few.functions.shape[1]), atol=1e-13)
 
 
 def test_oscillations_on_a_wide_range_take_short_panels_only_where_they_are_seen():
@@ -354,3 +355,19 @@ def test_oscillations_on_a_wide_range_take_short_panels_only_where_they_are_seen
 def test_activations_too_rough_for_a_mesh():
     with pytest.raises(PrecisionLost, match="too rough for"):
         mesh_rows(activation("sin(5000*u)"), Range(0.0, 0.0))
+
+
+def test_tables_of_fast_oscillations_are_refused_before_any_sample(monkeypatch):
+    """ReSin on pixels from 0 to 255 took 11 seconds to find out, and 48 on a narrower range to make a table."""
+    monkeypatch.setattr(rows, "compressed", lambda *_: pytest.fail("samples were taken"))
+    for low, high in ((0.3, 215.0), (100.0, 215.0)):
+        with pytest.raises(PrecisionLost, match=r"oscillates too often .*divide pixels by 255"):
+            mesh_rows(activation("resin"), Range(float(np.log(low)), float(np.log(high))))
+
+
+def test_panels_of_oscillations_are_right_from_the_start():
+    span, seen = Range(float(np.log(0.3)), float(np.log(40.0))), []
+    sigma = activation("resin")
+    with listen(lambda stage, done, total: seen.append((done, total))):
+        panels = mesh_rows(sigma, span).nodes.panels
+    assert [total for _, total in seen] == [len(panels)] * len(panels)

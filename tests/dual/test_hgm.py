@@ -10,7 +10,7 @@ from holokern.activation import activation
 from holokern.dual.methods.hgm import hgm
 from holokern.dual.methods.hgm_x import coordinates_x, moments_in_x, start_in_x
 from holokern.dual.quadrature.method import quadrature
-from holokern.errors import BadInput, NotHolonomic, UnknownName, Unsupported
+from holokern.errors import BadInput, NotHolonomic, PrecisionLost, UnknownName, Unsupported
 
 SMOOTH_OR_AT_ZERO = ["relu", "step", "gelu", "erf", "resin", "elu", "sin", "gaussian", "identity", "snake", "abs"]
 
@@ -212,3 +212,13 @@ def test_matrices_that_cancel_count_as_errors():
     assert abs(steps.k - panels.k) <= 5 * steps.error + panels.error
     assert abs(steps.kdot - panels.kdot) <= 5 * steps.kdot_error + panels.kdot_error
     assert steps.error < 1e-10 * panels.k
+
+
+@pytest.mark.parametrize(
+    ("name", "c1", "c2"),
+    [("erf", 1e121, 1e121), ("gelu", 1e150, 1.0), ("elu", 1e160, 1e160), ("relu", 1e-200, 1e-150)],
+)
+def test_deviations_that_leave_the_range_of_floats_are_refused(name, c1, c2):
+    """They ended in an error of numpy's."""
+    with pytest.raises(PrecisionLost, match=r"scale|another method"):
+        hk.dual(name, c1, c2, 0.3, method="hgm")

@@ -8,7 +8,9 @@ import pytest
 import scipy.special  # noqa: F401 (its warning filter is there before the first test)
 
 import holokern as hk
+from holokern import layers as L
 from holokern.dual import dual_activation
+from holokern.errors import PrecisionLost
 
 NAMES = ["relu", "leaky_relu", "abs", "erf", "gelu", "3*u - 2*u*erf(u/3)", "1 + 2*erf(-u/2)"]
 
@@ -99,3 +101,13 @@ def test_losses_are_those_of_pairs_by_themselves(name):
     norms, slopes = (f(c)[:, None] * f(c) for f in (dual.pair_form.norms, dual.pair_form.slope_norms))
     assert np.max(np.abs(norms * (1 - lost) - exact.k.reshape(12, 12)) / norms) < 1e-13
     assert np.max(np.abs(slope - exact.kdot.reshape(12, 12)) / slopes) < 1e-13
+
+
+@pytest.mark.parametrize("name", ["erf", "gelu"])
+def test_deviations_whose_fifth_powers_overflow_are_refused(name):
+    """Kernels of images of size 1e90 were NaN."""
+    net = hk.Network(L.Serial(L.Conv(3), L.Activation(name), L.Flatten(), L.Dense()))
+    x = np.random.default_rng(0).standard_normal((2, 4, 4, 1))
+    assert np.all(np.isfinite(net.both(1e59 * x)))
+    with pytest.raises(PrecisionLost, match="rescale the data"):
+        net.both(1e90 * x)

@@ -111,3 +111,18 @@ def test_pairs_of_positions_have_a_limit_of_memory(monkeypatch):
     monkeypatch.setenv("HOLOKERN_MEMORY", "1e-4")
     with pytest.raises(TooLarge, match=r"limit of 0\.0001"):
         net.nngp(np.ones((2, 8, 8, 1)))
+
+
+def test_sines_on_half_lines_of_raw_pixels():
+    """They oscillate too often for a table of all angles, and few pairs of windows have small ones."""
+    x = np.random.default_rng(0).integers(0, 256, (3, 5, 5, 1)).astype(float)
+    x[2, :, :3] = 0.5 * x[1, :, :3]
+    x[0, 0, 1] = x[1, 0, 1] + 1
+    conv = L.Conv(3, padding="valid")
+    found = hk.Network(L.Serial(conv, L.Activation("resin"), L.Flatten(), L.Dense())).both(x)
+    windows = np.lib.stride_tricks.sliding_window_view(x[..., 0], (3, 3), axis=(1, 2)).reshape(3, 9, 9)
+    one = hk.Network(L.Serial(L.Dense(), L.Activation("resin"), L.Dense()))
+    each = [one.both(windows[:, place], engine="pairs") for place in range(9)]
+    for matrix, true in zip(found, np.mean(each, axis=0), strict=True):
+        root = np.sqrt(np.diag(true))
+        assert np.max(np.abs(matrix - true) / np.outer(root, root)) < 1e-12

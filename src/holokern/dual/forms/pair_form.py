@@ -10,7 +10,11 @@ import numpy as np
 
 from holokern.activation import Activation, ClosedTerm, closed_terms
 from holokern.dual.forms.form import Code, DistanceForm, Places
+from holokern.errors import PrecisionLost
 from holokern.numeric import Array
+
+_LARGEST = 1e60
+"""Deviations of error functions, times γ, whose fifth powers are floats, and the inverses of these."""
 
 KINK, ERF, LINEAR_ERF = 0, 1, 2
 """σ(u) is a u + b |u|, or a + b erf(γu), or a u + b u erf(γu)."""
@@ -73,6 +77,11 @@ class PairForm(DistanceForm):
         """What the machine code needs to know of deviations c ≥ 0, along a first axis."""
         if self.kind == KINK:
             return np.stack([c, 1 / np.where(c > 0, c, np.inf)])
+        if np.max(c, initial=0.0) * self.gamma > _LARGEST:
+            raise PrecisionLost(
+                f"an error function at the deviation {np.max(c):.3g}: its closed form has no floats above "
+                f"{_LARGEST / self.gamma:.3g}; rescale the data"
+            )
         t, root, angle = self._basics(c)
         inverse = 1 / np.sqrt(1 + t**2)
         found = [c, inverse, root * inverse**2]

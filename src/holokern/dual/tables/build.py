@@ -45,8 +45,8 @@ _COUNTS: tuple[int, ...] = (16, 24, 36, 54)
 _TAIL = 2e-14
 """The size of the last terms in the angle that counts as negligible."""
 
-_NEGLIGIBLE = 1e-16
-"""Eigenvalues of W and singular values of tensors below this, relative to the largest, are left out."""
+_NEGLIGIBLE, _ROUNDING = 1e-16, 1e-15
+"""Singular values of tensors, and eigenvalues of W, below this, relative to the largest, are left out."""
 
 _MANY = 200
 """Terms in log c from which on it pays to look for functions that do not count."""
@@ -270,15 +270,12 @@ class _Builder:
             quotient = (points[a] - points) / delta[a][:, None]
             quotient[a] = rate[a]
             values[a] = np.sum(quotient**2, axis=1) / 2
-        series, alone = rows.nodes.series, len(rows.nodes.panels) == 1
-        # Series have smaller errors than values at the nodes, but there are many terms on several panels.
-        values = series(series(values).T) if alone else values
         # On the diagonal W grows like the square of c if σ oscillates, and errors should not: W is c₁c₂ times another.
-        scale = np.ones(count) if alone else np.sqrt(np.diagonal(values))
+        scale = np.sqrt(np.diagonal(values))
         values = values / np.multiply.outer(scale, scale)
         sizes, vectors = np.linalg.eigh((values + values.T) / 2)
-        kept = np.abs(sizes) > _NEGLIGIBLE * np.max(np.abs(sizes))
-        basis = vectors[:, kept] if alone else series(scale[:, None] * vectors[:, kept])
+        kept = np.abs(sizes) > _ROUNDING * np.max(np.abs(sizes))
+        basis = rows.nodes.series(scale[:, None] * vectors[:, kept])
         return basis, np.diag(sizes[kept])[:, :, None]
 
     @cached_property

@@ -28,6 +28,9 @@ _FIRST, _EACH, _GROWTH, _LONGEST = 12, 12, 1.5, 250
 _SHORT, _WIDTH = 32, 0.7
 """Nodes of the panels into which a range is cut for a function that oscillates, and their width to begin with."""
 
+_STEPS = 2001
+"""Of log c, between which the ends of such panels are found."""
+
 _MOST = 4000
 """Nodes, and terms of a series on the whole range: beyond them a table takes longer than integrals pair by pair."""
 
@@ -76,7 +79,7 @@ class _Sample:
 def compressed(sigma: Activation, span: Range, sampled: Sampler, oscillates: bool, more: int = 0) -> Compressed:
     """Samples on panels of a range, shorter where σ(cx) changes faster with log c, and the few columns U.
 
-    ``more`` is how many nodes to begin with beyond the usual number.
+    ``more`` is how many nodes to begin with beyond the usual number; if σ oscillates, evenly in c.
 
     Raises PrecisionLost if more nodes are needed than a table is worth, or a norm is zero or overflows.
     """
@@ -107,7 +110,11 @@ def _first(span: Range, oscillates: bool, more: int) -> list[tuple[Range, int]]:
     width = span.high - span.low
     if span.is_point or not oscillates:
         return [(span, 1 if span.is_point else min(_FIRST + int(_EACH * width) + more, _LONGEST))]
-    ends = np.linspace(span.low, span.high, 1 + int(np.ceil(width / _WIDTH)))
+    logs = np.linspace(span.low, span.high, _STEPS)
+    done = np.exp(logs - span.high)
+    # How many panels end below: some in equal steps of log c, and others in equal steps of c.
+    below = (logs - span.low) / _WIDTH + more / _SHORT * (done - done[0]) / (done[-1] - done[0])
+    ends = np.interp(np.linspace(0.0, below[-1], 1 + int(np.ceil(below[-1]))), below, logs)
     return [(Range(float(a), float(b)), _SHORT) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.activation import Activation
-from holokern.dual.closed.method import has_quick_formulas
+from holokern.dual.closed.method import closed, closed_moments, has_no_half_waves, has_quick_formulas
 from holokern.dual.dual import dual
 from holokern.dual.quadrature.line import distance
 from holokern.dual.quadrature.method import norms as line_norms
@@ -55,9 +55,14 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
     """K and k′ for flat arrays: by formulas if they are quick, by rows on a mesh, or by `dual`."""
     k, kdot = np.full(len(theta), np.nan), np.full(len(theta), np.nan)
     todo = np.isnan(k)
+    if has_no_half_waves(sigma) is None and not has_infinite_slope(sigma):
+        inside = (theta > 0) & (theta < np.pi)
+        k[inside], kdot[inside] = _by_angle(sigma, c1[inside], c2[inside], theta[inside])
+        todo = np.isnan(k)
     if not has_quick_formulas(sigma):
         away = is_rough_at_ends(sigma)
         inside = (theta >= _FROM) & (theta <= np.pi - _FROM) if away else (theta > 0) & (theta < np.pi)
+        inside &= todo
         some = c1[inside], c2[inside], theta[inside]
         found = _by_series(sigma, *some) if away else _by_rows(rows, *some)
         k[inside], kdot[inside] = found[0], found[-1]
@@ -74,6 +79,16 @@ def _values(sigma: Activation, rows: Rows, c1: Array, c2: Array, theta: Array) -
         value = dual(sigma, c1[todo], c2[todo], theta=theta[todo])
         k[todo], kdot[todo] = value.k, value.kdot
     return k, np.full_like(k, np.nan) if has_infinite_slope(sigma) else kdot
+
+
+def _by_angle(sigma: Activation, c1: Array, c2: Array, theta: Array) -> tuple[Array, Array]:
+    """K and k′ by integrals over one angle, NaN where these lose digits."""
+    if not len(theta):
+        return theta, theta
+    k, kdot, error, kdot_error = closed(sigma, c1, c2, theta, _TOLERANCE)
+    scales = closed_moments(sigma, c1) * closed_moments(sigma, c2)
+    good = (error <= _TOLERANCE * scales[0]) & (kdot_error <= _TOLERANCE * scales[1])
+    return np.where(good, k, np.nan), np.where(good, kdot, np.nan)
 
 
 def _by_rows(rows: Rows, c1: Array, c2: Array, theta: Array) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holokern.activation import Activation
+from holokern.dual.closed.method import closed_moments
 from holokern.dual.roughness import has_infinite_slope, is_rough_at_ends
 from holokern.dual.tables.point_row import PointRow
 from holokern.errors import PrecisionLost
@@ -54,7 +55,7 @@ class KeptRows:
         return [found[index] for index in back]
 
     def moments(self, c: Array, which: int, otherwise: Callable[[Array], Array]) -> Array:
-        """The norm of σ (0), that of σ′ (1) or the mean (2) for each deviation, from its row where there is one."""
+        """The norm of σ (0), that of σ′ (1) or the mean (2) for each deviation, by a formula or from its row."""
         different, back = np.unique(c, return_inverse=True)
         with self._lock:
             known = {one: self._moments[one] for one in different.tolist() if one in self._moments}
@@ -62,7 +63,7 @@ class KeptRows:
         # they are kept longer than rows
         for start in range(0, len(unknown), _AT_ONCE):
             some = unknown[start : start + _AT_ONCE]
-            new = dict(zip(some.tolist(), map(self._moments_of, self._some(some)), strict=True))
+            new = dict(zip(some.tolist(), self._new_moments(some), strict=True))
             known |= new
             with self._lock:
                 if len(self._moments) >= _MOMENTS_KEPT:
@@ -73,6 +74,14 @@ class KeptRows:
         if np.any(missing):
             found[missing] = otherwise(different[missing])
         return found[back]
+
+    def _new_moments(self, c: Array) -> list[tuple[float, float, float]]:
+        """The three moments of a few different deviations: a mesh is made only where formulas lose digits."""
+        found = closed_moments(self._sigma, c)
+        rest = np.isnan(found[0])
+        if np.any(rest):
+            found[:, rest] = np.transpose([self._moments_of(row) for row in self._some(c[rest])])
+        return [(norm, slope, mean) for norm, slope, mean in found.T.tolist()]
 
     def _moments_of(self, row: PointRow | None) -> tuple[float, float, float]:
         """The three moments from a row, NaN without one."""

@@ -36,14 +36,21 @@ from holokern.dual.tables.samples import (
     scale_of,
     scaled_functions,
 )
+from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Range
 from holokern.progress import note
 
 _OSCILLATING = 2000
 """Nodes of a mesh from which on it is taken to resolve oscillations."""
 
+_PER_DEVIATION = 15
+"""Nodes of a mesh that resolves oscillations, for each deviation that must be sampled: 12 to 13 were counted."""
+
 _SLOW = 8000
-"""Nodes of a mesh from which on a table for small angles takes more than about twenty seconds."""
+"""Nodes of a mesh from which on a table for small angles takes more than about five seconds."""
+
+_MOST_SAMPLES = 1 << 24
+"""Of a table for all angles that oscillates: it takes about half a minute, and twice as many take a minute and more."""
 
 _ASKED = 1e-13
 """Of quadrature, relative to the sizes, where it checks a table."""
@@ -74,10 +81,18 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
     Raises PrecisionLost if σ(cx) is too rough for a mesh or a series of bearable size, or its mass overflows.
     """
     mesh = mesh_for(sigma, span)
+    oscillates, (low, high) = len(mesh.nodes) > _OSCILLATING, span.ends
+    # What oscillates along the mesh does so as often in c.
+    more = int(len(mesh.nodes) / _PER_DEVIATION * (1 - low / high)) if oscillates else 0
+    if more * len(mesh.nodes) > _MOST_SAMPLES:
+        raise PrecisionLost(
+            f"{sigma} oscillates too often at deviations from {low:.4g} to {high:.4g} for a table of small angles; "
+            "rescale the data (divide pixels by 255), or use method='quadrature'"
+        )
     if len(mesh.nodes) > _SLOW and not span.is_point:
         note(
-            f"{sigma} oscillates so often at deviations up to {span.ends[1]:.4g} that its table for small angles may "
-            "take minutes; it is kept on disk. Smaller norms, or engine='pairs' for few points, avoid it"
+            f"{sigma} oscillates so often at deviations up to {high:.4g} that its table for small angles may "
+            "take half a minute; it is kept on disk. Smaller norms, or engine='pairs' for few points, avoid it"
         )
 
     def sampled(c: Array, _: Range) -> tuple[Array, Array, Array]:
@@ -85,7 +100,7 @@ def mesh_rows(sigma: Activation, span: Range) -> Rows:
         features = values * np.sqrt(mesh.masses)
         return values, features, np.linalg.norm(features, axis=2)
 
-    made = compressed(sigma, span, sampled, len(mesh.nodes) > _OSCILLATING)
+    made = compressed(sigma, span, sampled, oscillates, more)
     means = made.values[0] @ mesh.masses
     correlation = Correlation(mesh, made.few_rows, bool(sigma.breaks))
     return _rows(made, correlation, means, float(np.min(np.diff(mesh.edges))))

@@ -322,6 +322,11 @@ def _approximate_roots(polynomial: Polynomial) -> NDArray[np.complex128]:
     values = np.array([_centre(polynomial[k].mid()) for k in range(polynomial.degree() + 1)][::-1])
     if len(values) < 2:
         return np.array([], dtype=complex)
-    values = values / np.max(np.abs(values))
-    values[np.abs(values) < 1e-25 * np.max(np.abs(values))] = 0.0
+    size = np.max(np.abs(values))
+    if not 0 < size < np.inf:
+        raise PrecisionLost(
+            "the system along the path has numbers beyond floats; rescale the variables, or use method='quadrature'"
+        )
+    values = values / size
+    values[np.abs(values) < 1e-25] = 0.0
     return np.roots(values).astype(complex)

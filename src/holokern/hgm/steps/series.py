@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from holokern.errors import PrecisionLost
+
 Array: TypeAlias = NDArray[Any]
 """Floats, long floats or complex floats: the same code carries all three."""
 
@@ -135,6 +137,10 @@ def batch_roots(dense: Array) -> Array:
     degree = size - 1
     if degree == 0:
         return np.zeros((rows, 0), dtype=complex)
+    if not np.all(np.isfinite(dense)):
+        raise PrecisionLost(
+            "the system along the path has numbers beyond floats; rescale the variables, or use method='quadrature'"
+        )
     top = np.max(np.abs(dense), axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         dense = dense / np.where(top > 0, top, 1.0)

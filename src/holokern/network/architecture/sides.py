@@ -19,7 +19,9 @@ from holokern.network.engine.layered import LayerStep
 from holokern.network.engine.spans import LayerSpan
 from holokern.network.hidden_layer import Function, HiddenLayer, LayerSide
 from holokern.network.layers.state import Layout
+from holokern.network.plan import paying_angles
 from holokern.numeric import Array, Range
+from holokern.progress import report
 
 _GRID = 0.25
 """Ranges of single layers start and end with multiples of this in log c."""
@@ -217,8 +219,9 @@ def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
 
     dual = made.layer.dual
     points = [_layer_side(side) for side in (first, second)]
-    span = LayerSpan.everywhere(made.span)
-    step = LayerStep(made.layer, (points[0], points[1]), span, False, False, dual.smallest_angles)
+    # Tables for small angles are made where there are so many pairs that these would take longer by themselves.
+    angles = paying_angles(made.layer, made.span, made.span, gap.size)
+    step = LayerStep(made.layer, (points[0], points[1]), LayerSpan.everywhere(made.span), False, False, angles)
     with_tangent = bool(tangent.size) and not dual.jumps
     tiles, rows, columns = gap.shape
     for tile in range(tiles):
@@ -238,6 +241,8 @@ def _by_tiles(made: ActivationTable, first: NumpySide, second: NumpySide, gap: A
                 here[...] = 0.5 * (c[1][:, None] - d[1]) ** 2 + c[1][:, None] * d[1] * missing
                 if with_tangent:
                     tangent[tile, some, others] *= np.where(far & (dual.fold > 0), -slope, slope)
+        if dual.hinges is None:
+            report(f"pairs of positions at {dual.activation}", tile + 1, tiles)
 
 
 def _layer_side(side: NumpySide) -> LayerSide:
