@@ -8,7 +8,9 @@ from holokern.dual import dual, dual_activation
 from holokern.network.architecture.table_form.form import TableForm
 from holokern.numeric import Range
 
-COSINES = np.array([1.0, 1 - 1e-9, 0.999, 0.85, 0.7, 0.55, 0.03, 1e-4, -1e-4, -0.05, -0.48, -0.6, -0.9995, -1.0])
+COSINES = np.array(
+    [1.0, 1 - 1e-9, 0.999, 0.85, 0.7, 0.649, 0.55, 0.03, 1e-4, -1e-4, -0.05, -0.48, -0.6, -0.65, -0.9995, -1.0]
+)
 
 
 def form_of(name: str, low: float, high: float) -> TableForm:

@@ -18,7 +18,7 @@ GIVEN = 6
 """Numbers of a deviation before its functions."""
 
 TERMS, RANK = 52, 48
-"""The most functions of a series, with the mean, and of chords."""
+"""The most functions of a series, with the mean and the two of high powers, and of chords."""
 
 WIDTH = 128
 """Pairs of a line at a time, so that their numbers and functions stay in the nearest cache."""
@@ -103,22 +103,27 @@ def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
 
 
 def _keep_sums(line: _Line, kinds: list[_Kinds]) -> None:
-    """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation."""
+    """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation.
+
+    Every coefficient has a share of the product of two functions that stand for higher powers.
+    """
     it, sums = line.it, [line.it.variables(4) for _ in range(SOME)]
     r = [it.number(1.0) - one.loss for one in kinds]
     y = [one * one for one in r]
     for some in sums:
         it.clear(some)
     for parity, name in enumerate(("evens", "odds")):
-        start = it.place(GIVEN + 1, it.integer("evens") if parity else 0)
+        before = it.integer("evens") if parity else it.place(0)
+        start, high = it.place(GIVEN + 1, before), it.place(GIVEN + 1 + parity, it.integer("evens"), it.integer("odds"))
+        shared = [line.own(high) * line.other(high, v) for v in range(SOME)]
         with it.loop(it.integer(name)) as term:
             row = it.place(start, term.index)
-            mine = line.own(row)
+            mine, share = line.own(row), it.broadcast(it.at(it.array("shares"), it.place(before, term.index)))
             for v, some in enumerate(sums):
                 value, change = some[2 * parity : 2 * parity + 2]
                 total = it.get(value)
                 it.put(it.get(change) * y[v] + total, change)
-                it.put(total * y[v] + mine * line.other(row, v), value)
+                it.put(total * y[v] + (share * shared[v] + mine * line.other(row, v)), value)
     for v, some in enumerate(sums):
         even, even_change, odd, odd_change = (it.get(one) for one in some)
         both, product = line.small * line.other(4, v), line.n * line.other(3, v)
@@ -144,8 +149,8 @@ def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
 
 @machine.instructions
 def by_series(
-    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, gap: Any,
-    tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
+    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, shares: Any,
+    gap: Any, tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs whose correlation is at most ``limit``, and those that coincide.
 
@@ -153,7 +158,7 @@ def by_series(
     panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
     """
-    names = "first own numbers limit more again evens odds gap tangent at with_slope width edges far chord owner"
+    names = "first own numbers limit more again evens odds shares gap tangent at with_slope width edges far chord owner"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
@@ -180,8 +185,8 @@ def by_series(
                 _leave(line, kinds, it.equal("far"))
         return builder.load(found)
 
-    given = first, own, numbers, limit, more, again, evens, odds, gap, tangent, at, with_slope, width, edges, far
-    return types.int64(*given, chord, owner), code
+    given = first, own, numbers, limit, more, again, evens, odds, shares, gap, tangent, at, with_slope, width, edges
+    return types.int64(*given, far, chord, owner), code
 
 
 def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> None:

@@ -110,8 +110,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     elif turn < _TURNS - 1:
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
                         found = by_series(
-                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds, gap,
-                            tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
+                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds,
+                            chords.shares, gap, tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
                         )  # fmt: skip
                         needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5

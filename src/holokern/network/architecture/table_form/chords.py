@@ -73,7 +73,7 @@ class Chords(NamedTuple):
         Those of the `DualTable`.
     rank
         The number of functions ψ, a multiple of four.
-    limit, evens, odds
+    limit, evens, odds, shares
         Those of the series of correlations.
     longest
         The most numbers of a panel that has one deviation put in.
@@ -103,6 +103,7 @@ class Chords(NamedTuple):
     limit: float
     evens: int
     odds: int
+    shares: Array
     longest: int
     edges: Array
     middles: Array
@@ -316,6 +317,7 @@ def _packed(
         limit=terms.limit,
         evens=terms.evens,
         odds=terms.odds,
+        shares=terms.shares,
         longest=int(np.max(ends)),
         edges=edges,
         middles=np.array([(one.low + one.high) / 2 for one in panels]),

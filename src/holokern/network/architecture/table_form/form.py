@@ -43,7 +43,7 @@ class TableForm(LineForm):
 
         table = dual.table(*whole.ends, 0.0)
         part = table.table.range if table.homogeneity is not None else span
-        made = chords_of(table, terms_of(dual, table, part, TERMS - 1), span, GIVEN, RANK)
+        made = chords_of(table, terms_of(dual, table, part, TERMS - 3), span, GIVEN, RANK)
         return None if made is None else cls(dual, table, *made)
 
     def norms(self, c: Array) -> Array:
