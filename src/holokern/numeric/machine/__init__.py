@@ -9,7 +9,7 @@ from holokern.numeric.machine.angles import (
     slope_quotient,
 )
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
-from holokern.numeric.machine.compiled import bare_entry, called, entry, inlined, instructions, on_stack
+from holokern.numeric.machine.compiled import aligned, bare_entry, called, entry, inlined, instructions, on_stack
 from holokern.numeric.machine.exponential import exponential_less_one
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
 from holokern.numeric.machine.vectors import LANES, LINES, Vector, Vectors, chebyshev_rows, put_in, weighted_rows
@@ -25,6 +25,7 @@ __all__ = [
     "TileAngles",
     "Vector",
     "Vectors",
+    "aligned",
     "angle_from_gap",
     "angle_of_quotient",
     "angles_between",

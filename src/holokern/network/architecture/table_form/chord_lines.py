@@ -43,14 +43,15 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     # Behind what is given come functions of the series, and of chords.
     columns, behind = chords.columns, chords.columns[2]
     fours, most, far = chords.fours.reshape(-1), chords.fours.shape[1], 0 if chords.fold != 0 else half
-    own, lines = np.zeros(machine.LINES * _OWN), np.zeros(panels * machine.LINES * longest)
+    own, lines = np.zeros(machine.LINES * _OWN), machine.aligned(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
     is_gathered = np.zeros(_TURNS, np.bool_)
-    numbers, table = np.zeros(2 * SIDE), np.zeros(4 * chords.lengths.max() * ROW)
+    numbers, table = machine.aligned(2 * SIDE), machine.aligned(4 * chords.lengths.max() * ROW)
     rows, others, is_near = -1, -1, False
     chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
     # Few pairs of a line are moved next to each other.
-    where, packed, some, slopes = np.zeros(ROW, np.int64), np.zeros(2 * SIDE), np.zeros(ROW), np.zeros(ROW)
+    where, packed = np.zeros(ROW, np.int64), machine.aligned(2 * SIDE)
+    some, slopes = machine.aligned(ROW), machine.aligned(ROW)
     short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
