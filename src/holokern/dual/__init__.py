@@ -6,7 +6,7 @@ from holokern.dual.closed.wedge import HingeSide
 from holokern.dual.dual import dual
 from holokern.dual.dual_activation import DualActivation, dual_activation
 from holokern.dual.enclosure.enclose import Enclosure, enclose
-from holokern.dual.forms.form import BEYOND, Code, LineForm, Places
+from holokern.dual.forms.form import BEYOND, EVERYTHING, Code, LineForm, Places
 from holokern.dual.forms.pair_form import PairForm
 from holokern.dual.hermite.method import hermite_coefficients
 from holokern.dual.hermite.recurrence import hermite_recurrence
@@ -20,6 +20,7 @@ from holokern.dual.value import DualValue
 
 __all__ = [
     "BEYOND",
+    "EVERYTHING",
     "ClosedForm",
     "Code",
     "DualActivation",

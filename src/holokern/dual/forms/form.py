@@ -26,6 +26,10 @@ BEYOND = 16
 """Numbers behind those of the last pair in arrays of G and Θ, which vectors may reach."""
 
 
+EVERYTHING = -(2**62)
+"""The value of `Places.unwanted` if every pair is wanted."""
+
+
 class Places(NamedTuple):
     """Where the numbers of blocks of pairs are in flat arrays."""
 
@@ -37,6 +41,8 @@ class Places(NamedTuple):
     is_tied: bool  # whether there is one line, with a first variable for each pair; else there is one for each line
     # how far the next number of the same variable is from the one before, for the first and the second variables
     apart: tuple[int, int]
+    # how many pairs at the beginning of the first line are not wanted, and one more in each next line; or below zero
+    unwanted: int = EVERYTHING
 
 
 class Form(ABC):
@@ -70,6 +76,10 @@ class LineForm(Form):
     def norms_of(self, numbers: Array) -> Array:
         """`norms` of deviations whose numbers are known."""
         return self.norms(numbers[0])
+
+    def slope_norms_of(self, numbers: Array) -> Array:
+        """E[σ′(cz)²]^(1/2) of variables with these numbers, and 0 for zeros."""
+        return self.slope_norms(numbers[0])
 
     @abstractmethod
     def code(self, places: Places) -> Code:

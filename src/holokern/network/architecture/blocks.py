@@ -169,12 +169,10 @@ class _Blocks(ABC):
         total = self.cut(gap, some, size)
         for channel in range(self.written.channels):
             first, second = self.at(some, channel * size, size)
-            apart = first - second
+            apart = np.subtract(first, second, out=np.empty(total.shape) if channel else total)
             np.multiply(apart, apart, out=apart)
             if channel:
                 total += apart
-            else:
-                total[...] = apart
         total *= 0.5 / self.written.channels
         return gap, tangent
 
@@ -184,7 +182,7 @@ class _Blocks(ABC):
         everything = slice(0, self.inputs[0]), slice(0, self.inputs[1])
         return [
             isinstance(step.what, LineForm)
-            and any(bool(np.any(side == 0.0)) for side in self.deviations(everything, step))
+            and not all(np.all(side) for side in self.deviations(everything, step))
             for step in self.steps
         ]
 
@@ -317,7 +315,7 @@ class Planes(_Blocks):
         # Sides may be some columns of an array: their numbers are not copied, but have the distances that they have.
         self.apart = sides[0].strides[0] // _FLOAT, sides[1].strides[0] // _FLOAT
         self.flat = [_flat(side, apart) for side, apart in zip(sides, self.apart, strict=True)]
-        self.known = dict[tuple[int, int, int], Callable[..., None]]()
+        self.known = dict[tuple[int, int, int, int], tuple[Callable[..., None], NDArray[np.int64]]]()
 
     def blocks(self) -> Iterator[Some]:
         """All blocks."""
@@ -352,37 +350,38 @@ class Planes(_Blocks):
         step, (height, width) = self.steps[number], (part.stop - part.start for part in some)
         if self.is_paired and isinstance(step.what, LineForm):
             return partial(self._own, step, step.what, some)
-        (u, v), what = self.apart, step.what
-        planes = (
-            np.arange(step.size)[:, None] * [what.count * u, what.count * v, height * width]
-            if isinstance(what, LineForm)
-            else np.zeros((1, 3), dtype=np.int64)
-        )
-        start = [some[1].start if self.is_paired else some[0].start, some[1].start, 0]
-        key = number, height, width
+        unwanted = self.layout.unwanted + some[0].start - some[1].start
+        key = number, height, width, unwanted
         if key not in self.known:
-            self.known[key] = self._code(step, height, width)
-        return partial(self.known[key], planes + start, *self.flat)
+            self.known[key] = self._code(step, height, width, unwanted)
+        start = [some[1].start if self.is_paired else some[0].start, some[1].start, 0]
+        made, planes = self.known[key]
+        return partial(made, planes + start, *self.flat)
 
-    def _code(self, step: Step, height: int, width: int) -> Callable[..., None]:
+    def _code(self, step: Step, height: int, width: int, unwanted: int) -> tuple[Callable[..., None], NDArray[np.int64]]:
+        """The machine code for blocks of this size, and where planes begin in the first one."""
         from holokern.network.architecture.mix_code import Mixing, mix
 
         (u, v), what, plane = self.apart, step.what, height * width
         if isinstance(what, LineForm):
-            return what.code(Places((step.place * u, step.place * v), height, width, False, (u, v)))
+            planes = np.arange(step.size)[:, None] * np.array([what.count * u, what.count * v, plane])
+            places = Places((step.place * u, step.place * v), height, width, False, (u, v), unwanted)
+            return what.code(places), planes
         # The pairs of a plane are one more axis behind those of positions, along which nothing moves.
         sums = step.sums.copy()
         sums[:, [0, 1, 4]] *= plane
-        places = step.place, (step.after * u, step.after * v), (u, v)
+        numbers = step.place, (step.after * u, step.after * v), (u, v)
         sizes = self.most * plane, step.size, height, width
-        return partial(mix, Mixing(sums, step.taps, *sizes, True, self.is_paired, *places, *_scales(what)))
+        mixing = Mixing(sums, step.taps, *sizes, True, self.is_paired, *numbers, *_scales(what))
+        return partial(mix, mixing), np.zeros((1, 3), dtype=np.int64)
 
     def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:
         """Inputs with themselves: coinciding outputs stay so, whatever rounding left of their distance."""
         self.cut(gap, some, step.size)[...] = 0.0
         if tangent.size:
-            c = self.deviations(some, step)[0]
-            self.cut(tangent, some, step.size)[...] *= form.slope_norms(c) ** 2
+            known = self.numbers[0][step.place : step.place + step.size * form.count, some[1]]
+            numbers = known.reshape(step.size, form.count, 1, -1).swapaxes(0, 1)
+            self.cut(tangent, some, step.size)[...] *= form.slope_norms_of(numbers) ** 2
 
     def arrange(self, array: Array) -> Array:
         """In the order (positions, inputs, inputs)."""

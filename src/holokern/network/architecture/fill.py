@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from holokern.dual import DualActivation
+from holokern.dual import EVERYTHING, DualActivation
 from holokern.errors import PrecisionLost, TooLarge
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.walks import (
@@ -206,10 +206,13 @@ class Architecture:
     ) -> None:
         tapes = first.tape.of_inputs(parts[0]), second.tape.of_inputs(parts[1])
         inputs = first.inputs.part(parts[0]), second.inputs.part(parts[1])
-        state = pair_pass(self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None)
         rows, columns = (
             slice(block.start + part.start, block.start + part.stop)
             for block, part in zip((first, second), parts, strict=True)
+        )
+        unwanted = rows.start - columns.start + 1 if same else EVERYTHING
+        state = pair_pass(
+            self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None, unwanted
         )
         # Only pairs above the diagonal are written, and mirrored, so that the matrix is symmetric to the last bit.
         above = np.arange(rows.start, rows.stop)[:, None] < np.arange(columns.start, columns.stop) if same else True

@@ -86,11 +86,22 @@ class Run:
         ends = (1,) * len(positions) if self.is_mean else positions
         return Written(tuple(steps), numbers, length + self.is_mean, self.channels, self.positions, ends, self.is_mean)
 
-    def sides(self, inputs: Inputs, variances: Array, check: Callable[[Array], None], is_bare: bool) -> Array:
+    def variances(self, before: Array, check: Callable[[Array], None]) -> Array:
+        """The variances after the layers, which `sides` ends with; ``check`` may refuse those before an activation."""
+        for step in self.steps:
+            if isinstance(step, LineForm):
+                check(before)
+                before = step.norms(np.sqrt(before)) ** 2
+            else:
+                before = step.scale * side_sums(xp, before, step.windows) + step.bias
+        if self.is_mean:
+            before = np.mean(before.reshape(-1, before.shape[-1]), axis=0)
+        return before.reshape(*self.written.after, -1)
+
+    def sides(self, inputs: Inputs, variances: Array, check: Callable[[Array], None]) -> Array:
         """What is known of inputs: one column for each, which ends with the variances after the last layer.
 
-        ``check`` may refuse variances before an activation, which tables are not made for. If only these are of
-        interest (``is_bare``), numbers that inputs do not need for themselves may be left out.
+        ``check`` may refuse variances before an activation, which tables are not made for.
         """
         count, place = len(inputs), math.prod(self.positions) * (self.channels + 1)
         length = self.written.length
@@ -99,10 +110,8 @@ class Run:
         for step in self.steps:
             if isinstance(step, LineForm):
                 check(variances)
-                c = np.sqrt(variances)
-                is_enough = is_bare and self.by_planes
-                numbers = np.broadcast_to(c, (step.count, *c.shape)) if is_enough else step.numbers(c)
-                variances = (step.norms(c) if is_enough else step.norms_of(numbers)) ** 2
+                numbers = step.numbers(np.sqrt(variances))
+                variances = step.norms_of(numbers) ** 2
                 known = numbers.reshape(step.count, -1, count)
                 # In planes the numbers of a position follow each other, as they are read together.
                 parts = [known.swapaxes(0, 1) if self.by_planes else known, variances]

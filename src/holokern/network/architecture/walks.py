@@ -17,7 +17,7 @@ from typing import Any
 import array_api_compat.numpy as xp
 import numpy as np
 
-from holokern.dual import DualActivation
+from holokern.dual import EVERYTHING, DualActivation
 from holokern.network.architecture.inputs import Inputs
 from holokern.network.architecture.runs import run_of
 from holokern.network.architecture.sides import ActivationTable, NumpySide, activated, table_for
@@ -91,11 +91,14 @@ class _NumpyWalk:
         )  # fmt: skip
         if done:
             waiting = iter(active)
-            made = self.sides(
-                lambda: found.sides(
-                    self.inputs[0], state.first, lambda met: self.check(next(waiting), met), self.is_bare
-                )
-            )
+
+            def check(met: Array) -> None:
+                self.check(next(waiting), met)
+
+            if self.is_bare and layout.is_tied:
+                after = found.variances(state.first, check)
+                return done, State(layout, after, after, np.zeros(after.shape), None)
+            made = self.sides(lambda: found.sides(self.inputs[0], state.first, check))
             self.met = start + sum(isinstance(layer, Activation) for layer in layers[:done])
             return done, found(state, made)
         return 0, self.inputs[0].pairs(self.inputs[1], layout, state.tangent is not None) if is_start else state
@@ -245,10 +248,17 @@ def _context(layer: Layer, shape: Shape) -> tuple[Context, bool]:
     return Context(shape, False), layer.needs_pairs(False)
 
 
-def _begin(layer: Layer, inputs: tuple[Inputs, Inputs], pairs: bool, is_paired: bool, with_tangent: bool) -> State:
+def _begin(
+    layer: Layer,
+    inputs: tuple[Inputs, Inputs],
+    pairs: bool,
+    is_paired: bool,
+    with_tangent: bool,
+    unwanted: int = EVERYTHING,
+) -> State:
     """The state before the first layer. `Serial` asks for G when it needs it."""
     positions = inputs[0].positions
-    layout = Layout(len(positions), not pairs or not positions, is_paired)
+    layout = Layout(len(positions), not pairs or not positions, is_paired, unwanted)
     if not isinstance(layer, Serial) or not positions:
         return inputs[0].pairs(inputs[1], layout, with_tangent)
     return State(layout, inputs[0].variances, inputs[1].variances, None, np.empty(0) if with_tangent else None)
@@ -281,11 +291,12 @@ def pair_pass(
     spans: Spans,
     is_standard: bool,
     with_tangent: bool,
+    unwanted: int,
 ) -> State:
-    """All pairs of inputs of two sides."""
+    """All pairs of inputs of two sides; those (i, j) with j < i + unwanted may be wrong."""
     context, pairs = _context(layer, shape)
     walk = _PairWalk(is_standard, spans, inputs, tapes)
-    state = layer.apply(walk, _begin(layer, inputs, pairs, False, with_tangent), context)
+    state = layer.apply(walk, _begin(layer, inputs, pairs, False, with_tangent, unwanted), context)
     assert isinstance(state, State)
     return state
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
+from holokern.dual import EVERYTHING
 from holokern.numeric import AnyArray
 
 
@@ -32,6 +33,7 @@ class Layout:
     dimensions: int  # the number of axes of positions: 2 for images
     is_tied: bool  # whether only pairs of outputs at the same position are kept
     is_paired: bool  # whether input i meets itself only, instead of all inputs of the other side
+    unwanted: int = EVERYTHING  # pairs (i, j) with j < i + unwanted need not be computed: the matrix is symmetric
 
     def axes(self, dimension: int) -> tuple[int, ...]:
         """The axes along which the positions of both sides run in one dimension."""
@@ -100,5 +102,5 @@ def tied(xp: ModuleType, state: State) -> State:
         flat = xp.moveaxis(array.reshape(count, rows, count, columns), 2, 1)
         return flat[places, places].reshape(*state.positions, rows, columns)
 
-    kept = Layout(layout.dimensions, True, layout.is_paired)
+    kept = replace(layout, is_tied=True)
     return State(kept, state.first, state.second, diagonal(state.gap), diagonal(state.tangent))

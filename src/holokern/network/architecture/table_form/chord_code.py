@@ -37,8 +37,9 @@ _ROUNDING = 2.0**-51
 
 
 def _vectors(it: machine.Vectors) -> Any:
-    """How many times `SOME` vectors there are."""
-    return it.builder.sdiv(it.place(it.integer("width"), SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
+    """How many times `SOME` vectors there are, without those that are left out."""
+    count = it.builder.sdiv(it.place(it.integer("width"), SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
+    return it.builder.sub(count, it.integer("skipped"))
 
 
 class _Line:
@@ -46,7 +47,8 @@ class _Line:
 
     def __init__(self, it: machine.Vectors, vector: Any) -> None:
         self.it, self.arrays = it, {name: it.array(name) for name in ("numbers", "first", "gap", "tangent")}
-        self.begins = [it.place(it.times(vector, SOME * machine.LANES), v * machine.LANES) for v in range(SOME)]
+        start = it.times(it.place(vector, it.integer("skipped")), SOME * machine.LANES)
+        self.begins = [it.place(start, v * machine.LANES) for v in range(SOME)]
         self.c, self.inverse, self.log, self.n, self.small, self.d, self.mean = (
             self.own(place) for place in range(GIVEN + 1)
         )
@@ -150,15 +152,20 @@ def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
 @machine.instructions
 def by_series(
     _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, shares: Any,
-    gap: Any, tangent: Any, at: Any, with_slope: Any, width: Any, edges: Any, far: Any, chord: Any, owner: Any,
+    gap: Any, tangent: Any, at: Any, with_slope: Any, width: Any, skipped: Any, edges: Any, far: Any, chord: Any,
+    owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs whose correlation is at most ``limit``, and those that coincide.
 
     For the others it finds their chords and the panels of these, which ``edges`` end; those beyond π/2 are ``far``
     panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
+    The first vectors may be ``skipped``, so many times `SOME`.
     """
-    names = "first own numbers limit more again evens odds shares gap tangent at with_slope width edges far chord owner"
+    names = (
+        "first own numbers limit more again evens odds shares gap tangent at with_slope width skipped edges far chord "
+        "owner"
+    )
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
@@ -185,8 +192,8 @@ def by_series(
                 _leave(line, kinds, it.equal("far"))
         return builder.load(found)
 
-    given = first, own, numbers, limit, more, again, evens, odds, shares, gap, tangent, at, with_slope, width, edges
-    return types.int64(*given, far, chord, owner), code
+    given = first, own, numbers, limit, more, again, evens, odds, shares, gap, tangent, at, with_slope, width, skipped
+    return types.int64(*given, edges, far, chord, owner), code
 
 
 def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> None:
@@ -225,7 +232,7 @@ def _keep_chords(
 def by_chords(
     _: Any, first: Any, own: Any, numbers: Any, start: Any, lines: Any, end: Any, fours: Any, row: Any, groups: Any,
     middle: Any, panel: Any, is_far: Any, power: Any, fold: Any, gap: Any, tangent: Any, at: Any, with_slope: Any,
-    width: Any, chord: Any, owner: Any,
+    width: Any, skipped: Any, chord: Any, owner: Any,
 ) -> Any:  # fmt: skip
     """The pairs that belong to a panel of chords, from polynomials by Horner's rule.
 
@@ -234,7 +241,7 @@ def by_chords(
     """
     names = (
         "first own numbers start lines end fours row groups middle panel is_far power fold gap tangent at with_slope "
-        "width chord owner"
+        "width skipped chord owner"
     )
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -268,4 +275,4 @@ def by_chords(
         return context.get_dummy_value()
 
     given = first, own, numbers, start, lines, end, fours, row, groups, middle, panel, is_far, power, fold
-    return types.void(*given, gap, tangent, at, with_slope, width, chord, owner), code
+    return types.void(*given, gap, tangent, at, with_slope, width, skipped, chord, owner), code

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from holokern.network.architecture.table_form.chord_code import GIVEN, ROW, SIDE, WIDTH, by_chords, by_series
+from holokern.network.architecture.table_form.chord_code import (
+    GIVEN,
+    ROW,
+    SIDE,
+    SOME,
+    WIDTH,
+    by_chords,
+    by_series,
+)
 from holokern.numeric import machine
 
 _U = np.uint64
@@ -67,6 +75,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
             rows, others = r, c + start
             for line in range(places.lines):
                 i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
+                skipped = max(0, places.unwanted + line - start) // (SOME * machine.LANES)
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
                 for panel in range(panels if i == 0 else 0):
@@ -74,6 +83,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 for turn in range(_TURNS if i == 0 else 0):
                     is_gathered[turn] = False
                 # Functions are computed only if they are needed.
+                if skipped * SOME * machine.LANES >= chunk:
+                    continue
                 for turn in range(_TURNS):
                     if turn != needed:
                         continue
@@ -112,7 +123,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
                         found = by_series(
                             own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds,
-                            chords.shares, gap, tangent, begin, with_slope, chunk, chords.edges, far, chord, owner,
+                            chords.shares, gap, tangent, begin, with_slope, chunk, skipped, chords.edges, far, chord,
+                            owner,
                         )  # fmt: skip
                         needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5
@@ -120,7 +132,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 is_near = served == 0
                 for panel in range(panels if needed < _TURNS else 0):
                     count = 0
-                    for j in range(chunk):
+                    for j in range(skipped * SOME * machine.LANES, chunk):
                         if owner[j] == float(panel):
                             where[count] = j
                             count += 1
@@ -145,7 +157,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         to + i * longest + chords.ends[panel], fours, row, number, chords.middles[panel], panel,
                         1 if panel >= half else 0, power, chords.fold, some if is_packed else gap,
                         slopes if is_packed else tangent, 0 if is_packed else begin, with_slope,
-                        count if is_packed else chunk, short if is_packed else chord, mine if is_packed else owner,
+                        count if is_packed else chunk, 0 if is_packed else skipped, short if is_packed else chord,
+                        mine if is_packed else owner,
                     )  # fmt: skip
                     for q in range(count if is_packed else 0):
                         gap[begin + where[q]] = some[q]

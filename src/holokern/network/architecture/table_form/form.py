@@ -103,6 +103,10 @@ class TableForm(LineForm):
         """They are among the numbers."""
         return np.asarray(numbers[3])
 
+    def slope_norms_of(self, numbers: Array) -> Array:
+        """They are among the numbers."""
+        return self._with_zeros(np.asarray(numbers[5]), numbers[0], 0.0)
+
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places; lines have one first variable each."""
         from holokern.network.architecture.table_form.chord_lines import chord_lines
