@@ -32,6 +32,7 @@ _FLOAT = 8
 """Bytes of a number."""
 
 Some = tuple[slice, slice]
+_Made = tuple[Callable[..., None], NDArray[np.int64]]
 """A block of pairs: some of the first and some of the second inputs."""
 
 
@@ -181,8 +182,7 @@ class _Blocks(ABC):
         """Whether activations meet outputs that are zero."""
         everything = slice(0, self.inputs[0]), slice(0, self.inputs[1])
         return [
-            isinstance(step.what, LineForm)
-            and not all(np.all(side) for side in self.deviations(everything, step))
+            isinstance(step.what, LineForm) and not all(np.all(side) for side in self.deviations(everything, step))
             for step in self.steps
         ]
 
@@ -315,7 +315,7 @@ class Planes(_Blocks):
         # Sides may be some columns of an array: their numbers are not copied, but have the distances that they have.
         self.apart = sides[0].strides[0] // _FLOAT, sides[1].strides[0] // _FLOAT
         self.flat = [_flat(side, apart) for side, apart in zip(sides, self.apart, strict=True)]
-        self.known = dict[tuple[int, int, int, int], tuple[Callable[..., None], NDArray[np.int64]]]()
+        self.known = dict[tuple[int, int, int, int], _Made]()
 
     def blocks(self) -> Iterator[Some]:
         """All blocks."""
@@ -358,7 +358,7 @@ class Planes(_Blocks):
         made, planes = self.known[key]
         return partial(made, planes + start, *self.flat)
 
-    def _code(self, step: Step, height: int, width: int, unwanted: int) -> tuple[Callable[..., None], NDArray[np.int64]]:
+    def _code(self, step: Step, height: int, width: int, unwanted: int) -> _Made:
         """The machine code for blocks of this size, and where planes begin in the first one."""
         from holokern.network.architecture.mix_code import Mixing, mix
 

@@ -211,9 +211,7 @@ class Architecture:
             for block, part in zip((first, second), parts, strict=True)
         )
         unwanted = rows.start - columns.start + 1 if same else EVERYTHING
-        state = pair_pass(
-            self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None, unwanted
-        )
+        state = pair_pass(self.layer, self.shape, inputs, tapes, spans, self.is_standard, outs[1] is not None, unwanted)
         # Only pairs above the diagonal are written, and mirrored, so that the matrix is symmetric to the last bit.
         above = np.arange(rows.start, rows.stop)[:, None] < np.arange(columns.start, columns.stop) if same else True
         for out, found in zip(outs, (None if outs[0] is None else state.covariance(), state.tangent), strict=True):
