@@ -32,8 +32,10 @@ _FLOAT = 8
 """Bytes of a number."""
 
 Some = tuple[slice, slice]
-_Made = tuple[Callable[..., None], NDArray[np.int64]]
 """A block of pairs: some of the first and some of the second inputs."""
+
+_Made = tuple[Callable[..., None], NDArray[np.int64]]
+"""The machine code for blocks of one size, and where planes begin in the first one."""
 
 
 @dataclass(frozen=True, eq=False)
