@@ -1,21 +1,21 @@
 """Instructions for lines of pairs: G and Θ after an activation from a series of correlations, or from chords.
 
 A line has one first variable, whose numbers begin at ``own`` in an array, and many second ones. The numbers of these
-are rows that are `ROW` apart, from the second `SIDE` on: c, 1/c, log c, n, gn and d, E[σ(cz)]/n and the functions of
-the series, and those of chords. G and Θ begin at ``at`` in their arrays. Vectors go beyond the end of a line; what is
-there stays as it is.
+are rows that are `ROW` apart, from the second `SIDE` on: c, 1/c, log c, n, gn, d, c²/2 and n²/2; E[σ(cz)] and the
+functions of the series times gn; and those of chords. G and Θ begin at ``at`` in their arrays. Vectors go beyond the
+end of a line; what is there stays as it is.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.core import types
 
 from holokern.numeric import machine
 
-GIVEN = 6
-"""Numbers of a deviation before its functions."""
+GIVEN, KNOWN = 6, 8
+"""Numbers of a deviation before its functions: those that are given, and with half the squares of c and n."""
 
 TERMS, RANK = 52, 48
 """The most functions of a series, with the mean and the two of high powers, and of chords."""
@@ -26,7 +26,7 @@ WIDTH = 128
 ROW = WIDTH + 8
 """Numbers between two rows: a line of the cache more, so that rows do not push each other out of it."""
 
-SIDE = (GIVEN + TERMS + RANK) * ROW
+SIDE = (KNOWN + TERMS + RANK) * ROW
 """Numbers of all first variables, or of all second ones."""
 
 SOME = 2
@@ -37,21 +37,26 @@ _ROUNDING = 2.0**-51
 
 
 def _vectors(it: machine.Vectors) -> Any:
-    """How many times `SOME` vectors there are, without those that are left out."""
-    count = it.builder.sdiv(it.place(it.integer("width"), SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
-    return it.builder.sub(count, it.integer("skipped"))
+    """How many times `SOME` vectors there are behind those that are left out."""
+    left = it.builder.sub(it.integer("width"), it.times(it.integer("skipped"), machine.LANES))
+    return it.builder.sdiv(it.place(left, SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
 
 
 class _Line:
     """Numbers of the pairs of a line, which both kinds of instructions need."""
 
-    def __init__(self, it: machine.Vectors, vector: Any) -> None:
+    def __init__(self, it: machine.Vectors) -> None:
         self.it, self.arrays = it, {name: it.array(name) for name in ("numbers", "first", "gap", "tangent")}
-        start = it.times(it.place(vector, it.integer("skipped")), SOME * machine.LANES)
-        self.begins = [it.place(start, v * machine.LANES) for v in range(SOME)]
-        self.c, self.inverse, self.log, self.n, self.small, self.d, self.mean = (
-            self.own(place) for place in range(GIVEN + 1)
+        self.c, self.inverse, self.log, self.n, self.small, self.d, self.half, self.half_norm, self.mean = (
+            self.own(place) for place in range(KNOWN + 1)
         )
+
+    def go_to(self, vector: Any) -> list[Any]:
+        """Where vectors begin in the line, from now on."""
+        it = self.it
+        start = it.place(it.times(vector, SOME * machine.LANES), it.times(it.integer("skipped"), machine.LANES))
+        self.begins = [it.place(start, v * machine.LANES) for v in range(SOME)]
+        return self.begins
 
     def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
@@ -68,55 +73,28 @@ class _Line:
         """G before."""
         return self.it.load(self.arrays["gap"], self._place(v))
 
-    def keep(self, v: int, lanes: Any, lost: machine.Vector, slope: machine.Vector) -> None:
-        """Write G and Θ in some lanes, from n₁n₂ - k and c₁c₂k′."""
-        it, m = self.it, self.other(3, v)
-        gap = (self.n - m) * (self.n - m) * 0.5 + lost
+    def keep(self, v: int, lanes: Any, gap: machine.Vector, slope: machine.Vector) -> None:
+        """Write G and, from k′, Θ in some lanes."""
+        it = self.it
         it.store(gap.where(lanes, self.given(v)), self.arrays["gap"], self._place(v))
         kind, value = it.given["with_slope"]
         with it.builder.if_then(it.context.is_true(it.builder, kind, value)):
             before = it.load(self.arrays["tangent"], self._place(v))
-            after = before * (slope * (self.inverse * self.other(1, v)))
-            it.store(after.where(lanes, before), self.arrays["tangent"], self._place(v))
+            it.store((before * slope).where(lanes, before), self.arrays["tangent"], self._place(v))
 
 
-class _Kinds(NamedTuple):
-    """1 - cos θ and |cos θ| of pairs; which of them coincide, which do so or the series serves, and which are left."""
-
-    loss: machine.Vector
-    size: machine.Vector
-    same: Any
-    done: Any
-    rest: Any
-
-
-def _kinds(line: _Line, v: int, waits: Any, limit: machine.Vector) -> _Kinds:
-    """What kinds of pairs a vector has, of those that wait."""
-    it, builder, e, given = line.it, line.it.builder, line.other(0, v), line.given(v)
-    inverse, apart = line.inverse * line.other(1, v), (line.c - e) * (line.c - e) * 0.5
-    found, noise = (given - apart) * inverse, given * inverse * _ROUNDING
-    is_apart = found.is_(">", noise)
-    loss = it.number(2.0).where((found + noise).is_(">", 2.0), found.where(is_apart, 0.0))
-    r = it.number(1.0) - loss
-    same = builder.and_(e.is_("==", line.c), builder.not_(is_apart))
-    size = r.where(r.is_(">=", 0.0), r * -1.0)
-    served = builder.or_(same, size.is_("<=", limit))
-    return _Kinds(loss, size, same, builder.and_(waits, served), builder.and_(waits, builder.not_(served)))
-
-
-def _keep_sums(line: _Line, kinds: list[_Kinds]) -> None:
-    """Pairs that coincide, and pairs by the series: Horner's rule for even and for odd powers of the correlation.
+def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]) -> None:
+    """Pairs by the series: Horner's rule for even and for odd powers of the correlation.
 
     Every coefficient has a share of the product of two functions that stand for higher powers.
     """
     it, sums = line.it, [line.it.variables(4) for _ in range(SOME)]
-    r = [it.number(1.0) - one.loss for one in kinds]
-    y = [one * one for one in r]
+    y = [r * r for r in correlations]
     for some in sums:
         it.clear(some)
     for parity, name in enumerate(("evens", "odds")):
         before = it.integer("evens") if parity else it.place(0)
-        start, high = it.place(GIVEN + 1, before), it.place(GIVEN + 1 + parity, it.integer("evens"), it.integer("odds"))
+        start, high = it.place(KNOWN + 1, before), it.place(KNOWN + 1 + parity, it.integer("evens"), it.integer("odds"))
         shared = [line.own(high) * line.other(high, v) for v in range(SOME)]
         with it.loop(it.integer(name)) as term:
             row = it.place(start, term.index)
@@ -128,25 +106,30 @@ def _keep_sums(line: _Line, kinds: list[_Kinds]) -> None:
                 it.put(total * y[v] + (share * shared[v] + mine * line.other(row, v)), value)
     for v, some in enumerate(sums):
         even, even_change, odd, odd_change = (it.get(one) for one in some)
-        both, product = line.small * line.other(4, v), line.n * line.other(3, v)
-        slope = r[v] * (even + y[v] * even_change) * 2.0 + odd + y[v] * odd_change * 2.0
-        lost = product - product * (line.mean * line.other(6, v)) - (y[v] * even + r[v] * odd) * both
-        steep, same = line.d * line.other(5, v) * (line.c * line.other(0, v)), kinds[v].same
-        line.keep(v, kinds[v].done, it.number(0.0).where(same, lost), steep.where(same, slope * both))
+        r, inverse = correlations[v], line.inverse * line.other(1, v)
+        k = line.mean * line.other(KNOWN, v) + (y[v] * even + r * odd)
+        slope = r * (even + y[v] * even_change) * 2.0 + (odd + y[v] * odd_change * 2.0)
+        line.keep(v, lanes[v], line.half_norm + line.other(7, v) - k, slope * inverse)
 
 
-def _leave(line: _Line, kinds: list[_Kinds], far: machine.Vector) -> None:
-    """Chords and panels of pairs that are left."""
-    it, (chords, owners, edges) = line.it, (line.it.array(name) for name in ("chord", "owner", "edges"))
-    for one, j in zip(kinds, line.begins, strict=True):
-        is_near = one.loss.is_("<=", 1.0)
-        it.store((one.loss.where(is_near, it.number(2.0) - one.loss) * 0.5).root(), chords, j)
-        it.store(it.number(0.0).where(is_near, far).where(one.rest, -1.0), owners, j)
+def _look_at(line: _Line, v: int, rest: Any, far: machine.Vector) -> Any:
+    """Pairs that coincide are done, and what is left has chords and panels; the result are these lanes."""
+    it, builder, e, given = line.it, line.it.builder, line.other(0, v), line.given(v)
+    inverse, apart = line.inverse * line.other(1, v), (line.c - e) * (line.c - e) * 0.5
+    found, noise = (given - apart) * inverse, given * inverse * _ROUNDING
+    is_apart = found.is_(">", noise)
+    same = builder.and_(rest, builder.and_(e.is_("==", line.c), builder.not_(is_apart)))
+    line.keep(v, same, it.number(0.0), line.d * line.other(5, v))
+    left, (chords, owners, edges) = builder.and_(rest, builder.not_(same)), map(it.array, ("chord", "owner", "edges"))
+    loss = it.number(2.0).where((found + noise).is_(">", 2.0), found.where(is_apart, 0.0))
+    is_near, j = loss.is_("<=", 1.0), line.begins[v]
+    it.store((loss.where(is_near, it.number(2.0) - loss) * 0.5).root(), chords, j)
+    it.store(it.number(0.0).where(is_near, far).where(left, -1.0), owners, j)
     with it.loop(it.place(it.length("edges"), -2)) as number:
         edge = it.broadcast(it.at(edges, it.place(number.index, 1)))
-        for one, j in zip(kinds, line.begins, strict=True):
-            more = it.number(1.0).where(it.load(chords, j).is_(">=", edge), 0.0)
-            it.store((it.load(owners, j) + more).where(one.rest, -1.0), owners, j)
+        more = it.number(1.0).where(it.load(chords, j).is_(">=", edge), 0.0)
+        it.store((it.load(owners, j) + more).where(left, -1.0), owners, j)
+    return left
 
 
 @machine.instructions
@@ -160,7 +143,7 @@ def by_series(
     For the others it finds their chords and the panels of these, which ``edges`` end; those beyond π/2 are ``far``
     panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
-    The first vectors may be ``skipped``, so many times `SOME`.
+    The first vectors may be ``skipped``.
     """
     names = (
         "first own numbers limit more again evens odds shares gap tangent at with_slope width skipped edges far chord "
@@ -169,27 +152,34 @@ def by_series(
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
-        owners, width, (found,) = it.array("owner"), it.integer("width"), it.integers(1)
+        owners, width, (found,), line = it.array("owner"), it.integer("width"), it.integers(1), _Line(it)
         builder.store(it.place(0), found)
+
+        def note(bit: int, lanes: list[Any]) -> None:
+            there = builder.select(it.any_of(lanes), it.place(bit), it.place(0))
+            builder.store(builder.or_(builder.load(found), there), found)
+
         with it.loop(_vectors(it)) as vector:
-            line, kinds = _Line(it, vector.index), list[_Kinds]()
-            for v, j in enumerate(line.begins):
+            correlations, sizes, served, rest = list[machine.Vector](), list[machine.Vector](), list[Any](), list[Any]()
+            for v, j in enumerate(line.go_to(vector.index)):
                 waits = builder.or_(it.equal("again").is_("==", 0.0), it.load(owners, j).is_(">=", 0.0))
-                kinds.append(_kinds(line, v, builder.and_(it.below(j, width), waits), it.equal("limit")))
-            with builder.if_then(it.any_of([one.done for one in kinds])):
-                _keep_sums(line, kinds)
-            for one, j in zip(kinds, line.begins, strict=True):
-                it.store(it.number(0.0).where(one.rest, -1.0), owners, j)
-            lanes = (
-                [builder.and_(one.rest, one.size.is_("<=", it.equal("more"))) for one in kinds],
-                [one.rest for one in kinds],
-                [builder.and_(one.done, builder.not_(one.same)) for one in kinds],
-            )
-            for bit, some in enumerate(lanes):
-                there = builder.select(it.any_of(some), it.place(1 << bit), it.place(0))
-                builder.store(builder.or_(builder.load(found), there), found)
-            with builder.if_then(it.any_of(lanes[1])):
-                _leave(line, kinds, it.equal("far"))
+                waits = builder.and_(waits, it.below(j, width))
+                r = (line.half + line.other(6, v) - line.given(v)) * (line.inverse * line.other(1, v))
+                correlations.append(r)
+                sizes.append(r.where(r.is_(">=", 0.0), r * -1.0))
+                is_served = sizes[v].is_("<=", it.equal("limit"))
+                served.append(builder.and_(waits, is_served))
+                rest.append(builder.and_(waits, builder.not_(is_served)))
+            with builder.if_then(it.any_of(served)):
+                _keep_sums(line, correlations, served)
+                note(4, served)
+            for j in line.begins:
+                it.store(it.number(-1.0), owners, j)
+            with builder.if_then(it.any_of(rest)):
+                left = [_look_at(line, v, lanes, it.equal("far")) for v, lanes in enumerate(rest)]
+                note(2, left)
+                more = it.equal("more")
+                note(1, [builder.and_(lanes, size.is_("<=", more)) for lanes, size in zip(left, sizes, strict=True)])
         return builder.load(found)
 
     given = first, own, numbers, limit, more, again, evens, odds, shares, gap, tangent, at, with_slope, width, skipped
@@ -212,8 +202,8 @@ def _keep_chords(
     line: _Line, v: int, lanes: Any, s: machine.Vector, bent: machine.Vector, rate: machine.Vector, flat: machine.Vector
 ) -> None:
     """Pairs from H̃, dH̃/ds, and W or A."""
-    it, builder = line.it, line.it.builder
-    product, both, e = line.n * line.other(3, v), line.small * line.other(4, v), line.other(0, v)
+    it, builder, m = line.it, line.it.builder, line.other(3, v)
+    product, both, e = line.n * m, line.small * line.other(4, v), line.other(0, v)
     apart, square, far = line.log - line.other(2, v), s * s, it.equal("is_far").is_("==", 1.0)
     jumps = it.equal("power").is_("==", 1.0)
     known = (apart * apart).where(builder.or_(jumps, builder.not_(far)), 1.0) * flat
@@ -225,7 +215,8 @@ def _keep_chords(
     # cos θ < 0 means that the distance is larger than that of independent variables
     is_obtuse, fold = (line.given(v) * 2.0).is_(">", line.c * line.c + e * e), it.equal("fold")
     lost = (product * 2.0 - lost).where(builder.and_(is_obtuse, fold.is_("==", -1.0)), lost)
-    line.keep(v, lanes, lost, (slope * -1.0).where(builder.and_(is_obtuse, fold.is_("==", 1.0)), slope))
+    slope = (slope * -1.0).where(builder.and_(is_obtuse, fold.is_("==", 1.0)), slope)
+    line.keep(v, lanes, (line.n - m) * (line.n - m) * 0.5 + lost, slope * (line.inverse * line.other(1, v)))
 
 
 @machine.instructions
@@ -247,10 +238,9 @@ def by_chords(
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = machine.Vectors(names, context, builder, signature, arguments)
         groups, (end,) = it.integer("groups"), it.integers(1)
-        terms, sums = ([it.variables(count) for _ in range(SOME)] for count in (4, 2))
+        terms, sums, line = [it.variables(4) for _ in range(SOME)], [it.variables(2) for _ in range(SOME)], _Line(it)
         with it.loop(_vectors(it)) as vector:
-            line = _Line(it, vector.index)
-            mine = [it.load(it.array("owner"), j).is_("==", it.equal("panel")) for j in line.begins]
+            mine = [it.load(it.array("owner"), j).is_("==", it.equal("panel")) for j in line.go_to(vector.index)]
             with builder.if_then(it.any_of(mine)):
                 s = [it.load(it.array("chord"), j) for j in line.begins]
                 for some in sums:

@@ -14,9 +14,9 @@ import numpy as np
 
 from holokern.network.architecture.table_form.chord_code import (
     GIVEN,
+    KNOWN,
     ROW,
     SIDE,
-    SOME,
     WIDTH,
     by_chords,
     by_series,
@@ -75,7 +75,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
             rows, others = r, c + start
             for line in range(places.lines):
                 i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
-                skipped = max(0, places.unwanted + line - start) // (SOME * machine.LANES)
+                skipped = max(0, places.unwanted + line - start) // machine.LANES
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
                 for panel in range(panels if i == 0 else 0):
@@ -83,7 +83,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 for turn in range(_TURNS if i == 0 else 0):
                     is_gathered[turn] = False
                 # Functions are computed only if they are needed.
-                if skipped * SOME * machine.LANES >= chunk:
+                if skipped * machine.LANES >= chunk:
                     continue
                 for turn in range(_TURNS):
                     if turn != needed:
@@ -100,16 +100,24 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                                 to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
                                 for j in range(_U(size)):
                                     numbers[to + j] = given[place + j]
+                            for k in range(2):
+                                to, place = _U(side * SIDE + (GIVEN + k) * ROW), _U(side * SIDE + 3 * k * ROW)
+                                for j in range(_U(size)):
+                                    numbers[to + j] = 0.5 * numbers[place + j] * numbers[place + j]
                             continue
                         logs, vectors = _U(side * SIDE + 2 * ROW), (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
                         for j in range(_U(size)):
                             x[j] = (numbers[logs + j] - chords.log) * chords.scale
-                        group, groups = (columns[turn] - GIVEN) // 4, (columns[turn + 1] - columns[turn]) // 4
+                        group, groups = (columns[turn] - KNOWN) // 4, (columns[turn + 1] - columns[turn]) // 4
                         machine.chebyshev_rows(x, chords.lengths[group : group + groups].max(), table, ROW, vectors)
                         machine.weighted_rows(
                             chords.series, chords.begins[turn - 1], chords.lengths, group, table, ROW, numbers,
                             side * SIDE + columns[turn] * ROW, ROW, groups, vectors,
                         )  # fmt: skip
+                        for k in range(columns[1], columns[2] if turn == 1 else 0):
+                            to, place = _U(side * SIDE + k * ROW), _U(side * SIDE + (3 if k == KNOWN else 4) * ROW)
+                            for j in range(_U(size)):
+                                numbers[to + j] *= numbers[place + j]
                     if not is_gathered[turn]:
                         # Some lines are prepared together.
                         is_gathered[turn] = True
@@ -132,7 +140,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 is_near = served == 0
                 for panel in range(panels if needed < _TURNS else 0):
                     count = 0
-                    for j in range(skipped * SOME * machine.LANES, chunk):
+                    for j in range(skipped * machine.LANES, chunk):
                         if owner[j] == float(panel):
                             where[count] = j
                             count += 1
@@ -146,7 +154,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     is_packed = _PACKED * count <= chunk
                     for q in range(count if is_packed else 0):
                         j = where[q]
-                        for k in range(GIVEN):
+                        for k in range(KNOWN):
                             packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
                         for k in range(behind, columns[_TURNS]):
                             packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]

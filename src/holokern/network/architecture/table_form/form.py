@@ -39,11 +39,11 @@ class TableForm(LineForm):
     @classmethod
     def of(cls, dual: DualActivation, whole: Range, span: Range) -> TableForm | None:
         """The form for a part of a range of log c that has a table; None if the activation is too rough on it."""
-        from holokern.network.architecture.table_form.chord_code import GIVEN, RANK, TERMS
+        from holokern.network.architecture.table_form.chord_code import KNOWN, RANK, TERMS
 
         table = dual.table(*whole.ends, 0.0)
         part = table.table.range if table.homogeneity is not None else span
-        made = chords_of(table, terms_of(dual, table, part, TERMS - 3), span, GIVEN, RANK)
+        made = chords_of(table, terms_of(dual, table, part, TERMS - 3), span, KNOWN, RANK)
         return None if made is None else cls(dual, table, *made)
 
     def norms(self, c: Array) -> Array:
