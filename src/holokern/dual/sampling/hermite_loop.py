@@ -19,7 +19,9 @@ def add_up(heavy: Array, x: Array, root: Array, ends: Index, rise: Array, fall: 
         for start in range(ends[row], ends[row + 1], _CHUNK):
             size = min(_CHUNK, ends[row + 1] - start)
             own = x[start : start + size]
-            before[:], now[:size] = 0.0, root[start : start + size]
+            # One by one: a slice would be compiled with its error message, which takes longer than all the rest.
+            for j in range(size):
+                before[j], now[j] = 0.0, root[start + j]
             for n in range(len(rise)):
                 for function in range(len(heavy)):
                     result[function, row, n] += np.dot(heavy[function, start : start + size], now[:size])

@@ -12,7 +12,18 @@ from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cel
 from holokern.numeric.machine.compiled import aligned, bare_entry, called, entry, inlined, instructions, on_stack
 from holokern.numeric.machine.exponential import exponential_less_one
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
-from holokern.numeric.machine.vectors import LANES, LINES, Vector, Vectors, chebyshev_rows, put_in, weighted_rows
+from holokern.numeric.machine.vectors import (
+    LANES,
+    LINES,
+    Fours,
+    Rows,
+    Vector,
+    Vectors,
+    chebyshev_rows,
+    longest,
+    put_in,
+    weighted_rows,
+)
 
 __all__ = [
     "CHUNK",
@@ -21,6 +32,8 @@ __all__ = [
     "TINY",
     "CellSide",
     "Cells",
+    "Fours",
+    "Rows",
     "Task",
     "TileAngles",
     "Vector",
@@ -38,6 +51,7 @@ __all__ = [
     "exponential_less_one",
     "inlined",
     "instructions",
+    "longest",
     "look_up",
     "loss_of",
     "on_stack",

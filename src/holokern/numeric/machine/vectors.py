@@ -6,10 +6,13 @@ both run over four times ``fours[g]`` functions. First the φ of one line are pu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numba
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
+from numpy.typing import NDArray
 
 from holokern.numeric.machine.compiled import FAST, WIDE, instructions
 
@@ -26,6 +29,43 @@ _FLOAT = ir.DoubleType()
 _INTEGER = ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
+
+
+class Rows(NamedTuple):
+    """Rows in a flat array: where the first one begins, and how far the next one is behind."""
+
+    numbers: NDArray[np.float64]
+    begin: int
+    apart: int
+
+
+class Fours(NamedTuple):
+    """Coefficients in a flat array, in groups of fours.
+
+    Attributes
+    ----------
+    values, begin
+        The array, and where the first group begins.
+    lengths, row
+        How many fours groups have, and the place of the first group there.
+    groups
+        The number of groups.
+    """
+
+    values: NDArray[np.float64]
+    begin: int
+    lengths: NDArray[np.int64]
+    row: int
+    groups: int
+
+
+@numba.njit(inline="always")
+def longest(fours: Any) -> Any:
+    """How many fours the longest group has; numba's own maximum takes half a second to compile."""
+    found = 0
+    for group in range(fours.row, fours.row + fours.groups):
+        found = max(found, fours.lengths[group])
+    return found
 
 
 def _number(value: int) -> Any:
@@ -69,13 +109,14 @@ class Vector:
 
 
 class Vectors:
-    """Instructions on vectors, for the arguments of an intrinsic by their names."""
+    """Instructions on vectors, for the arguments of an intrinsic by their names, and for fields of structures."""
 
     def __init__(self, names: str, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        self.context, self.builder = context, builder
-        self.given = {
-            name: (kind, value) for name, kind, value in zip(names.split(), signature.args, arguments, strict=True)
-        }
+        self.context, self.builder, self.given = context, builder, dict[str, tuple[Any, Any]]()
+        for name, kind, value in zip(names.split(), signature.args, arguments, strict=True):
+            self.given[name] = kind, value
+            for place, field in enumerate(getattr(kind, "fields", ())):
+                self.given[f"{name}.{field}"] = kind[place], builder.extract_value(value, place)
         set.add(builder.function.attributes, WIDE)
 
     def array(self, name: str) -> Any:
@@ -83,10 +124,10 @@ class Vectors:
         kind, value = self.given[name]
         return self.context.make_array(kind)(self.context, self.builder, value).data
 
-    def length(self, name: str) -> Any:
-        """The length of a flat array."""
+    def length(self, name: str, axis: int = 0) -> Any:
+        """The length of an array along an axis."""
         kind, value = self.given[name]
-        return self.context.make_array(kind)(self.context, self.builder, value).nitems
+        return self.builder.extract_value(self.context.make_array(kind)(self.context, self.builder, value).shape, axis)
 
     def number(self, value: float) -> Vector:
         """A vector of equal constants."""
@@ -97,11 +138,11 @@ class Vectors:
         kind, value = self.given[name]
         return self.context.cast(self.builder, value, kind, types.int64)
 
-    def apart(self, first: str, step: str) -> list[Any]:
-        """Where `LINES` lines begin."""
-        found = [self.integer(first)]
+    def begins(self, rows: str) -> list[Any]:
+        """Where `LINES` rows begin."""
+        found = [self.integer(f"{rows}.begin")]
         for _ in range(LINES - 1):
-            found.append(self.builder.add(found[-1], self.integer(step)))
+            found.append(self.builder.add(found[-1], self.integer(f"{rows}.apart")))
         return found
 
     def place(self, *parts: Any) -> Any:
@@ -126,6 +167,10 @@ class Vectors:
         """An argument as a vector of equal numbers."""
         kind, value = self.given[name]
         return self.broadcast(self.context.cast(self.builder, value, kind, types.float64))
+
+    def as_float(self, integer: Any) -> Vector:
+        """An integer as a vector of equal numbers."""
+        return self.broadcast(self.builder.sitofp(integer, _FLOAT))
 
     def at(self, array: Any, place: Any) -> Any:
         """One number of an array."""
@@ -212,26 +257,22 @@ class Vectors:
 
 
 @instructions
-def put_in(
-    _: Any, values: Any, start: Any, fours: Any, row: Any, groups: Any, own: Any, begin: Any, step: Any,
-    lines: Any, to: Any, beyond: Any,
-) -> Any:  # fmt: skip
-    """Coefficients of ψ_q x^m of `LINES` lines.
+def put_in(_: Any, fours: Any, own: Any, lines: Any) -> Any:
+    """Coefficients of ψ_q x^m of `LINES` lines, from `Fours` and two `Rows`.
 
-    For line i, lines[to + i · beyond …] becomes Σ_p own[begin + i · step + p] values[start …].
-    ``values`` has 16 numbers, q before m, for one p after the other, for four q after the other, group by group.
+    A row of ``lines`` becomes Σ_p own[p] values[p, q, m], for a row of ``own``. The values have 16 numbers, q before m,
+    for one p after the other, for four q after the other, group by group.
     """
-    names = "values start fours row groups own begin step lines to beyond"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = Vectors(names, context, builder, signature, arguments)
-        values, fours, own, lines = (it.array(name) for name in ("values", "fours", "own", "lines"))
-        halves, begins = _BLOCK // LANES, it.apart("begin", "step")
+        it = Vectors("fours own lines", context, builder, signature, arguments)
+        values, lengths, own, lines = map(it.array, ("fours.values", "fours.lengths", "own.numbers", "lines.numbers"))
+        halves, begins = _BLOCK // LANES, it.begins("own")
         sums, (source, shift) = [it.variables(halves) for _ in range(LINES)], it.integers(2)
-        builder.store(it.integer("start"), source)
+        builder.store(it.integer("fours.begin"), source)
         builder.store(_number(0), shift)
-        with it.loop(it.integer("groups")) as group:
-            count = it.at(fours, it.place(it.integer("row"), group.index))
+        with it.loop(it.integer("fours.groups")) as group:
+            count = it.at(lengths, it.place(it.integer("fours.row"), group.index))
             with it.loop(count):
                 for some in sums:
                     it.clear(some)
@@ -244,59 +285,54 @@ def put_in(
                             it.put(factor * part + it.get(one), one)
                     builder.store(it.place(place, _BLOCK), source)
                 place = builder.load(shift)
-                for some, first in zip(sums, it.apart("to", "beyond"), strict=True):
+                for some, first in zip(sums, it.begins("lines"), strict=True):
                     for half, one in enumerate(some):
                         it.store(it.get(one), lines, it.place(first, place, half * LANES))
                 builder.store(it.place(place, _BLOCK), shift)
         return context.get_dummy_value()
 
-    return types.void(values, start, fours, row, groups, own, begin, step, lines, to, beyond), code
+    return types.void(fours, own, lines), code
 
 
 @instructions
-def weighted_rows(
-    _: Any, weights: Any, start: Any, fours: Any, row: Any, rows: Any, apart: Any, out: Any, to: Any, beyond: Any,
-    columns: Any, vectors: Any,
-) -> Any:  # fmt: skip
-    """Sums of rows: out[to + q · beyond + j] is Σ_m weights[q, m] rows[m · apart + j], for fours of q and of m.
+def weighted_rows(_: Any, fours: Any, rows: Any, out: Any, vectors: Any) -> Any:
+    """Sums of `Rows`: row q of ``out`` is Σ_m weights[q, m] rows[m], for so many pairs of ``vectors``.
 
-    From ``start`` on ``weights`` has 16 numbers, m before q, for four m after the other, and so for four q after the
-    other. There are ``columns`` fours of q, whose fours of m ``fours`` tells from ``row`` on, and ``vectors`` pairs of
-    vectors.
+    The weights are `Fours`: 16 numbers, m before q, for four m after the other, and so for four q after the other.
     """
-    names = "weights start fours row rows apart out to beyond columns vectors"
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = Vectors(names, context, builder, signature, arguments)
-        weights, rows, out = it.array("weights"), it.array("rows"), it.array("out")
-        terms, (start,), beyond = [it.variables(_GROUP) for _ in range(2)], it.integers(1), it.integer("beyond")
+        it = Vectors("fours rows out vectors", context, builder, signature, arguments)
+        weights, rows, out = map(it.array, ("fours.values", "rows.numbers", "out.numbers"))
+        terms, (start,), beyond = [it.variables(_GROUP) for _ in range(2)], it.integers(1), it.integer("out.apart")
         with it.loop(it.integer("vectors")) as vector:
             j = it.times(vector.index, 2 * LANES)
-            builder.store(it.integer("start"), start)
-            with it.loop(it.integer("columns")) as column:
-                here, fours = builder.load(start), it.at(it.array("fours"), it.place(it.integer("row"), column.index))
+            builder.store(it.integer("fours.begin"), start)
+            with it.loop(it.integer("fours.groups")) as column:
+                here = builder.load(start)
+                fours = it.at(it.array("fours.lengths"), it.place(it.integer("fours.row"), column.index))
                 for some in terms:
                     it.clear(some)
-                it.add_four_sums(terms, weights, here, rows, j, (fours, it.integer("apart")))
+                source = it.place(it.integer("rows.begin"), j)
+                it.add_four_sums(terms, weights, here, rows, source, (fours, it.integer("rows.apart")))
                 builder.store(it.place(here, it.times(fours, _BLOCK)), start)
-                place = it.place(it.integer("to"), j, it.times(column.index, it.times(beyond, _GROUP)))
+                place = it.place(it.integer("out.begin"), j, it.times(column.index, it.times(beyond, _GROUP)))
                 for m in range(_GROUP):
                     for v, some in enumerate(terms):
                         it.store(it.get(some[m]), out, it.place(place, v * LANES))
                     place = it.place(place, beyond)
         return context.get_dummy_value()
 
-    return types.void(weights, start, fours, row, rows, apart, out, to, beyond, columns, vectors), code
+    return types.void(fours, rows, out, vectors), code
 
 
 @instructions
-def chebyshev_rows(_: Any, places: Any, fours: Any, rows: Any, apart: Any, vectors: Any) -> Any:
-    """Chebyshev polynomials at places: rows[m · apart + j] is T_m(places[j]), for fours of m and pairs of vectors."""
-    names = "places fours rows apart vectors"
+def chebyshev_rows(_: Any, places: Any, fours: Any, rows: Any, vectors: Any) -> Any:
+    """Chebyshev polynomials T_m at places as `Rows`, for so many ``fours`` of m and pairs of ``vectors``."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = Vectors(names, context, builder, signature, arguments)
-        places, rows, apart = it.array("places"), it.array("rows"), it.integer("apart")
+        it = Vectors("places fours rows vectors", context, builder, signature, arguments)
+        places, rows, apart = it.array("places"), it.array("rows.numbers"), it.integer("rows.apart")
         kept = [it.variables(2) for _ in range(2)]
         with it.loop(it.integer("vectors")) as vector:
             begins = [it.place(it.times(vector.index, 2 * LANES), v * LANES) for v in range(2)]
@@ -305,7 +341,7 @@ def chebyshev_rows(_: Any, places: Any, fours: Any, rows: Any, apart: Any, vecto
                 it.put(it.number(1.0), even)
                 it.put(place, odd)
             with it.loop(it.times(it.integer("fours"), _GROUP // 2)) as two:
-                row = it.times(it.times(two.index, 2), apart)
+                row = it.place(it.integer("rows.begin"), it.times(it.times(two.index, 2), apart))
                 for (even, odd), place, j in zip(kept, x, begins, strict=True):
                     one, other, twice = it.get(even), it.get(odd), place * 2.0
                     it.store(one, rows, it.place(row, j))
@@ -315,4 +351,4 @@ def chebyshev_rows(_: Any, places: Any, fours: Any, rows: Any, apart: Any, vecto
                     it.put(twice * one - other, odd)
         return context.get_dummy_value()
 
-    return types.void(places, fours, rows, apart, vectors), code
+    return types.void(places, fours, rows, vectors), code

@@ -1,18 +1,17 @@
 """Instructions for lines of pairs: G and Θ after an activation from a series of correlations, or from chords.
 
-A line has one first variable, whose numbers begin at ``own`` in an array, and many second ones. The numbers of these
-are rows that are `ROW` apart, from the second `SIDE` on: c, 1/c, log c, n, gn, d, c²/2 and n²/2; E[σ(cz)] and the
-functions of the series times gn; and those of chords. G and Θ begin at ``at`` in their arrays. Vectors go beyond the
-end of a line; what is there stays as it is.
+A line has one first variable and many second ones, whose numbers are rows: c, 1/c, log c, n, gn, d, c²/2 and n²/2;
+E[σ(cz)] and the functions of the series times gn; and those of chords. Vectors go beyond the end of a line; what is
+there stays as it is.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.core import types
 
-from holokern.numeric import machine
+from holokern.numeric import Array, machine
 
 GIVEN, KNOWN = 6, 8
 """Numbers of a deviation before its functions: those that are given, and with half the squares of c and n."""
@@ -36,9 +35,44 @@ _ROUNDING = 2.0**-51
 """Of a difference of squares, relative to the squared distance, as in `machine.loss_of`."""
 
 
+class LineArrays(NamedTuple):
+    """The arrays of lines, all flat.
+
+    Attributes
+    ----------
+    first, second
+        Numbers of the first variables, one variable after the other, and of the second ones in rows, `ROW` apart, from
+        `SIDE` on.
+    lines
+        What `machine.put_in` makes of a line.
+    gap, tangent
+        G and Θ.
+    chord, panel
+        The chords of pairs, and the numbers of their panels: -1 if a pair is done.
+    """
+
+    first: Array
+    second: Array
+    lines: Array
+    gap: Array
+    tangent: Array
+    chord: Array
+    panel: Array
+
+
+class LinePlace(NamedTuple):
+    """One line: where the numbers of its first variable begin, and its G and Θ; its pairs, and vectors left out."""
+
+    own: int
+    at: int
+    width: int
+    skipped: int
+    with_slope: bool
+
+
 def _vectors(it: machine.Vectors) -> Any:
     """How many times `SOME` vectors there are behind those that are left out."""
-    left = it.builder.sub(it.integer("width"), it.times(it.integer("skipped"), machine.LANES))
+    left = it.builder.sub(it.integer("line.width"), it.times(it.integer("line.skipped"), machine.LANES))
     return it.builder.sdiv(it.place(left, SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
 
 
@@ -46,7 +80,8 @@ class _Line:
     """Numbers of the pairs of a line, which both kinds of instructions need."""
 
     def __init__(self, it: machine.Vectors) -> None:
-        self.it, self.arrays = it, {name: it.array(name) for name in ("numbers", "first", "gap", "tangent")}
+        self.it, self.first, self.second = it, it.array("arrays.first"), it.array("arrays.second")
+        self.gap, self.tangent = it.array("arrays.gap"), it.array("arrays.tangent")
         self.c, self.inverse, self.log, self.n, self.small, self.d, self.half, self.half_norm, self.mean = (
             self.own(place) for place in range(KNOWN + 1)
         )
@@ -54,33 +89,33 @@ class _Line:
     def go_to(self, vector: Any) -> list[Any]:
         """Where vectors begin in the line, from now on."""
         it = self.it
-        start = it.place(it.times(vector, SOME * machine.LANES), it.times(it.integer("skipped"), machine.LANES))
+        start = it.place(it.times(vector, SOME * machine.LANES), it.times(it.integer("line.skipped"), machine.LANES))
         self.begins = [it.place(start, v * machine.LANES) for v in range(SOME)]
         return self.begins
 
     def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
-        return self.it.broadcast(self.it.at(self.arrays["first"], self.it.place(self.it.integer("own"), place)))
+        return self.it.broadcast(self.it.at(self.first, self.it.place(self.it.integer("line.own"), place)))
 
     def other(self, row: Any, v: int) -> machine.Vector:
         """A row of numbers of the second variables."""
-        return self.it.load(self.arrays["numbers"], self.it.place(self.it.times(row, ROW), self.begins[v], SIDE))
+        return self.it.load(self.second, self.it.place(self.it.times(row, ROW), self.begins[v], SIDE))
 
     def _place(self, v: int) -> Any:
-        return self.it.place(self.it.integer("at"), self.begins[v])
+        return self.it.place(self.it.integer("line.at"), self.begins[v])
 
     def given(self, v: int) -> machine.Vector:
         """G before."""
-        return self.it.load(self.arrays["gap"], self._place(v))
+        return self.it.load(self.gap, self._place(v))
 
     def keep(self, v: int, lanes: Any, gap: machine.Vector, slope: machine.Vector) -> None:
         """Write G and, from k′, Θ in some lanes."""
         it = self.it
-        it.store(gap.where(lanes, self.given(v)), self.arrays["gap"], self._place(v))
-        kind, value = it.given["with_slope"]
+        it.store(gap.where(lanes, self.given(v)), self.gap, self._place(v))
+        kind, value = it.given["line.with_slope"]
         with it.builder.if_then(it.context.is_true(it.builder, kind, value)):
-            before = it.load(self.arrays["tangent"], self._place(v))
-            it.store((before * slope).where(lanes, before), self.arrays["tangent"], self._place(v))
+            before = it.load(self.tangent, self._place(v))
+            it.store((before * slope).where(lanes, before), self.tangent, self._place(v))
 
 
 def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]) -> None:
@@ -93,12 +128,15 @@ def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]
     for some in sums:
         it.clear(some)
     for parity, name in enumerate(("evens", "odds")):
-        before = it.integer("evens") if parity else it.place(0)
-        start, high = it.place(KNOWN + 1, before), it.place(KNOWN + 1 + parity, it.integer("evens"), it.integer("odds"))
+        before = it.integer("chords.evens") if parity else it.place(0)
+        start, high = (
+            it.place(KNOWN + 1, before),
+            it.place(KNOWN + 1 + parity, it.integer("chords.evens"), it.integer("chords.odds")),
+        )
         shared = [line.own(high) * line.other(high, v) for v in range(SOME)]
-        with it.loop(it.integer(name)) as term:
+        with it.loop(it.integer(f"chords.{name}")) as term:
             row = it.place(start, term.index)
-            mine, share = line.own(row), it.broadcast(it.at(it.array("shares"), it.place(before, term.index)))
+            mine, share = line.own(row), it.broadcast(it.at(it.array("chords.shares"), it.place(before, term.index)))
             for v, some in enumerate(sums):
                 value, change = some[2 * parity : 2 * parity + 2]
                 total = it.get(value)
@@ -112,7 +150,7 @@ def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]
         line.keep(v, lanes[v], line.half_norm + line.other(7, v) - k, slope * inverse)
 
 
-def _look_at(line: _Line, v: int, rest: Any, far: machine.Vector) -> Any:
+def _look_at(line: _Line, v: int, rest: Any) -> Any:
     """Pairs that coincide are done, and what is left has chords and panels; the result are these lanes."""
     it, builder, e, given = line.it, line.it.builder, line.other(0, v), line.given(v)
     inverse, apart = line.inverse * line.other(1, v), (line.c - e) * (line.c - e) * 0.5
@@ -120,12 +158,16 @@ def _look_at(line: _Line, v: int, rest: Any, far: machine.Vector) -> Any:
     is_apart = found.is_(">", noise)
     same = builder.and_(rest, builder.and_(e.is_("==", line.c), builder.not_(is_apart)))
     line.keep(v, same, it.number(0.0), line.d * line.other(5, v))
-    left, (chords, owners, edges) = builder.and_(rest, builder.not_(same)), map(it.array, ("chord", "owner", "edges"))
+    left, chords, owners = builder.and_(rest, builder.not_(same)), it.array("arrays.chord"), it.array("arrays.panel")
+    panels, edges = it.place(it.length("chords.edges"), -1), it.array("chords.edges")
+    # Unless folded, panels of chords beyond π/2 come behind the others.
+    far = it.equal("chords.fold").is_("==", 0.0)
     loss = it.number(2.0).where((found + noise).is_(">", 2.0), found.where(is_apart, 0.0))
     is_near, j = loss.is_("<=", 1.0), line.begins[v]
     it.store((loss.where(is_near, it.number(2.0) - loss) * 0.5).root(), chords, j)
-    it.store(it.number(0.0).where(is_near, far).where(left, -1.0), owners, j)
-    with it.loop(it.place(it.length("edges"), -2)) as number:
+    start = it.number(0.0).where(is_near, it.as_float(panels).where(far, 0.0))
+    it.store(start.where(left, -1.0), owners, j)
+    with it.loop(it.place(panels, -1)) as number:
         edge = it.broadcast(it.at(edges, it.place(number.index, 1)))
         more = it.number(1.0).where(it.load(chords, j).is_(">=", edge), 0.0)
         it.store((it.load(owners, j) + more).where(left, -1.0), owners, j)
@@ -133,26 +175,16 @@ def _look_at(line: _Line, v: int, rest: Any, far: machine.Vector) -> Any:
 
 
 @machine.instructions
-def by_series(
-    _: Any, first: Any, own: Any, numbers: Any, limit: Any, more: Any, again: Any, evens: Any, odds: Any, shares: Any,
-    gap: Any, tangent: Any, at: Any, with_slope: Any, width: Any, skipped: Any, edges: Any, far: Any, chord: Any,
-    owner: Any,
-) -> Any:  # fmt: skip
-    """The pairs whose correlation is at most ``limit``, and those that coincide.
+def by_series(_: Any, chords: Any, arrays: Any, line: Any, limit: Any, more: Any, again: Any) -> Any:
+    """The pairs of a line whose correlation is at most ``limit``, and those that coincide.
 
-    For the others it finds their chords and the panels of these, which ``edges`` end; those beyond π/2 are ``far``
-    panels further. The panel of a pair that is done is -1; a line that comes ``again`` leaves these out. The result is
+    For the others it finds their chords and panels. A line that comes ``again`` leaves out what is done. The result is
     1 if some that are left have a correlation up to ``more``, plus 2 if any are left, plus 4 if the series served some.
-    The first vectors may be ``skipped``.
     """
-    names = (
-        "first own numbers limit more again evens odds shares gap tangent at with_slope width skipped edges far chord "
-        "owner"
-    )
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = machine.Vectors(names, context, builder, signature, arguments)
-        owners, width, (found,), line = it.array("owner"), it.integer("width"), it.integers(1), _Line(it)
+        it = machine.Vectors("chords arrays line limit more again", context, builder, signature, arguments)
+        owners, width, (found,), line = it.array("arrays.panel"), it.integer("line.width"), it.integers(1), _Line(it)
         builder.store(it.place(0), found)
 
         def note(bit: int, lanes: list[Any]) -> None:
@@ -176,26 +208,26 @@ def by_series(
             for j in line.begins:
                 it.store(it.number(-1.0), owners, j)
             with builder.if_then(it.any_of(rest)):
-                left = [_look_at(line, v, lanes, it.equal("far")) for v, lanes in enumerate(rest)]
+                left = [_look_at(line, v, lanes) for v, lanes in enumerate(rest)]
                 note(2, left)
                 more = it.equal("more")
                 note(1, [builder.and_(lanes, size.is_("<=", more)) for lanes, size in zip(left, sizes, strict=True)])
         return builder.load(found)
 
-    given = first, own, numbers, limit, more, again, evens, odds, shares, gap, tangent, at, with_slope, width, skipped
-    return types.int64(*given, edges, far, chord, owner), code
+    return types.int64(chords, arrays, line, limit, more, again), code
 
 
 def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> None:
     """Coefficients of four powers of the chord, from lines that end at ``end``; their beginning is the next end."""
     it = line.it
-    count = it.at(it.array("fours"), it.place(it.integer("row"), group))
+    row = it.times(it.integer("panel"), it.length("chords.fours", 1))
+    count = it.at(it.array("chords.fours"), it.place(row, group))
     start = it.builder.sub(it.builder.load(end), it.times(count, 16))
     it.builder.store(start, end)
     for some in terms:
         it.clear(some)
-    functions = it.place(it.times(it.integer("start"), ROW), line.begins[0], SIDE)
-    it.add_four_sums(terms, it.array("lines"), start, it.array("numbers"), functions, (count, it.place(ROW)))
+    functions = it.place(it.times(it.at(it.array("chords.columns"), it.place(2)), ROW), line.begins[0], SIDE)
+    it.add_four_sums(terms, it.array("arrays.lines"), start, line.second, functions, (count, it.place(ROW)))
 
 
 def _keep_chords(
@@ -204,8 +236,8 @@ def _keep_chords(
     """Pairs from H̃, dH̃/ds, and W or A."""
     it, builder, m = line.it, line.it.builder, line.other(3, v)
     product, both, e = line.n * m, line.small * line.other(4, v), line.other(0, v)
-    apart, square, far = line.log - line.other(2, v), s * s, it.equal("is_far").is_("==", 1.0)
-    jumps = it.equal("power").is_("==", 1.0)
+    apart, square, jumps = line.log - line.other(2, v), s * s, it.equal("chords.power").is_("==", 1.0)
+    far = it.equal("panel").is_(">=", it.as_float(it.place(it.length("chords.edges"), -1)))
     known = (apart * apart).where(builder.or_(jumps, builder.not_(far)), 1.0) * flat
     # what H̃ is multiplied with: 1 - cos θ, of the supplement beyond π/2, or the chord when σ jumps
     factor = (square * -2.0).where(far, square * 2.0)
@@ -213,36 +245,29 @@ def _keep_chords(
     lost = product * known + both * rough.where(jumps, factor) * bent
     slope = (bent + s * rate * 0.5) * both
     # cos θ < 0 means that the distance is larger than that of independent variables
-    is_obtuse, fold = (line.given(v) * 2.0).is_(">", line.c * line.c + e * e), it.equal("fold")
+    is_obtuse, fold = (line.given(v) * 2.0).is_(">", line.c * line.c + e * e), it.equal("chords.fold")
     lost = (product * 2.0 - lost).where(builder.and_(is_obtuse, fold.is_("==", -1.0)), lost)
     slope = (slope * -1.0).where(builder.and_(is_obtuse, fold.is_("==", 1.0)), slope)
     line.keep(v, lanes, (line.n - m) * (line.n - m) * 0.5 + lost, slope * (line.inverse * line.other(1, v)))
 
 
 @machine.instructions
-def by_chords(
-    _: Any, first: Any, own: Any, numbers: Any, start: Any, lines: Any, end: Any, fours: Any, row: Any, groups: Any,
-    middle: Any, panel: Any, is_far: Any, power: Any, fold: Any, gap: Any, tangent: Any, at: Any, with_slope: Any,
-    width: Any, skipped: Any, chord: Any, owner: Any,
-) -> Any:  # fmt: skip
-    """The pairs that belong to a panel of chords, from polynomials by Horner's rule.
+def by_chords(_: Any, chords: Any, arrays: Any, line: Any, panel: Any, end: Any) -> Any:
+    """The pairs of a line that belong to a panel of chords, from polynomials by Horner's rule.
 
-    ``lines`` are what `machine.put_in` found, up to ``end``; the row ``start`` of the numbers is the first function.
-    Before the powers comes what is lost at angle 0, in units of the squared difference of log c, or at π.
+    What `machine.put_in` found ends at ``end``. Before the powers comes what is lost at angle 0, in units of the
+    squared difference of log c, or at π.
     """
-    names = (
-        "first own numbers start lines end fours row groups middle panel is_far power fold gap tangent at with_slope "
-        "width skipped chord owner"
-    )
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        it = machine.Vectors(names, context, builder, signature, arguments)
-        groups, (end,) = it.integer("groups"), it.integers(1)
+        it = machine.Vectors("chords arrays line panel end", context, builder, signature, arguments)
+        groups, (end,) = it.at(it.array("chords.groups"), it.integer("panel")), it.integers(1)
+        middle = it.broadcast(it.at(it.array("chords.middles"), it.integer("panel")))
         terms, sums, line = [it.variables(4) for _ in range(SOME)], [it.variables(2) for _ in range(SOME)], _Line(it)
         with it.loop(_vectors(it)) as vector:
-            mine = [it.load(it.array("owner"), j).is_("==", it.equal("panel")) for j in line.go_to(vector.index)]
+            mine = [it.load(it.array("arrays.panel"), j).is_("==", it.equal("panel")) for j in line.go_to(vector.index)]
             with builder.if_then(it.any_of(mine)):
-                s = [it.load(it.array("chord"), j) for j in line.begins]
+                s = [it.load(it.array("arrays.chord"), j) for j in line.begins]
                 for some in sums:
                     it.clear(some)
                 builder.store(it.integer("end"), end)
@@ -250,7 +275,7 @@ def by_chords(
                 def horner(least: int) -> None:
                     for m in reversed(range(least, 4)):
                         for some, (value, change), place in zip(terms, sums, s, strict=True):
-                            total, x = it.get(value), place - it.equal("middle")
+                            total, x = it.get(value), place - middle
                             it.put(it.get(change) * x + total, change)
                             it.put(total * x + it.get(some[m]), value)
 
@@ -264,5 +289,4 @@ def by_chords(
                     _keep_chords(line, v, mine[v], s[v], it.get(value), it.get(change), it.get(terms[v][0]))
         return context.get_dummy_value()
 
-    given = first, own, numbers, start, lines, end, fours, row, groups, middle, panel, is_far, power, fold
-    return types.void(*given, gap, tangent, at, with_slope, width, skipped, chord, owner), code
+    return types.void(chords, arrays, line, panel, end), code

@@ -18,6 +18,8 @@ from holokern.network.architecture.table_form.chord_code import (
     ROW,
     SIDE,
     WIDTH,
+    LineArrays,
+    LinePlace,
     by_chords,
     by_series,
 )
@@ -46,21 +48,23 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
 
     The arrays ``gap`` and ``tangent`` are longer than what belongs to pairs: vectors reach beyond it.
     """
-    half, width, power = chords.edges.shape[0] - 1, places.width, chords.power
-    with_slope, panels, longest = tangent.shape[0] > 0 and power == 2, chords.middles.shape[0], chords.longest
+    width, with_slope = places.width, tangent.shape[0] > 0 and chords.power == 2
+    panels, longest, most = chords.middles.shape[0], chords.longest, chords.fours.shape[1]
     # Behind what is given come functions of the series, and of chords.
-    columns, behind = chords.columns, chords.columns[2]
-    fours, most, far = chords.fours.reshape(-1), chords.fours.shape[1], 0 if chords.fold != 0 else half
+    columns, behind, fours = chords.columns, chords.columns[2], chords.fours.reshape(-1)
     own, lines = np.zeros(machine.LINES * _OWN), machine.aligned(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
     is_gathered = np.zeros(_TURNS, np.bool_)
-    numbers, table = machine.aligned(2 * SIDE), machine.aligned(4 * chords.lengths.max() * ROW)
+    every = machine.Fours(chords.series, 0, chords.lengths, 0, chords.lengths.shape[0])
+    numbers, table = machine.aligned(2 * SIDE), machine.aligned(4 * machine.longest(every) * ROW)
     rows, others, is_near = -1, -1, False
     chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
     # Few pairs of a line are moved next to each other.
     where, packed = np.zeros(ROW, np.int64), machine.aligned(2 * SIDE)
     some, slopes = machine.aligned(ROW), machine.aligned(ROW)
     short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
+    all_pairs = LineArrays(own, numbers, lines, gap, tangent, chord, owner)
+    few_pairs = LineArrays(own, packed, lines, some, slopes, short, mine)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
         x[j], chord[j], short[j] = 0.0, 0.0, 0.0
@@ -109,11 +113,11 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         for j in range(_U(size)):
                             x[j] = (numbers[logs + j] - chords.log) * chords.scale
                         group, groups = (columns[turn] - KNOWN) // 4, (columns[turn + 1] - columns[turn]) // 4
-                        machine.chebyshev_rows(x, chords.lengths[group : group + groups].max(), table, ROW, vectors)
-                        machine.weighted_rows(
-                            chords.series, chords.begins[turn - 1], chords.lengths, group, table, ROW, numbers,
-                            side * SIDE + columns[turn] * ROW, ROW, groups, vectors,
-                        )  # fmt: skip
+                        polynomials = machine.Rows(table, 0, ROW)
+                        functions = machine.Rows(numbers, side * SIDE + columns[turn] * ROW, ROW)
+                        terms = machine.Fours(chords.series, chords.begins[turn - 1], chords.lengths, group, groups)
+                        machine.chebyshev_rows(x, machine.longest(terms), polynomials, vectors)
+                        machine.weighted_rows(terms, polynomials, functions, vectors)
                         for k in range(columns[1], columns[2] if turn == 1 else 0):
                             to, place = _U(side * SIDE + k * ROW), _U(side * SIDE + (3 if k == KNOWN else 4) * ROW)
                             for j in range(_U(size)):
@@ -129,11 +133,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         needed = 1
                     elif turn < _TURNS - 1:
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
-                        found = by_series(
-                            own, i * _OWN, numbers, limit, more, is_near and turn == 1, chords.evens, chords.odds,
-                            chords.shares, gap, tangent, begin, with_slope, chunk, skipped, chords.edges, far, chord,
-                            owner,
-                        )  # fmt: skip
+                        here = LinePlace(i * _OWN, begin, chunk, skipped, with_slope)
+                        found = by_series(chords, all_pairs, here, limit, more, is_near and turn == 1)
                         needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5
                 # The series is tried at once unless it served no pair of the line before.
@@ -146,10 +147,12 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             count += 1
                     if count == 0:
                         continue
-                    row, number, to = panel * most, chords.groups[panel], panel * machine.LINES * longest
+                    to = panel * machine.LINES * longest
                     if not is_put_in[panel]:
-                        place = chords.starts[panel]
-                        machine.put_in(chords.values, place, fours, row, number, own, behind, _OWN, lines, to, longest)
+                        terms = machine.Fours(
+                            chords.values, chords.starts[panel], fours, panel * most, chords.groups[panel]
+                        )
+                        machine.put_in(terms, machine.Rows(own, behind, _OWN), machine.Rows(lines, to, longest))
                         is_put_in[panel] = True
                     is_packed = _PACKED * count <= chunk
                     for q in range(count if is_packed else 0):
@@ -160,14 +163,15 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
                         some[q], short[q], mine[q] = gap[begin + j], chord[j], float(panel)
                         slopes[q] = tangent[begin + j] if with_slope else 0.0
-                    by_chords(
-                        own, i * _OWN, packed if is_packed else numbers, behind, lines,
-                        to + i * longest + chords.ends[panel], fours, row, number, chords.middles[panel], panel,
-                        1 if panel >= half else 0, power, chords.fold, some if is_packed else gap,
-                        slopes if is_packed else tangent, 0 if is_packed else begin, with_slope,
-                        count if is_packed else chunk, 0 if is_packed else skipped, short if is_packed else chord,
-                        mine if is_packed else owner,
-                    )  # fmt: skip
+                    here = LinePlace(
+                        i * _OWN,
+                        0 if is_packed else begin,
+                        count if is_packed else chunk,
+                        0 if is_packed else skipped,
+                        with_slope,
+                    )
+                    end = to + i * longest + chords.ends[panel]
+                    by_chords(chords, few_pairs if is_packed else all_pairs, here, panel, end)
                     for q in range(count if is_packed else 0):
                         gap[begin + where[q]] = some[q]
                         if with_slope:

@@ -37,16 +37,17 @@ def chebyshev_sums(weights: Any, fours: Any, columns: Any, places: Any, values: 
 
     The weights and their ``fours`` are those of `machine.weighted_rows`.
     """
-    length, w, most = places.shape[0], _U(_WIDTH), fours.max()
-    x = machine.on_stack(_WIDTH)
-    table, found = np.empty(4 * most * _WIDTH), np.empty((columns + 3) // 4 * 4 * _WIDTH)
+    terms, x = machine.Fours(weights, 0, fours, 0, fours.shape[0]), machine.on_stack(_WIDTH)
+    length, w, most = places.shape[0], _U(_WIDTH), machine.longest(terms)
+    found = np.empty((columns + 3) // 4 * 4 * _WIDTH)
+    rows = machine.Rows(np.empty(4 * most * _WIDTH), 0, _WIDTH)
     for start in range(0, length, _WIDTH):
         size = _U(min(_WIDTH, length - start))
         for j in range(w):
             x[j] = places[_U(start) + j] if j < size else 0.0
         vectors = (int(size) + 2 * machine.LANES - 1) // (2 * machine.LANES)
-        machine.chebyshev_rows(x, most, table, _WIDTH, vectors)
-        machine.weighted_rows(weights, 0, fours, 0, table, _WIDTH, found, 0, _WIDTH, fours.shape[0], vectors)
+        machine.chebyshev_rows(x, most, rows, vectors)
+        machine.weighted_rows(terms, rows, machine.Rows(found, 0, _WIDTH), vectors)
         for q in range(columns):
             source, to = _U(q * _WIDTH), _U(q * length + start)
             for j in range(size):
