@@ -24,18 +24,11 @@ from holokern.numeric import Array
 _ROOM = 2**15
 """Numbers of a block of pairs in lines: with Θ half a megabyte, which stays in the second cache."""
 
-_PLANES, _WIDE = 2**20, 128
-"""Numbers of a block in planes, with Θ four megabytes, as rows of it share the numbers of columns; and columns of it,
-which share those of a row: as many as the machine code of tables takes at a time."""
-
-_FLOAT = 8
-"""Bytes of a number."""
+_FLOAT, _EIGHT = 8, 8
+"""Bytes of a number, and numbers of a vector."""
 
 Some = tuple[slice, slice]
 """A block of pairs: some of the first and some of the second inputs."""
-
-_Made = tuple[Callable[..., None], NDArray[np.int64]]
-"""The machine code for blocks of one size, and where planes begin in the first one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,8 +260,8 @@ class Lines(_Blocks):
             if isinstance(what, LineForm):
                 found.append(what.code(Places((step.place,) * 2, *lines, self.is_tied, (step.size,) * 2)))
                 continue
-            tied, after = (self.is_tied,) * 2, ((step.after,) * 2, (0, 0))
-            layer = Mixing(step.sums, step.taps, self.most, 1, *lines, *tied, step.place, *after, *_scales(what))
+            places = step.place, step.after
+            layer = Mixing(step.sums, step.taps, self.most, *lines, self.is_tied, *places, *_scales(what))
             found.append(partial(mix, layer))
         return found
 
@@ -317,16 +310,10 @@ class Planes(_Blocks):
         # Sides may be some columns of an array: their numbers are not copied, but have the distances that they have.
         self.apart = sides[0].strides[0] // _FLOAT, sides[1].strides[0] // _FLOAT
         self.flat = [_flat(side, apart) for side, apart in zip(sides, self.apart, strict=True)]
-        self.known = dict[tuple[int, int, int, int], _Made]()
 
     def blocks(self) -> Iterator[Some]:
-        """All blocks."""
-        height, width = 1 if self.is_paired else self.inputs[0], self.inputs[1]
-        columns = min(_WIDE, width)
-        rows = max(1, _PLANES // (self.most * columns))
-        for i in range(0, height, rows):
-            for j in range(0, width, columns):
-                yield slice(i, min(i + rows, height)), slice(j, min(j + columns, width))
+        """All pairs: what is known of rows and columns of planes serves as many as possible."""
+        yield slice(0, 1 if self.is_paired else self.inputs[0]), slice(0, self.inputs[1])
 
     def cut(self, numbers: Array, some: Some, size: int) -> Array:
         """The shape is (positions, inputs, inputs)."""
@@ -352,30 +339,27 @@ class Planes(_Blocks):
         step, (height, width) = self.steps[number], (part.stop - part.start for part in some)
         if self.is_paired and isinstance(step.what, LineForm):
             return partial(self._own, step, step.what, some)
-        unwanted = self.layout.unwanted + some[0].start - some[1].start
-        key = number, height, width, unwanted
-        if key not in self.known:
-            self.known[key] = self._code(step, height, width, unwanted)
-        start = [some[1].start if self.is_paired else some[0].start, some[1].start, 0]
-        made, planes = self.known[key]
-        return partial(made, planes + start, *self.flat)
+        if not isinstance(step.what, LineForm):
+            return self._mixing(step, step.what, height, width)
+        (u, v), count = self.apart, step.what.count
+        index = np.arange(step.size)[:, None] * np.array([count * u, count * v, height * width])
+        places = Places((step.place * u, step.place * v), height, width, False, (u, v), self.layout.unwanted)
+        return partial(step.what.code(places), index, *self.flat)
 
-    def _code(self, step: Step, height: int, width: int, unwanted: int) -> _Made:
-        """The machine code for blocks of this size, and where planes begin in the first one."""
-        from holokern.network.architecture.mix_code import Mixing, mix
+    def _mixing(self, step: Step, weights: Weights, height: int, width: int) -> Callable[..., None]:
+        """The machine code of a layer with weights."""
+        from holokern.network.architecture.mix_planes import PlaneMixing, mix_planes
 
-        (u, v), what, plane = self.apart, step.what, height * width
-        if isinstance(what, LineForm):
-            planes = np.arange(step.size)[:, None] * np.array([what.count * u, what.count * v, plane])
-            places = Places((step.place * u, step.place * v), height, width, False, (u, v), unwanted)
-            return what.code(places), planes
-        # The pairs of a plane are one more axis behind those of positions, along which nothing moves.
+        # Strips as equal as possible: their pairs are one more axis behind positions, along which nothing moves.
+        parts = -(-width // max(_EIGHT, _ROOM // self.most))
+        strip = -(-width // (parts * _EIGHT)) * _EIGHT
         sums = step.sums.copy()
-        sums[:, [0, 1, 4]] *= plane
-        numbers = step.place, (step.after * u, step.after * v), (u, v)
-        sizes = self.most * plane, step.size, height, width
-        mixing = Mixing(sums, step.taps, *sizes, True, self.is_paired, *numbers, *_scales(what))
-        return partial(mix, mixing), np.zeros((1, 3), dtype=np.int64)
+        sums[:, [0, 1, 4]] *= strip
+        given = int(step.sums[0, 0]) if len(sums) else step.size
+        sizes = self.most * strip, given, step.size, height, width, strip, self.layout.unwanted
+        after = step.after * self.apart[0], step.after * self.apart[1]
+        layer = PlaneMixing(sums, step.taps, *sizes, self.is_paired, after, self.apart, *_scales(weights))
+        return partial(mix_planes, layer, *self.flat)
 
     def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:
         """Inputs with themselves: coinciding outputs stay so, whatever rounding left of their distance."""

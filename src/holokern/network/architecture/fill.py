@@ -41,9 +41,9 @@ _SCOUTS = 32
 _ARRAYS = 4
 """Covariances, Θ and what a layer makes of them, for one pair of inputs."""
 
-_TILE, _LARGE = 2**22, 2**24
+_TILE, _LARGE = 2**22, 3 * 2**23
 """Bytes of one array of a tile: few enough for the third cache, and enough rows and columns that share numbers; or more
-where functions of the deviations of rows and columns are computed for each tile."""
+where functions of the deviations of rows and columns are computed for each tile, which costs more than slow memory."""
 
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""
@@ -51,14 +51,14 @@ _TAPES = 128 * 2**20
 _PAIRED = 256 * 2**20
 """Bytes of one array of inputs with themselves."""
 
-_WIDE, _WIDEST = 64, 512
-"""Columns of a tile: enough for vector instructions, and few enough that several rows share them; or more where one
-tile for each position is looked up in a table, and the columns share the preparation of a row."""
+_WIDE, _WIDEST = 64, 128
+"""Columns of a tile: enough for vector instructions, and few enough that several rows share them; or as many as the
+machine code of tables takes at a time, as the columns share the preparation of a row."""
 
-_STRIPS, _LARGE_STRIPS = (4, 16), (12, 8)
+_STRIPS, _LARGE_STRIPS = (4, 16), (12, 4)
 """Rows of a tile of a symmetric matrix, however small that is, and tiles below each other: what a tile computes below
-the diagonal is thrown away, so that few rows are better, while rows share what is known of columns. Large tiles have
-others."""
+the diagonal is thrown away, so that few rows are better, while rows share what is known of columns. Machine code of
+tables leaves pairs below the diagonal out."""
 
 _MOST = 4096
 """Inputs of a block, however small they are."""

@@ -2,8 +2,7 @@
 
 A block may be one pair of inputs, whose numbers are kept in lines: one line of pairs at the same position, or for every
 position of the first input a line with all positions of the second one. Behind the last of several lines follows one
-more, for positions outside of the first input, whose output is zero at the distance V/2 from one of variance V. Or a
-block has several pairs of inputs: a plane for each position, with a line for each first input.
+more, for positions outside of the first input, whose output is zero at the distance V/2 from one of variance V.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from holokern.numeric import machine
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
-_TAPS = 8
+TAPS = 8
 """More than a window has here."""
 
 
@@ -36,15 +35,12 @@ class Mixing(NamedTuple):
         The input of each output and tap, -1 outside.
     size
         The most numbers of a pair.
-    planes, lines, width
-        Planes after the layer, lines of a plane, and numbers of a line.
+    lines, width
+        Lines after the layer, and numbers of a line.
     is_tied
         Whether there are only pairs of equal positions.
-    is_each
-        Whether the first variances run along the lines; else each line has one.
-    before, after, apart
-        Where variances of the positions before and after the layer are among the numbers of an input, and how far those
-        of the next plane are behind; the last two for the first and for the second input.
+    before, after
+        Where variances of the positions before and after the layer are among the numbers of an input.
     scale, share, more
         The factor of sums, that of covariances in Θ, and what is added to Θ.
     """
@@ -52,21 +48,18 @@ class Mixing(NamedTuple):
     sums: NDArray[np.int64]
     taps: NDArray[np.int64]
     size: int
-    planes: int
     lines: int
     width: int
     is_tied: bool
-    is_each: bool
     before: int
-    after: tuple[int, int]
-    apart: tuple[int, int]
+    after: int
     scale: float
     share: float
     more: float
 
 
 @numba.njit(inline="always")
-def _sum_line(
+def sum_line(
     step: Any, taps: Any, p: Any, is_tied: Any, rows: Any, source: Any, i: Any, borders: Any, target: Any, at: Any
 ) -> None:
     """One line of sums over a window that moves along one axis of positions, for both inputs alike."""
@@ -124,7 +117,7 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
     ``tangent`` has no elements.
     """
     sums, taps, is_tied, width = layer.sums, layer.taps, layer.is_tied, layer.width
-    count, rows, spare = sums.shape[0], np.empty(_TAPS, np.int64), np.empty(layer.size if sums.shape[0] else 0)
+    count, rows, spare = sums.shape[0], np.empty(TAPS, np.int64), np.empty(layer.size if sums.shape[0] else 0)
     most = 0
     for s in range(0 if is_tied else count):
         most = max(most, sums[s, 0], sums[s, 1])
@@ -145,7 +138,7 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
             for s in range(count):
                 step, is_last = sums[s], s == count - 1
                 for p in range(1 if is_tied else step[1] + (0 if is_last else 1)):
-                    _sum_line(step, taps, p, is_tied, rows, source, i, borders, target, j)
+                    sum_line(step, taps, p, is_tied, rows, source, i, borders, target, j)
                 source, i, target, j = target, j, source, i
                 if not (is_tied or is_last):
                     for p in range(step[1]):
@@ -156,19 +149,16 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
                     borders, moved = moved, borders
                 borders[0 if is_tied else step[1]] = 0.0
         scale, share, more = layer.scale, layer.share, layer.more
-        for line in range(layer.planes * layer.lines):
-            plane, p = line // layer.lines, line % layer.lines
-            v, w = r + layer.after[0] + plane * layer.apart[0] + p, c + layer.after[1] + plane * layer.apart[1]
-            here, one, two = _U(at + line * width), _U(v), _U(w)
+        for line in range(layer.lines):
+            here, one, two = _U(at + line * width), _U(r + layer.after), _U(c + layer.after)
             for q in range(_U(width)):
                 gap[here + q] *= scale
-            if tangent.shape[0] > 0:
-                if layer.is_each:
-                    for q in range(_U(width)):
-                        known = 0.5 * share * (first[one + q] + second[two + q]) - share * gap[here + q]
-                        tangent[here + q] = scale * tangent[here + q] + (known + more)
-                else:
-                    own = first[one]
-                    for q in range(_U(width)):
-                        known = 0.5 * share * (own + second[two + q]) - share * gap[here + q]
-                        tangent[here + q] = scale * tangent[here + q] + (known + more)
+            if tangent.shape[0] > 0 and is_tied:
+                for q in range(_U(width)):
+                    known = 0.5 * share * (first[one + q] + second[two + q]) - share * gap[here + q]
+                    tangent[here + q] = scale * tangent[here + q] + (known + more)
+            elif tangent.shape[0] > 0:
+                own = first[one + _U(line)]
+                for q in range(_U(width)):
+                    known = 0.5 * share * (own + second[two + q]) - share * gap[here + q]
+                    tangent[here + q] = scale * tangent[here + q] + (known + more)
