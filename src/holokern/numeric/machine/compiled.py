@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -36,7 +37,17 @@ quarters of the time, while the compiler would choose shorter ones."""
 
 
 class _Kept(FunctionCache):
-    """Machine code on disk. Where it cannot be read, as after an update that moved a class, it is made anew."""
+    """Machine code on disk. Where it cannot be read, as after an update that moved a class, it is made anew.
+
+    So it is when any file of the function's folder or of this one changes: instructions come from several files, while
+    numba looks at that of the function alone.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        folders = dict.fromkeys((Path(function.__code__.co_filename).parent, Path(__file__).parent))
+        found = [file.stat() for folder in folders for file in sorted(folder.glob("*.py"))]
+        self._cache_file._source_stamp = tuple((one.st_mtime_ns, one.st_size) for one in found)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for some types of arguments, or None."""
@@ -50,7 +61,7 @@ class _Kept(FunctionCache):
 def _kept(compiled: Any, function: Function) -> Function:
     # Without a compiler (NUMBA_DISABLE_JIT) it is the function itself.
     if compiled is not function:
-        compiled._cache = _Kept(function)  # type: ignore[no-untyped-call]
+        compiled._cache = _Kept(function)
     return compiled  # type: ignore[no-any-return]
 
 
