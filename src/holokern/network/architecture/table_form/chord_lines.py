@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 
 from holokern.network.architecture.table_form.chord_code import (
@@ -31,13 +32,55 @@ _U = np.uint64
 _OWN = SIDE // ROW
 """Numbers of one variable."""
 
-
 _TURNS = 3
 """A look at the correlations, the series, and chords."""
 
-
 _PACKED = 2
 """Pairs of a line for each one of a panel, from which on it pays to move the latter."""
+
+
+@numba.njit(inline="always")
+def _keep_given(numbers: Any, side: Any, given: Any, source: Any, apart: Any, size: Any) -> None:
+    """What is given of the variables of one side, and half the squares of c and n."""
+    for k in range(GIVEN):
+        to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
+        for j in range(_U(size)):
+            numbers[to + j] = given[place + j]
+    for k in range(2):
+        to, place = _U(side * SIDE + (GIVEN + k) * ROW), _U(side * SIDE + 3 * k * ROW)
+        for j in range(_U(size)):
+            numbers[to + j] = 0.5 * numbers[place + j] * numbers[place + j]
+
+
+@numba.njit(inline="always")
+def _keep_functions(chords: Any, numbers: Any, side: Any, turn: Any, size: Any, x: Any, polynomials: Any) -> None:
+    """Functions of the variables of one side: those of the series, or of chords."""
+    columns, logs = chords.columns, _U(side * SIDE + 2 * ROW)
+    group, groups = (columns[turn] - KNOWN) // 4, (columns[turn + 1] - columns[turn]) // 4
+    vectors = (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
+    for j in range(_U(size)):
+        x[j] = (numbers[logs + j] - chords.log) * chords.scale
+    terms = machine.Fours(chords.series, chords.begins[turn - 1], chords.lengths, group, groups)
+    machine.chebyshev_rows(x, machine.longest(terms), polynomials, vectors)
+    machine.weighted_rows(terms, polynomials, machine.Rows(numbers, side * SIDE + columns[turn] * ROW, ROW), vectors)
+    # The mean is in units of n, and functions of the series in those of gn.
+    for k in range(columns[1], columns[2] if turn == 1 else 0):
+        to, place = _U(side * SIDE + k * ROW), _U(side * SIDE + (3 if k == KNOWN else 4) * ROW)
+        for j in range(_U(size)):
+            numbers[to + j] *= numbers[place + j]
+
+
+@numba.njit(inline="always")
+def _move(chords: Any, given: Any, begin: Any, some: Any, where: Any, count: Any, panel: Any, with_slope: Any) -> None:
+    """Move the pairs of a panel next to each other."""
+    for q in range(count):
+        j = where[q]
+        for k in range(KNOWN):
+            some.second[SIDE + k * ROW + q] = given.second[SIDE + k * ROW + j]
+        for k in range(chords.columns[2], chords.columns[3]):
+            some.second[SIDE + k * ROW + q] = given.second[SIDE + k * ROW + j]
+        some.gap[q], some.chord[q], some.panel[q] = given.gap[begin + j], given.chord[j], float(panel)
+        some.tangent[q] = given.tangent[begin + j] if with_slope else 0.0
 
 
 @machine.entry
@@ -56,15 +99,15 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
     is_gathered = np.zeros(_TURNS, np.bool_)
     every = machine.Fours(chords.series, 0, chords.lengths, 0, chords.lengths.shape[0])
-    numbers, table = machine.aligned(2 * SIDE), machine.aligned(4 * machine.longest(every) * ROW)
+    numbers = machine.aligned(2 * SIDE)
+    polynomials = machine.Rows(machine.aligned(4 * machine.longest(every) * ROW), 0, ROW)
     rows, others, is_near = -1, -1, False
     chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
     # Few pairs of a line are moved next to each other.
-    where, packed = np.zeros(ROW, np.int64), machine.aligned(2 * SIDE)
-    some, slopes = machine.aligned(ROW), machine.aligned(ROW)
+    where, some, slopes = np.zeros(ROW, np.int64), machine.aligned(ROW), machine.aligned(ROW)
     short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
     all_pairs = LineArrays(own, numbers, lines, gap, tangent, chord, owner)
-    few_pairs = LineArrays(own, packed, lines, some, slopes, short, mine)
+    few_pairs = LineArrays(own, machine.aligned(2 * SIDE), lines, some, slopes, short, mine)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
         x[j], chord[j], short[j] = 0.0, 0.0, 0.0
@@ -100,28 +143,9 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         begins = line // WIDTH * WIDTH
                         source, size = (c + start, chunk) if side else (r + begins, min(WIDTH, places.lines - begins))
                         if turn == 0:
-                            for k in range(GIVEN):
-                                to, place = _U(side * SIDE + k * ROW), _U(source + k * apart)
-                                for j in range(_U(size)):
-                                    numbers[to + j] = given[place + j]
-                            for k in range(2):
-                                to, place = _U(side * SIDE + (GIVEN + k) * ROW), _U(side * SIDE + 3 * k * ROW)
-                                for j in range(_U(size)):
-                                    numbers[to + j] = 0.5 * numbers[place + j] * numbers[place + j]
-                            continue
-                        logs, vectors = _U(side * SIDE + 2 * ROW), (size + 2 * machine.LANES - 1) // (2 * machine.LANES)
-                        for j in range(_U(size)):
-                            x[j] = (numbers[logs + j] - chords.log) * chords.scale
-                        group, groups = (columns[turn] - KNOWN) // 4, (columns[turn + 1] - columns[turn]) // 4
-                        polynomials = machine.Rows(table, 0, ROW)
-                        functions = machine.Rows(numbers, side * SIDE + columns[turn] * ROW, ROW)
-                        terms = machine.Fours(chords.series, chords.begins[turn - 1], chords.lengths, group, groups)
-                        machine.chebyshev_rows(x, machine.longest(terms), polynomials, vectors)
-                        machine.weighted_rows(terms, polynomials, functions, vectors)
-                        for k in range(columns[1], columns[2] if turn == 1 else 0):
-                            to, place = _U(side * SIDE + k * ROW), _U(side * SIDE + (3 if k == KNOWN else 4) * ROW)
-                            for j in range(_U(size)):
-                                numbers[to + j] *= numbers[place + j]
+                            _keep_given(numbers, side, given, source, apart, size)
+                        else:
+                            _keep_functions(chords, numbers, side, turn, size, x, polynomials)
                     if not is_gathered[turn]:
                         # Some lines are prepared together.
                         is_gathered[turn] = True
@@ -155,14 +179,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         machine.put_in(terms, machine.Rows(own, behind, _OWN), machine.Rows(lines, to, longest))
                         is_put_in[panel] = True
                     is_packed = _PACKED * count <= chunk
-                    for q in range(count if is_packed else 0):
-                        j = where[q]
-                        for k in range(KNOWN):
-                            packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
-                        for k in range(behind, columns[_TURNS]):
-                            packed[SIDE + k * ROW + q] = numbers[SIDE + k * ROW + j]
-                        some[q], short[q], mine[q] = gap[begin + j], chord[j], float(panel)
-                        slopes[q] = tangent[begin + j] if with_slope else 0.0
+                    if is_packed:
+                        _move(chords, all_pairs, begin, few_pairs, where, count, panel, with_slope)
                     here = LinePlace(
                         i * _OWN,
                         0 if is_packed else begin,
