@@ -20,6 +20,9 @@ _DROPPED = 2e-15
 """Coefficients below this are left out of the sums, relative to a function that exceeds one: its rounding errors grow
 with it."""
 
+_ESTIMATED = 0.7
+"""The same for estimated coefficients, whose terms have random signs: then errors are those of the true ones."""
+
 _UNROLLED = 4
 """The sums take four terms at a time."""
 
@@ -227,10 +230,10 @@ class Cells:
         for f, one in enumerate(self._cuts[t][flat:]):
             block, some = one.cores(row, columns), slice(0, one.rank)
             cores[f, new, some, some, : one.degree] = block
-            sizes = np.maximum(np.max(block, axis=1), -np.min(block, axis=1))
+            sizes = np.max(np.abs(block), axis=1)
             used = sizes >= self.dropped * np.maximum(1.0, np.max(sizes, axis=(1, 2), keepdims=True))
-            # The last term that counts, found from the end.
-            needed = np.where(np.any(used, axis=2), one.degree - np.argmax(used[..., ::-1], axis=2), 0)
+            # Up to the last term that counts.
+            needed = np.max(used * np.arange(1, one.degree + 1), axis=2)
             lengths[f, new, some] = -(-needed // _UNROLLED) * _UNROLLED
         for one, target in zip(self._cuts[t][:flat], flats, strict=True):
             target[row, columns, : one.rank, : one.rank] = one.cores(row, columns)[..., 0]
@@ -279,15 +282,15 @@ class _Cut:
 
     Attributes
     ----------
-    rows
-        Coefficients of the functions of ℓ in the cells of rows, of shape (cells, p, functions); None if there is one
-        cell and the functions themselves stand for points.
-    columns
-        The tensor in the cells of columns, of shape (cells, functions, q, m).
+    core
+        As in `Tensor`, but of shape (functions of columns, functions of rows, terms in the angle).
+    bases
+        Coefficients of the functions of ℓ in each cell, of shape (cells, p, functions); only those that count. None if
+        there is one cell and the functions themselves stand for points.
     """
 
-    rows: Array | None
-    columns: Array
+    core: Array
+    bases: Array | None = None
 
     @classmethod
     def of(cls, tensor: Tensor, span: Range, part: Range, cells: int, dropped: float) -> _Cut:
@@ -296,40 +299,40 @@ class _Cut:
         for count in (1,) if part.is_point else _NODES:
             moved = _to_cells(span, part, cells, count, len(tensor.functions)) @ tensor.functions
             # A cell is narrow, so few polynomials of its place count.
-            rank, degree = _that_count((np.abs(moved) @ largest)[:, None], dropped)
+            rank, degree = _that_count(np.sqrt(moved**2 @ largest**2), _ESTIMATED * dropped)
             if rank <= count - 2:
                 break
-        half = np.moveaxis(np.tensordot(moved[:, :rank], tensor.core[..., :degree], axes=(2, 1)), 2, 1)
-        rank, degree = _that_count(half, dropped)
-        return cls(np.ascontiguousarray(moved[:, :rank]), np.ascontiguousarray(half[:, :, :rank, :degree]))
+        return cls(np.swapaxes(tensor.core[..., :degree], 0, 1), np.ascontiguousarray(moved[:, :rank]))
 
     @classmethod
     def undivided(cls, core: Array, dropped: float) -> _Cut:
         """A core for one cell, whose functions stand for points."""
-        rank, degree = _that_count(core[None], dropped)
-        return cls(None, core[None, :rank, :rank, :degree])
+        rank, degree = _that_count(core, dropped)
+        return cls(np.swapaxes(core[:rank, :rank, :degree], 0, 1))
 
     @property
     def rank(self) -> int:
         """How many polynomials of a place count."""
-        return int(self.columns.shape[2])
+        return len(self.core) if self.bases is None else int(self.bases.shape[1])
 
     @property
     def degree(self) -> int:
         """How many terms in the angle there are."""
-        return int(self.columns.shape[3])
+        return int(self.core.shape[2])
 
     def cores(self, row: int, columns: Index) -> Array:
         """Coefficients of shape (columns, p, q, m) for a cell of rows; products of one shape, whatever their number."""
-        if self.rows is None:
-            return self.columns
-        found = np.matmul(self.rows[row], self.columns[columns].reshape(len(columns), self.rows.shape[2], -1))
-        return np.asarray(found.reshape(len(columns), self.rank, self.rank, self.degree))
+        if self.bases is None:
+            return np.swapaxes(self.core, 0, 1)[None]
+        # Half of it for one cell of rows at a time: data may meet few cells of a panel.
+        half = np.matmul(self.bases[row], self.core)
+        found = np.matmul(self.bases[columns], half.reshape(len(half), -1))
+        return np.swapaxes(found.reshape(*found.shape[:2], *half.shape[1:]), 1, 2)
 
 
-def _that_count(columns: Array, dropped: float) -> tuple[int, int]:
-    """How many q and how many m there are up to the last with a coefficient that counts, of shape (…, …, q, m)."""
-    sizes = np.maximum(np.max(columns, axis=(0, 1)), -np.min(columns, axis=(0, 1)))
+def _that_count(coefficients: Array, dropped: float) -> tuple[int, int]:
+    """How many q and how many m there are up to the last with a coefficient that counts, of shape (…, q, m)."""
+    sizes = np.max(np.abs(coefficients), axis=0)
     used = sizes >= dropped * max(1.0, float(np.max(sizes)))
     rank, degree = (1 + int(np.max(np.flatnonzero(np.any(used, axis=axis)), initial=0)) for axis in (1, 0))
     return rank, degree
