@@ -254,7 +254,7 @@ class LayerStep:
         lost, slope = self.losses(tile, some, others, with_tangent and not layer.dual.jumps)
         rows, columns = (np.ascontiguousarray(s.numbers[:, p]) for s, p in zip(self.sides, (some, others), strict=True))
         step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
-        advance(step, rows, columns, lost, slope, *tile)
+        advance(step, rows, columns, lost, slope, tile)
         if self.sides[0].zero[some].any() or self.sides[1].zero[others].any():
             self._zero_vectors(tile, some, others)
 
