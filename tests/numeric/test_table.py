@@ -8,7 +8,7 @@ from numpy.polynomial import chebyshev
 
 from holokern.numeric import fit_angles, graded_edges
 from holokern.numeric.machine.cells import Cells
-from holokern.numeric.machine.look_up import Task, TileAngles, look_up
+from holokern.numeric.machine.look_up import Task, TileAngles, TileValues, look_up
 from holokern.numeric.table import Range, Series, Table, Tensor
 
 SPAN = Range(-0.4, 0.9)
@@ -218,7 +218,7 @@ def looked_up(cells, rows, columns, theta, functions=2):
     starts = np.zeros(len(theta), dtype=np.int64)
     everything = slice(None), slice(None)
     task = Task(0, functions, 0.0)
-    left = look_up(cells, sides, everything, scales, task, starts, TileAngles(theta, 0), flat, found)
+    left = look_up(cells, sides, everything, scales, task, TileAngles(theta, 0, starts), TileValues(flat, found))
     return np.concatenate([flat, found]), left
 
 
@@ -325,9 +325,9 @@ def test_signs_scales_and_columns_that_are_left_out(table, sign):
     scales = random.random((2, 200))
     starts, out = np.array([40, 57]), np.full((2, 2, 200), 7.0)
     out[:, 0, 40:], out[:, 1, 57:] = np.nan, np.nan
-    task, after = Task(0, 2, sign), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32)
+    task, after = Task(0, 2, sign), TileAngles(np.ascontiguousarray(theta[:, 32:]), 32, starts)
     both, parts = (np.ascontiguousarray(scales[:, :2]), scales), (slice(0, 2), slice(0, 200))
-    look_up(cells, (side, side), parts, both, task, starts, after, np.empty((0, 0, 0)), out)
+    look_up(cells, (side, side), parts, both, task, after, TileValues(np.empty((0, 0, 0)), out))
     factor = scales[:, :2, None] * scales[:, None]
     factor *= np.where(theta > np.pi / 2, sign, 1.0)
     for i, start in enumerate(starts):

@@ -17,7 +17,7 @@ from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.closed.hinges import Pieces, pieces_of
 from holokern.dual.closed.method import closed_moments
-from holokern.dual.closed.wedge import HingeSide, hinge_sides
+from holokern.dual.closed.wedge import HingedActivation, HingeSide, hinge_sides
 from holokern.dual.defined import check_defined
 from holokern.dual.dual import dual
 from holokern.dual.forms.form import DistanceForm, LineForm
@@ -290,8 +290,8 @@ class DualActivation:
         from holokern.dual.closed.wedge_sums import wedge_tile
 
         lost, slope = np.empty_like(theta), np.empty_like(theta)
-        flags = (self.fold, self.jumps, self._mirrored)
-        wedge_tile(theta, *flags, first.jumps, first.arrays, second.arrays, lost, slope)
+        sigma = HingedActivation(self.fold, self.jumps, self._mirrored, first.jumps)
+        wedge_tile(sigma, theta, first.arrays, second.arrays, lost, slope)
         if np.max(first.strain) * np.max(second.strain) > _STRAIN:
             lost[np.multiply.outer(first.strain, second.strain) > _STRAIN] = np.nan
         return lost, slope

@@ -58,6 +58,16 @@ class HingeArrays(NamedTuple):
     numbers: Array
 
 
+class HingedActivation(NamedTuple):
+    """What machine code reads of an activation."""
+
+    fold: int  # if it is not zero, |k| and |k′| are wanted past π/2
+    jumping: bool  # whether it jumps somewhere
+    # whether the hinges are symmetric about zero and it is odd or even: those of the rows on one side suffice then
+    mirrored: bool
+    jumps: Array  # as in `HingeSide`
+
+
 @dataclass(frozen=True)
 class HingeSide:
     """The points of one side of a matrix, ready for `wedge_tile`."""
@@ -265,9 +275,8 @@ def hinged(activation: Activation, c1: Array, c2: Array, theta: Array) -> tuple[
     for i in range(len(theta)):
         some = slice(i, i + 1)
         row, column = first.part(some), second.part(some)
-        wedge_tile(
-            theta[some, None], fold, jumping, False, row.jumps, row.arrays, column.arrays, lost[some], slope[some]
-        )
+        sigma = HingedActivation(fold, jumping, False, row.jumps)
+        wedge_tile(sigma, theta[some, None], row.arrays, column.arrays, lost[some], slope[some])
     far = (theta > np.pi / 2) if fold else np.zeros(len(theta), dtype=bool)
     scale = first.numbers[1] * second.numbers[1]
     k = np.where(far, fold, 1) * scale * (1 - lost[:, 0])

@@ -13,12 +13,9 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from holokern.dual.closed.wedge import FARTHEST, HingeArrays, mills_coefficients
+from holokern.dual.closed.wedge import FARTHEST, HingeArrays, HingedActivation, mills_coefficients
 from holokern.numeric import ARCSINE, Array, machine
-
-Signs = NDArray[np.int64]
 
 # floats of a row at a time: the seventeen rows of room take 17 kB, half of a first-level cache
 _CHUNK = 128
@@ -160,13 +157,16 @@ def _add(first: float, other: Array, moment: Array, total: Array) -> None:
 
 
 @machine.called
-def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: Signs, jumps: Array, rows: Array,
-             columns: Array, row_marks: Array, column_marks: Array) -> float:  # fmt: skip
+def _careful(
+    i: int, j: int, angle: float, slope: float, sigma: HingedActivation, row_side: HingeArrays, column_side: HingeArrays
+) -> float:
     """1 - k/(n₁n₂) of nearly equal points, without cancellation.
 
     [Price1958] twice, k(0) - k(θ) = c₁c₂((1 - cos θ) k′(θ) + Σ J J' ∫ (1 - cos t) exp(-Q/2)/(2π) dt), the integral to
     leading order in θ; the part of θ = 0 by the numbers W and C of `HingeSide`.
     """
+    signs, row_marks, column_marks, jumps = row_side.signs, row_side.marks, column_side.marks, sigma.jumps
+    rows, columns = row_side.numbers, column_side.numbers
     # The quotient of the deviations less 1; their difference is exact.
     more: float = (rows[3, i] - columns[3, j]) / columns[3, j] + (rows[6, i] - columns[6, j])
     apart: float = abs(math.log1p(more))
@@ -183,10 +183,10 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
                 if ratio < 9.0:
                     bell = length * math.exp(-0.5 * ratio * ratio)
                     zeroth = bell - d * math.sqrt(0.5 * math.pi) * math.erfc(ratio * math.sqrt(0.5))
-                    part = zeroth if jumping else (length * length * bell - d * d * zeroth) / 6.0
+                    part = zeroth if sigma.jumping else (length * length * bell - d * d * zeroth) / 6.0
                     total += jumps[a] * jumps[b] * _PER_TURN * math.exp(-0.5 * h * k - 0.25 * d * d) * part
     scale: float = rows[1, i] * columns[1, j]
-    if jumping:
+    if sigma.jumping:
         return apart * mean_w + total / scale
     half = math.sin(0.5 * angle)
     price: float = rows[3, i] * columns[3, j] / scale * (2.0 * half * half * slope + total)
@@ -195,20 +195,16 @@ def _careful(i: int, j: int, angle: float, slope: float, jumping: bool, signs: S
 
 @machine.entry
 def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass every array again)
+    sigma: HingedActivation,
     theta: Array,
-    fold: int,
-    jumping: bool,
-    mirrored: bool,
-    jumps: Array,
     row_side: HingeArrays,
     column_side: HingeArrays,
     lost: Array,
     slope: Array,
 ) -> None:
-    """Write 1 - k/(n₁n₂) and k′ for the angles of a tile; of |k| and |k′| past π/2 when ``fold`` is not zero.
+    """Write 1 - k/(n₁n₂) and k′ for the angles of a tile.
 
-    ``mirrored`` says that the hinges are symmetric about zero and the activation odd or even: then the hinges of the
-    rows on one side suffice. Moments of wedges come from B_00 = P(X > h, Y > k) by Stein's lemma [Stein1981],
+    Moments of wedges come from B_00 = P(X > h, Y > k) by Stein's lemma [Stein1981],
 
         B_{i+1,j} = i B_{i-1,j} - h B_{ij} + r j B_{i,j-1} + (boundary terms),    B_ij = E[(X - h)₊^i (Y - k)₊^j].
     """
@@ -216,7 +212,7 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
     row_slope_weights, row_base, row_slope_base, rows = row_side[4:]
     column_signs, column_marks, column_series, column_weights = column_side[:4]
     column_slope_weights, column_base, column_slope_base, columns = column_side[4:]
-    degree = row_weights.shape[1] - 1
+    fold, mirrored, degree = sigma.fold, sigma.mirrored, row_weights.shape[1] - 1
     terms = row_series.shape[1]
     series = np.empty(terms)
     room = np.empty((17, _CHUNK))
@@ -344,10 +340,5 @@ def wedge_tile(  # noqa: PLR0915 (one pass over a row: splitting it would pass e
             if smallest < _CAREFUL:
                 for j in range(size):
                     if value[j] < _CAREFUL and abs(rows[0, i] - columns[0, start + j]) < _ALIKE:
-                        lost[i, start + j] = max(
-                            0.0,
-                            _careful(
-                                i, start + j, angle[j], rate[j], jumping, row_signs, jumps, rows, columns, row_marks,
-                                column_marks,
-                            ),
-                        )  # fmt: skip
+                        kept = _careful(i, start + j, angle[j], rate[j], sigma, row_side, column_side)
+                        lost[i, start + j] = max(0.0, kept)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from holokern.numeric import Array
 
 Code = Callable[[NDArray[np.int64], Array, Array, Array, Array], None]
-"""Machine code with the arguments index, first, second, gap and tangent, as `pair_lines` explains them."""
+"""Machine code with the arguments index, first, second, gap and tangent, as `dual.forms.pair_lines` has them."""
 
 
 _NEAR = 0.01

@@ -52,9 +52,9 @@ class GaussianForm(LineForm):
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places."""
-        from holokern.dual.forms.pair_lines import pair_lines
+        from holokern.dual.forms.pair_lines import Formula, gaussian_lines
 
-        return partial(pair_lines, None, None, None, None, (self.height, self.rate), self.count, places)
+        return partial(gaussian_lines, Formula(self.count, (self.height, self.rate)), places)
 
 
 def gaussian_form(activation: Activation) -> GaussianForm | None:

@@ -100,12 +100,13 @@ class PairForm(DistanceForm):
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places."""
-        from holokern.dual.forms.pair_lines import pair_lines
+        from holokern.dual.forms.pair_lines import Formula, erf_lines, kink_lines, linear_erf_lines
 
-        kink = (self.a, self.b) if self.kind == KINK else None
-        erf = (self.b, self.gamma) if self.kind == ERF else None
-        linear_erf = (self.a, self.b, self.gamma) if self.kind == LINEAR_ERF else None
-        return partial(pair_lines, kink, erf, linear_erf, None, None, self.count, places)
+        if self.kind == KINK:
+            return partial(kink_lines, Formula(self.count, (self.a, self.b)), places)
+        if self.kind == ERF:
+            return partial(erf_lines, Formula(self.count, (self.b, self.gamma)), places)
+        return partial(linear_erf_lines, Formula(self.count, (self.a, self.b, self.gamma)), places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0: the distance of a branch point of the root in k."""

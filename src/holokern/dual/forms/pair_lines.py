@@ -3,16 +3,15 @@
 For centred normal u and v with deviations c₁, c₂ the distance is G = E[(u - v)²]/2. All formulas take and give
 distances, in differences that do not cancel, so that nearly equal u and v keep their digits.
 
-Every form works on up to `WIDTH` pairs. Number k of the first variables begins at ``rows[r + k·rs]`` and that of the
-second at ``columns[c + k·cs]``, one pair after the other. G and Θ are changed in place from ``at`` on. Results first go
-to the stack: the compiler then knows that they overlap nothing and uses vector instructions. Of the forms only those
-that are used are compiled.
+The code of each form works on up to `WIDTH` pairs: from the numbers of the first variables in ``rows``, those of the
+second ones in ``columns`` and G before the activation it finds G after it, and what Θ is multiplied by. These first go
+to the stack: the compiler then knows that they overlap nothing and uses vector instructions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -32,16 +31,32 @@ _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
 
+class Formula(NamedTuple):
+    """A closed form as its machine code reads it."""
+
+    needed: int  # how many numbers of a variable
+    constants: tuple[float, ...]
+
+
+class _Pairs(NamedTuple):
+    """Some pairs of a line, by where their numbers are."""
+
+    # r, rs: where the first numbers of the first variables begin, and how far the next ones are behind
+    r: np.uint64
+    rs: np.uint64
+    c: np.uint64  # c, cs: the same of the second variables
+    cs: np.uint64
+    at: np.uint64  # where their G and Θ begin
+    size: np.uint64  # how many pairs there are
+
+
 @numba.njit(inline="always")
-def _kinks(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
+def _kinks(form: Any, rows: Any, columns: Any, gap: Any, pairs: Any, after: Any, rate: Any) -> None:
     """σ(u) = a u + b |u| [ChoSaul2009]; the numbers are c and 1/c.
 
     k is the mean square times cos θ - f (θ cos θ - sin θ), and k′ times 1 - fθ, where f = 2b²/π(a² + b²).
     """
-    a, b = form
-    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    (a, b), (r, rs, c, cs, at, size) = form, pairs
     square = a * a + b * b
     factor, r1, c1 = 2.0 * b * b / (math.pi * square), r + rs, c + cs
     for j in range(size):
@@ -52,20 +67,16 @@ def _kinks(
         lost = here + factor * (theta * (1.0 - here) - math.sqrt(here * (2.0 - here)))
         after[j] = square * (apart + one * two * lost)
         rate[j] = square * (1.0 - factor * theta)
-    _store(after, rate, gap, tangent, at, size)
 
 
 @numba.njit(inline="always")
-def _erfs(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
+def _erfs(form: Any, rows: Any, columns: Any, gap: Any, pairs: Any, after: Any, rate: Any) -> None:
     """σ(u) = a + b erf(γu) [RasmussenWilliams2006]; the numbers are c, 1/s and √(1 - S⁴).
 
     Here T = √2 γc, s² = 1 + T² and S = T/s. k is a² + 2b²/π asin(Y/s₁s₂) with Y = 2γ² Cov(u, v). The change from equal
     to given variables is an arctangent, and so is the distance for cos θ = 1.
     """
-    b, gamma = form
-    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    (b, gamma), (r, rs, c, cs, at, size) = form, pairs
     root2, value, slope = math.sqrt(2.0) * gamma, 2.0 / math.pi * b * b, 4.0 / math.pi * b * b * gamma * gamma
     r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
     for j in range(size):
@@ -77,7 +88,7 @@ def _erfs(
         root = math.sqrt(square)
         other = math.sqrt(square + less * (2.0 * most - less))
         # The angle of a product of complex numbers is the sum of their angles.
-        up, along = _spread(t, t * i1, rows[r2 + j], t2, t2 * i2, columns[c2 + j], both, root * both)
+        up, along = _spread((t, t * i1, rows[r2 + j]), (t2, t2 * i2, columns[c2 + j]), both, root * both)
         x, y = (root + other) * (root + other) - less * less, 2.0 * (root + other) * less
         high, flat = up * x + along * y, along * x - up * y
         above, below = machine.slope_quotient(high, abs(flat))
@@ -86,21 +97,17 @@ def _erfs(
         angle = machine.angle_of_quotient(above * other * inverse, high, abs(flat))
         after[j] = value * (angle if flat >= 0.0 else math.pi - angle)
         rate[j] = slope * (below * inverse)
-    _store(after, rate, gap, tangent, at, size)
 
 
 @numba.njit(inline="always")
-def _linear_erfs(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
+def _linear_erfs(form: Any, rows: Any, columns: Any, gap: Any, pairs: Any, after: Any, rate: Any) -> None:
     """σ(u) = a u + b u erf(γu), such as GELU; the numbers are those of `_erfs` and M = √(1 + 2T²), 1/M, asin S².
 
     With N² = s₁²s₂² - Y² the second part of k is b²/πγ² times Y asin(Y/s₁s₂) + (T₁²T₂²N² + Y²)/(s₁²s₂²N): Stein's
     identity takes the powers of u and v away. Distances are differences of this, term by term. Quotients share
     divisions, two by two.
     """
-    a, b, gamma = form
-    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    (a, b, gamma), (r, rs, c, cs, at, size) = form, pairs
     root2, value, slope = math.sqrt(2.0) * gamma, b * b / (math.pi * gamma * gamma), 2.0 / math.pi * b * b
     r1, r2, r3, r4, r5 = r + rs, r + _U(2) * rs, r + _U(3) * rs, r + _U(4) * rs, r + _U(5) * rs
     c1, c2, c3, c4, c5 = c + cs, c + _U(2) * cs, c + _U(3) * cs, c + _U(4) * cs, c + _U(5) * cs
@@ -116,7 +123,7 @@ def _linear_erfs(
         root = math.sqrt(square)
         other = math.sqrt(square + less * (2.0 * most - less))
         total, product = root + other, root * other
-        up, along = _spread(t, s, rows[r2 + j], t2, s2, columns[c2 + j], both, root * both)
+        up, along = _spread((t, s, rows[r2 + j]), (t2, s2, columns[c2 + j]), both, root * both)
         above, below = machine.slope_quotient(up, along)
         above2, below2 = machine.slope_quotient(less, total)
         inverse = 1.0 / (below * below2)
@@ -137,19 +144,15 @@ def _linear_erfs(
         last = root * total * inverse
         flat = rest * last * ((square + 1.0) * both * both + last * last)
         rate[j] = a * a + slope * (full - turned + flat)
-    _store(after, rate, gap, tangent, at, size)
 
 
 @numba.njit(inline="always")
-def _waves(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
+def _waves(form: Any, rows: Any, columns: Any, gap: Any, pairs: Any, after: Any, rate: Any) -> None:
     """σ(u) = a u + b cos(wu) + e sin(wu); the numbers are c, 1/c, 1 - exp(-w²c²) and exp(-w²c²/2).
 
     With S = w²G and T = w²(c₁² + c₂²), cos(wu - wv) and cos(wu + wv) have the means exp(-S) and exp(S - T).
     """
-    line, even, odd, w = form
-    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    (line, even, odd, w), (r, rs, c, cs, at, size) = form, pairs
     square, cross, r1, r2, r3 = w * w, line * odd * w, r + rs, r + rs + rs, r + rs + rs + rs
     c1, c2, c3 = c + cs, c + cs + cs, c + cs + cs + cs
     for j in range(size):
@@ -176,20 +179,16 @@ def _waves(
         after[j] = line * line * given + cross * mixed + 0.5 * (odd * odd * sines + even * even * cosines)
         waves = odd * odd * (2.0 + less + far) + even * even * (less - far)
         rate[j] = line * line + cross * faded + 0.5 * square * waves
-    _store(after, rate, gap, tangent, at, size)
 
 
 @numba.njit(inline="always")
-def _gaussians(
-    form: Any, rows: Any, r: Any, rs: Any, columns: Any, c: Any, cs: Any, gap: Any, tangent: Any, at: Any, size: Any
-) -> None:
+def _gaussians(form: Any, rows: Any, columns: Any, gap: Any, pairs: Any, after: Any, rate: Any) -> None:
     """σ(u) = b exp(-au²); the numbers are c, 1/c and √A with A = 1 + 4ac².
 
     With x = 2ac₁², y = 2ac₂², g = 2aG and M = 1 + x + y, k is b²/√D where D = M + g (x + y - g) - (x - y)²/4. The
     distance is the mean of 1/√A and 1/√B less 1/√M, and 1/√M less 1/√D; both are written without differences of roots.
     """
-    b, a = form
-    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
+    (b, a), (r, rs, c, cs, at, size) = form, pairs
     r1, r2, c1, c2 = r + rs, r + rs + rs, c + cs, c + cs + cs
     for j in range(size):
         one, two, s, t, given = rows[r + j], columns[c + j], rows[r2 + j], columns[c2 + j], gap[at + j]
@@ -203,67 +202,75 @@ def _gaussians(
         bent = apart / (s * (s + root)) * (apart / (t * (t + root))) * (1.0 + root / (s + t))
         after[j] = b * b * (bent + change / (other * (1.0 + other))) / root
         rate[j] = b * b * a * ((far - near) / middle) / ((1.0 + change) * other * root)
-    _store(after, rate, gap, tangent, at, size)
 
 
 @numba.njit(inline="always")
-def _store(after: Any, rate: Any, gap: Any, tangent: Any, at: Any, size: Any) -> None:
-    for j in range(size):
-        gap[at + j] = after[j]
-    if tangent.shape[0] > 0:
-        for j in range(size):
-            tangent[at + j] *= rate[j]
+def _spread(one: Any, two: Any, both: Any, root: Any) -> Any:
+    """A slope up/along with the angle (asin S₁² + asin S₂²)/2 - asin S₁S₂; root = √(1 - S₁²S₂²) and both = 1/s₁s₂.
 
-
-@numba.njit(inline="always")
-def _spread(t: Any, s: Any, w: Any, t2: Any, s2: Any, w2: Any, both: Any, root: Any) -> Any:
-    """A slope up/along with the angle (asin S₁² + asin S₂²)/2 - asin S₁S₂; root = √(1 - S₁²S₂²) and both = 1/s₁s₂."""
+    Of each variable it takes T, S and √(1 - S⁴).
+    """
+    (t, s, w), (t2, s2, w2) = one, two
     apart, total, product, mixed = (t - t2) * (t + t2) * both * both, s + s2, s * s2, s * w2 + s2 * w
     up = apart * apart * (total * (1.0 + product * product) + root * mixed)
     return up, mixed * (total * total * (w + root) * (w2 + root) + product * apart * apart)
 
 
-@machine.entry
-def pair_lines(
-    kink: Any,
-    erf: Any,
-    linear_erf: Any,
-    wave: Any,
-    gaussian: Any,
-    count: Any,
-    places: Any,
-    index: Any,
-    first: Any,
-    second: Any,
-    gap: Any,
-    tangent: Any,
-) -> None:
-    """G and Θ of blocks of pairs after an activation, in place, from ``count`` numbers of each variable.
+@numba.njit(inline="always")
+def _for_lines(code: Any, form: Any, places: Any, index: Any, arrays: Any) -> None:
+    """G and Θ of blocks of pairs after an activation, in place, by the code of its form.
 
-    ``places`` are the `Places` of the numbers, and ``index`` tells for each block where the numbers of its first and
-    its second variables begin, and its G and Θ. One of the first five arguments has the constants of the form, and the
-    others are None: the compiler leaves their code out. All arrays of numbers are flat. Without Θ ``tangent`` has no
-    elements.
+    ``form`` is a `Formula`. ``places`` are the `Places` of the numbers, and ``index`` tells for each block where the
+    numbers of its first and its second variables begin, and its G and Θ. The arrays, of the numbers of first and of
+    second variables, of G and of Θ, are flat. Without Θ its array has no elements.
     """
-    width, own = places.width, np.empty(NUMBERS * WIDTH)
-    rs, cs, wide = _U(places.apart[0]), _U(places.apart[1]), _U(min(WIDTH, width))
+    (first, second, gap, tangent), is_tied, (apart, cs) = arrays, places.is_tied, places.apart
+    width, own, needed = places.width, np.empty(NUMBERS * WIDTH), form.needed
+    rows, rs, wide = first if is_tied else own, _U(apart if is_tied else WIDTH), _U(min(WIDTH, width))
+    after, rate = machine.on_stack(WIDTH), machine.on_stack(WIDTH)
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         for line in range(places.lines):
-            for k in range(0 if places.is_tied else count):
-                number = first[r + line + k * places.apart[0]]
+            for k in range(0 if is_tied else needed):
+                number = first[r + line + k * apart]
                 for j in range(wide):
                     own[_U(k * WIDTH) + j] = number
             for start in range(0, width, WIDTH):
-                size, begin, here = _U(min(WIDTH, width - start)), _U(c + start), _U(at + line * width + start)
-                mine, place, step = (first, _U(r + start), rs) if places.is_tied else (own, _U(0), _U(WIDTH))
-                if kink is not None:
-                    _kinks(kink, mine, place, step, second, begin, cs, gap, tangent, here, size)
-                if erf is not None:
-                    _erfs(erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
-                if linear_erf is not None:
-                    _linear_erfs(linear_erf, mine, place, step, second, begin, cs, gap, tangent, here, size)
-                if wave is not None:
-                    _waves(wave, mine, place, step, second, begin, cs, gap, tangent, here, size)
-                if gaussian is not None:
-                    _gaussians(gaussian, mine, place, step, second, begin, cs, gap, tangent, here, size)
+                here, size = _U(at + line * width + start), _U(min(WIDTH, width - start))
+                pairs = _Pairs(_U(r + start if is_tied else 0), rs, _U(c + start), _U(cs), here, size)
+                code(form.constants, rows, second, gap, pairs, after, rate)
+                for j in range(size):
+                    gap[here + j] = after[j]
+                if tangent.shape[0] > 0:
+                    for j in range(size):
+                        tangent[here + j] *= rate[j]
+
+
+@machine.entry
+def kink_lines(form: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """`_for_lines` with `_kinks`."""
+    _for_lines(_kinks, form, places, index, (first, second, gap, tangent))
+
+
+@machine.entry
+def erf_lines(form: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """`_for_lines` with `_erfs`."""
+    _for_lines(_erfs, form, places, index, (first, second, gap, tangent))
+
+
+@machine.entry
+def linear_erf_lines(form: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """`_for_lines` with `_linear_erfs`."""
+    _for_lines(_linear_erfs, form, places, index, (first, second, gap, tangent))
+
+
+@machine.entry
+def wave_lines(form: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """`_for_lines` with `_waves`."""
+    _for_lines(_waves, form, places, index, (first, second, gap, tangent))
+
+
+@machine.entry
+def gaussian_lines(form: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
+    """`_for_lines` with `_gaussians`."""
+    _for_lines(_gaussians, form, places, index, (first, second, gap, tangent))

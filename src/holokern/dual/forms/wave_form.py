@@ -102,10 +102,10 @@ class WaveForm(DistanceForm):
 
     def code(self, places: Places) -> Code:
         """The machine code for numbers in these places."""
-        from holokern.dual.forms.pair_lines import pair_lines
+        from holokern.dual.forms.pair_lines import Formula, wave_lines
 
-        wave = self.line, self.even, self.odd, self.frequency
-        return partial(pair_lines, None, None, None, wave, None, self.count, places)
+        formula = Formula(self.count, (self.line, self.even, self.odd, self.frequency))
+        return partial(wave_lines, formula, places)
 
     def scale(self, high: float) -> float:
         """The angle over which k changes next to θ = 0, for deviations up to ``high``."""

@@ -348,6 +348,7 @@ class Planes(_Blocks):
 
     def _mixing(self, step: Step, weights: Weights, height: int, width: int) -> Callable[..., None]:
         """The machine code of a layer with weights."""
+        from holokern.network.architecture.mix_code import Mixing
         from holokern.network.architecture.mix_planes import PlaneMixing, mix_planes
 
         # Strips as equal as possible: their pairs are one more axis behind positions, along which nothing moves.
@@ -355,11 +356,11 @@ class Planes(_Blocks):
         strip = -(-width // (parts * _EIGHT)) * _EIGHT
         sums = step.sums.copy()
         sums[:, [0, 1, 4]] *= strip
+        sizes = self.most * strip, height, width
+        layer = Mixing(sums, step.taps, *sizes, True, step.place, step.after, *_scales(weights))
         given = int(step.sums[0, 0]) if len(sums) else step.size
-        sizes = self.most * strip, given, step.size, height, width, strip, self.layout.unwanted
-        after = step.after * self.apart[0], step.after * self.apart[1]
-        layer = PlaneMixing(sums, step.taps, *sizes, self.is_paired, after, self.apart, *_scales(weights))
-        return partial(mix_planes, layer, *self.flat)
+        planes = PlaneMixing(layer, given, step.size, strip, self.layout.unwanted, self.is_paired, self.apart)
+        return partial(mix_planes, planes, *self.flat)
 
     def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:
         """Inputs with themselves: coinciding outputs stay so, whatever rounding left of their distance."""

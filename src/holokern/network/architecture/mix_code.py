@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from holokern.numeric import machine
+from holokern.numeric import Array, machine
 
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
@@ -58,55 +58,64 @@ class Mixing(NamedTuple):
     more: float
 
 
+class Part(NamedTuple):
+    """Numbers of pairs in a flat array, from ``begin`` on."""
+
+    array: Array
+    begin: int
+
+
 @numba.njit(inline="always")
-def sum_line(
-    step: Any, taps: Any, p: Any, is_tied: Any, rows: Any, source: Any, i: Any, borders: Any, target: Any, at: Any
-) -> None:
-    """One line of sums over a window that moves along one axis of positions, for both inputs alike."""
+def sum_lines(layer: Any, s: Any, rows: Any, borders: Any, old: Any, new: Any) -> None:
+    """The sum with number s, over a window that moves along one axis of positions, for both inputs alike."""
+    step, taps, is_tied, (source, i), (target, at) = layer.sums[s], layer.taps, layer.is_tied, old, new
     before, after, given, made, width, count = step[0], step[1], step[2], step[3], step[4], step[5]
-    own, low, high, line = step[7], step[8], step[9], at if is_tied else at + p * after
-    times = before // (given * width)
-    for t in range(count):
-        mine = -1 if is_tied or p == after else taps[step[6] + p * count + t]
-        rows[t] = mine if mine >= 0 else 0 if is_tied else before
-    # All outputs of the stretch are summed at once; where they cross from one row to the next they are put right below.
-    to, size, begin = _U(line + low * width), _U((times - 1) * made * width + (high - low) * width), own + low * count
-    if count == 3 and high > low:
-        one, two = i + rows[0] * before + taps[begin] * width, i + rows[1] * before + taps[begin + 1] * width
-        a, b, c = _U(one), _U(two), _U(i + rows[2] * before + taps[begin + 2] * width)
-        for d in range(size):
-            target[to + d] = (source[a + d] + source[b + d]) + source[c + d]
-    else:
-        for t in range(count if high > low else 0):
-            a = _U(i + rows[t] * before + taps[begin + t] * width)
-            for d in range(size):
-                target[to + d] = source[a + d] + (target[to + d] if t else 0.0)
-    for edge in range(made - (high - low)):
-        o, more, inside, one, two = edge if edge < low else edge + high - low, 0.0, 0, 0, 0
+    own, low, high, times, is_last = step[7], step[8], step[9], before // (given * width), s == layer.sums.shape[0] - 1
+    for p in range(1 if is_tied else after if is_last else after + 1):
+        line = at if is_tied else at + p * after
         for t in range(count):
-            place = taps[own + o * count + t]
-            if place >= 0:
-                one, two, inside = two, i + rows[t] * before + place * width, inside + 1
-            else:
-                more += borders[rows[t]]
-        to, far, wide, a, b = _U(line + o * width), _U(made * width), _U(given * width), _U(one), _U(two)
-        # Next to a border a window of three sees two positions.
-        if inside == 2 and width == 1:
-            for k in range(_U(times)):
-                target[to + k * far] = (more + source[a + k * wide]) + source[b + k * wide]
-        elif inside == 2:
-            for k in range(_U(times)):
-                for d in range(_U(width)):
-                    target[to + k * far + d] = (more + source[a + k * wide + d]) + source[b + k * wide + d]
+            mine = -1 if is_tied or p == after else taps[step[6] + p * count + t]
+            rows[t] = mine if mine >= 0 else 0 if is_tied else before
+        # All outputs of the stretch are summed at once; where they cross from one row to the next they are put right
+        # below.
+        to, begin = _U(line + low * width), own + low * count
+        size = _U((times - 1) * made * width + (high - low) * width)
+        if count == 3 and high > low:
+            one, two = i + rows[0] * before + taps[begin] * width, i + rows[1] * before + taps[begin + 1] * width
+            a, b, c = _U(one), _U(two), _U(i + rows[2] * before + taps[begin + 2] * width)
+            for d in range(size):
+                target[to + d] = (source[a + d] + source[b + d]) + source[c + d]
         else:
-            for k in range(_U(times)):
-                for d in range(_U(width)):
-                    total = more
-                    for t in range(count):
-                        place = taps[own + o * count + t]
-                        if place >= 0:
-                            total += source[_U(i + rows[t] * before + place * width) + k * wide + d]
-                    target[to + k * far + d] = total
+            for t in range(count if high > low else 0):
+                a = _U(i + rows[t] * before + taps[begin + t] * width)
+                for d in range(size):
+                    target[to + d] = source[a + d] + (target[to + d] if t else 0.0)
+        for edge in range(made - (high - low)):
+            o, more, inside, one, two = edge if edge < low else edge + high - low, 0.0, 0, 0, 0
+            for t in range(count):
+                place = taps[own + o * count + t]
+                if place >= 0:
+                    one, two, inside = two, i + rows[t] * before + place * width, inside + 1
+                else:
+                    more += borders[rows[t]]
+            to, far, wide, a, b = _U(line + o * width), _U(made * width), _U(given * width), _U(one), _U(two)
+            # Next to a border a window of three sees two positions.
+            if inside == 2 and width == 1:
+                for k in range(_U(times)):
+                    target[to + k * far] = (more + source[a + k * wide]) + source[b + k * wide]
+            elif inside == 2:
+                for k in range(_U(times)):
+                    for d in range(_U(width)):
+                        target[to + k * far + d] = (more + source[a + k * wide + d]) + source[b + k * wide + d]
+            else:
+                for k in range(_U(times)):
+                    for d in range(_U(width)):
+                        total = more
+                        for t in range(count):
+                            place = taps[own + o * count + t]
+                            if place >= 0:
+                                total += source[_U(i + rows[t] * before + place * width) + k * wide + d]
+                        target[to + k * far + d] = total
 
 
 @machine.entry
@@ -126,7 +135,7 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
         r, c, at = index[block, 0], index[block, 1], index[block, 2]
         for part in range(0 if count == 0 else 2 if tangent.shape[0] > 0 else 1):
             array, half = (tangent, 0.0) if part else (gap, 0.5)
-            source, i, target, j = (array, at, spare, 0) if count % 2 == 0 else (spare, 0, array, at)
+            old, new = (Part(array, at), Part(spare, 0)) if count % 2 == 0 else (Part(spare, 0), Part(array, at))
             size = sums[0, 0]
             if count % 2:
                 for k in range(size if is_tied else size * size):
@@ -134,12 +143,11 @@ def mix(layer: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any)
             borders[0 if is_tied else size] = 0.0
             for q in range(0 if is_tied else size):
                 borders[q] = half * first[r + layer.before + q]
-                source[i + size * size + q] = half * second[c + layer.before + q]
+                old.array[old.begin + size * size + q] = half * second[c + layer.before + q]
             for s in range(count):
                 step, is_last = sums[s], s == count - 1
-                for p in range(1 if is_tied else step[1] + (0 if is_last else 1)):
-                    sum_line(step, taps, p, is_tied, rows, source, i, borders, target, j)
-                source, i, target, j = target, j, source, i
+                sum_lines(layer, s, rows, borders, old, new)
+                old, new = new, old
                 if not (is_tied or is_last):
                     for p in range(step[1]):
                         moved[p] = 0.0

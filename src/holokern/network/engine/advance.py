@@ -29,15 +29,16 @@ class Step(NamedTuple):
 
 
 @machine.bare_entry
-def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, theta: Any, sigma: Any, tangent: Any) -> None:
+def advance(step: Any, rows: Any, columns: Any, lost: Any, slope: Any, tile: Any) -> None:
     """One layer of a tile, in place, from 1 - |k|/(n₁n₂) and k′.
 
-    ``rows`` and ``columns`` are `LayerSide.numbers`. The new angle comes from 1 - r without cancellation: with the
-    parts a_t = (n, bias, c) of a point and their own 1 - r_t,
+    ``rows`` and ``columns`` are `LayerSide.numbers`, and ``tile`` has θ, Σ and Θ. The new angle comes from 1 - r
+    without cancellation: with the parts a_t = (n, bias, c) of a point and their own 1 - r_t,
 
         √(q_i q_j) (1 - r) = Σ_t a_ti a_tj (1 - r_t) + Σ_{s<t} (a_si a_tj - a_ti a_sj)² / (√(q_i q_j) + Σ_t a_ti a_tj).
     """
-    width, bias = theta.shape[1], step.bias
+    (theta, sigma, tangent), bias = tile, step.bias
+    width = theta.shape[1]
     joined = step.residual or bias != 0.0
     for i in range(theta.shape[0]):
         norm, deviation = rows[1, i], rows[3, i] if step.residual else 0.0

@@ -46,11 +46,9 @@ class ExpandedRows:
         parts = strip.some, strip.others
         scales = [np.ascontiguousarray(scale[:, part]) for scale, part in zip(self.scales, parts, strict=True)]
         task = machine.Task(self.kernels[0], self.kernels[-1] + 1, float(self.expansion.fold))
-        angles = machine.TileAngles(strip.theta, strip.first - strip.others.start)
-        flat = np.empty((0, 0, 0), self.cells.dtype)
-        return machine.look_up(
-            self.cells, self.sides, parts, (scales[0], scales[1]), task, starts, angles, flat, panels
-        )
+        angles = machine.TileAngles(strip.theta, strip.first - strip.others.start, starts)
+        values = machine.TileValues(np.empty((0, 0, 0), self.cells.dtype), panels)
+        return machine.look_up(self.cells, self.sides, parts, (scales[0], scales[1]), task, angles, values)
 
     def fill_diagonal(self, some: slice, starts: NDArray[np.int64], panels: Array) -> None:
         """The kernels of each of these rows with itself, in the columns ``starts``."""

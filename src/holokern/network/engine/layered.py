@@ -213,11 +213,10 @@ class LayerStep:
         flat, found = np.empty((1, *theta.shape)), np.full((2, *theta.shape), np.nan)
         found[functions:] = 0.0
         first, second = (np.stack([np.ones(side.shape[1]), side[2]]) for side in numbers)
-        task, angles = machine.Task(0, functions, float(table.fold != 0)), machine.TileAngles(theta, 0)
         starts = np.zeros(len(theta), dtype=np.int64)
-        left = machine.look_up(
-            made.cells, (rows, columns), (some, others), (first, second), task, starts, angles, flat, found
-        )
+        task, angles = machine.Task(0, functions, float(table.fold != 0)), machine.TileAngles(theta, 0, starts)
+        values = machine.TileValues(flat, found)
+        left = machine.look_up(made.cells, (rows, columns), (some, others), (first, second), task, angles, values)
         angle = np.minimum(theta, np.pi - theta) if table.fold else theta
         np.multiply(flat[0], (numbers[0][0][:, None] - numbers[1][0]) ** 2, out=lost)
         found[0] *= angle * angle if table.power == 2 else angle
@@ -254,7 +253,7 @@ class LayerStep:
         lost, slope = self.losses(tile, some, others, with_tangent and not layer.dual.jumps)
         rows, columns = (np.ascontiguousarray(s.numbers[:, p]) for s, p in zip(self.sides, (some, others), strict=True))
         step = Step(layer.residual, layer.bias, layer.weight, layer.dual.fold)
-        advance(step, rows, columns, lost, slope, *tile)
+        advance(step, rows, columns, lost, slope, tile)
         if self.sides[0].zero[some].any() or self.sides[1].zero[others].any():
             self._zero_vectors(tile, some, others)
 

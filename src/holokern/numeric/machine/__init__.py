@@ -11,7 +11,7 @@ from holokern.numeric.machine.angles import (
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
 from holokern.numeric.machine.compiled import aligned, bare_entry, called, entry, inlined, instructions, on_stack
 from holokern.numeric.machine.exponential import exponential_less_one
-from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, look_up
+from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, TileValues, look_up
 from holokern.numeric.machine.vectors import (
     LANES,
     LINES,
@@ -36,6 +36,7 @@ __all__ = [
     "Rows",
     "Task",
     "TileAngles",
+    "TileValues",
     "Vector",
     "Vectors",
     "aligned",

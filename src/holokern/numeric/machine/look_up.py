@@ -44,10 +44,18 @@ class TileSide(NamedTuple):
 
 
 class TileAngles(NamedTuple):
-    """The angles of a tile; columns before the column ``before`` have none."""
+    """The angles of a tile; columns before the column ``before`` have none, and row i counts from ``starts[i]`` on."""
 
     theta: Array
     before: int
+    starts: NDArray[np.int64]
+
+
+class TileValues(NamedTuple):
+    """One tile of zeros a function that does not depend on the angle, and one a function that does."""
+
+    flat: Array
+    out: Array
 
 
 class Task(NamedTuple):
@@ -124,10 +132,8 @@ def look_up(
     parts: tuple[Some, Some],
     scales: tuple[Array, Array],
     task: Task,
-    starts: NDArray[np.int64],
     angles: TileAngles,
-    flat: Array,
-    out: Array,
+    values: TileValues,
 ) -> int:
     """`look_up_tile` for parts of the points of both sides, with their ``scales``; cores that are met are made.
 
@@ -138,18 +144,9 @@ def look_up(
         cores = cells.arrays
         room = room_for(cores, second)
         rows, columns = (side.polynomials(cores.polynomials, some) for side, some in zip(sides, parts, strict=True))
-        flat[:] = 0.0
-        left = look_up_tile(
-            cores,
-            room,
-            task,
-            TileSide(first, np.ascontiguousarray(rows.T), scales[0]),
-            TileSide(second, columns, scales[1]),
-            starts,
-            angles,
-            flat,
-            out,
-        )
+        values.flat[:] = 0.0
+        row_side = TileSide(first, np.ascontiguousarray(rows.T), scales[0])
+        left = look_up_tile(cores, room, task, row_side, TileSide(second, columns, scales[1]), angles, values)
         if not left or not np.any(room.missing & (cores.numbers != NONE)):
             return int(left)
         cells.make(room.missing)
@@ -157,17 +154,13 @@ def look_up(
 
 @bare_entry
 def look_up_tile(  # noqa: PLR0915 (a helper would be compiled twice)
-    cores: Any, room: Any, task: Any, rows: Any, columns: Any, starts: Any, tile: Any, flat: Any, out: Any
+    cores: Any, room: Any, task: Any, rows: Any, columns: Any, tile: Any, found: Any
 ) -> int:
-    """Functions of the pairs of a tile, in row i those from the column ``starts[i]`` on that are NaN.
-
-    ``out`` has one tile a function that depends on the angle, ``flat`` one of zeros for each that does not. Values
-    without a core stay NaN, and their number is returned.
-    """
+    """Functions of the pairs of a tile that are NaN; those without a core stay so, and their number is returned."""
     edges, numbers, coefficients, lengths, flats = cores.edges, cores.numbers, cores.cores, cores.lengths, cores.flats
     lines, known, counts, work, places = room.lines, room.known[0], room.known[1], room.work, room.places
     angles, near, values, others = room.chunk[0], room.chunk[1], room.chunk[2:], columns.polynomials
-    theta, before, wanted = tile.theta, tile.before, range(task.first, task.stop)
+    (theta, before, starts), (flat, out), wanted = tile, found, range(task.first, task.stop)
     left_out, last, rank, degree = 0, counts.shape[0] - 1, coefficients.shape[3], coefficients.shape[4]
     x, part, spare, gathered = work[1], work[degree], work[degree + _SPARE], work[degree + _GATHERED :]
     number_type = theta.dtype.type

@@ -87,7 +87,7 @@ def _move(chords: Any, given: Any, begin: Any, some: Any, where: Any, count: Any
 def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     chords: Any, places: Any, index: Any, first: Any, second: Any, gap: Any, tangent: Any
 ) -> None:
-    """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `pair_lines`.
+    """G and Θ of blocks of pairs after an activation, in place; the arguments are those of `dual.forms.pair_lines`.
 
     The arrays ``gap`` and ``tangent`` are longer than what belongs to pairs: vectors reach beyond it.
     """
