@@ -7,6 +7,7 @@ there stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from numba.core import types
@@ -70,12 +71,6 @@ class LinePlace(NamedTuple):
     with_slope: bool
 
 
-def _vectors(it: machine.Vectors) -> Any:
-    """How many times `SOME` vectors there are behind those that are left out."""
-    left = it.builder.sub(it.integer("line.width"), it.times(it.integer("line.skipped"), machine.LANES))
-    return it.builder.sdiv(it.place(left, SOME * machine.LANES - 1), it.place(SOME * machine.LANES))
-
-
 class _Line:
     """Numbers of the pairs of a line, which both kinds of instructions need."""
 
@@ -86,12 +81,18 @@ class _Line:
             self.own(place) for place in range(KNOWN + 1)
         )
 
-    def go_to(self, vector: Any) -> list[Any]:
-        """Where vectors begin in the line, from now on."""
-        it = self.it
-        start = it.place(it.times(vector, SOME * machine.LANES), it.times(it.integer("line.skipped"), machine.LANES))
-        self.begins = [it.place(start, v * machine.LANES) for v in range(SOME)]
-        return self.begins
+    def vectors(self) -> Iterator[list[Any]]:
+        """Where vectors begin: `SOME` at a time, and then one if it is left. What is written meanwhile is for them."""
+        it, skipped = self.it, self.it.integer("line.skipped")
+        end = it.builder.sdiv(it.place(it.integer("line.width"), machine.LANES - 1), it.place(machine.LANES))
+        count = it.builder.sub(end, skipped)
+        times = it.builder.sdiv(count, it.place(SOME))
+        for some, number in ((SOME, times), (1, it.builder.srem(count, it.place(SOME)))):
+            first = skipped if some > 1 else it.place(skipped, it.times(times, SOME))
+            with it.loop(number) as vector:
+                start = it.times(it.place(first, it.times(vector.index, some)), machine.LANES)
+                self.begins = [it.place(start, v * machine.LANES) for v in range(some)]
+                yield self.begins
 
     def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
@@ -123,7 +124,7 @@ def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]
 
     Every coefficient has a share of the product of two functions that stand for higher powers.
     """
-    it, sums = line.it, [line.it.variables(4) for _ in range(SOME)]
+    it, sums = line.it, [line.it.variables(4) for _ in lanes]
     y = [r * r for r in correlations]
     for some in sums:
         it.clear(some)
@@ -133,7 +134,7 @@ def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]
             it.place(KNOWN + 1, before),
             it.place(KNOWN + 1 + parity, it.integer("chords.evens"), it.integer("chords.odds")),
         )
-        shared = [line.own(high) * line.other(high, v) for v in range(SOME)]
+        shared = [line.own(high) * line.other(high, v) for v in range(len(lanes))]
         with it.loop(it.integer(f"chords.{name}")) as term:
             row = it.place(start, term.index)
             mine, share = line.own(row), it.broadcast(it.at(it.array("chords.shares"), it.place(before, term.index)))
@@ -191,9 +192,9 @@ def by_series(_: Any, chords: Any, arrays: Any, line: Any, limit: Any, more: Any
             there = builder.select(it.any_of(lanes), it.place(bit), it.place(0))
             builder.store(builder.or_(builder.load(found), there), found)
 
-        with it.loop(_vectors(it)) as vector:
+        for begins in line.vectors():
             correlations, sizes, served, rest = list[machine.Vector](), list[machine.Vector](), list[Any](), list[Any]()
-            for v, j in enumerate(line.go_to(vector.index)):
+            for v, j in enumerate(begins):
                 waits = builder.or_(it.equal("again").is_("==", 0.0), it.load(owners, j).is_(">=", 0.0))
                 waits = builder.and_(waits, it.below(j, width))
                 r = (line.half + line.other(6, v) - line.given(v)) * (line.inverse * line.other(1, v))
@@ -205,7 +206,7 @@ def by_series(_: Any, chords: Any, arrays: Any, line: Any, limit: Any, more: Any
             with builder.if_then(it.any_of(served)):
                 _keep_sums(line, correlations, served)
                 note(4, served)
-            for j in line.begins:
+            for j in begins:
                 it.store(it.number(-1.0), owners, j)
             with builder.if_then(it.any_of(rest)):
                 left = [_look_at(line, v, lanes) for v, lanes in enumerate(rest)]
@@ -228,6 +229,15 @@ def _add_powers(line: _Line, end: Any, group: Any, terms: list[list[Any]]) -> No
         it.clear(some)
     functions = it.place(it.times(it.at(it.array("chords.columns"), it.place(2)), ROW), line.begins[0], SIDE)
     it.add_four_sums(terms, it.array("arrays.lines"), start, line.second, functions, (count, it.place(ROW)))
+
+
+def _add_terms(it: machine.Vectors, terms: list[list[Any]], sums: list[list[Any]], x: list[machine.Vector]) -> None:
+    """Horner's rule for values and derivatives, from the highest power on."""
+    for powers in reversed(list(zip(*terms, strict=True))):
+        for term, (value, change), place in zip(powers, sums, x, strict=True):
+            total = it.get(value)
+            it.put(it.get(change) * place + total, change)
+            it.put(total * place + it.get(term), value)
 
 
 def _keep_chords(
@@ -263,28 +273,23 @@ def by_chords(_: Any, chords: Any, arrays: Any, line: Any, panel: Any, end: Any)
         it = machine.Vectors("chords arrays line panel end", context, builder, signature, arguments)
         groups, (end,) = it.at(it.array("chords.groups"), it.integer("panel")), it.integers(1)
         middle = it.broadcast(it.at(it.array("chords.middles"), it.integer("panel")))
-        terms, sums, line = [it.variables(4) for _ in range(SOME)], [it.variables(2) for _ in range(SOME)], _Line(it)
-        with it.loop(_vectors(it)) as vector:
-            mine = [it.load(it.array("arrays.panel"), j).is_("==", it.equal("panel")) for j in line.go_to(vector.index)]
+        line = _Line(it)
+        for begins in line.vectors():
+            terms, sums = [it.variables(4) for _ in begins], [it.variables(2) for _ in begins]
+            mine = [it.load(it.array("arrays.panel"), j).is_("==", it.equal("panel")) for j in begins]
             with builder.if_then(it.any_of(mine)):
-                s = [it.load(it.array("arrays.chord"), j) for j in line.begins]
+                s = [it.load(it.array("arrays.chord"), j) for j in begins]
+                x = [place - middle for place in s]
                 for some in sums:
                     it.clear(some)
                 builder.store(it.integer("end"), end)
 
-                def horner(least: int) -> None:
-                    for m in reversed(range(least, 4)):
-                        for some, (value, change), place in zip(terms, sums, s, strict=True):
-                            total, x = it.get(value), place - middle
-                            it.put(it.get(change) * x + total, change)
-                            it.put(total * x + it.get(some[m]), value)
-
                 # From the highest powers on; the first of the last group is none.
                 with it.loop(it.place(groups, -1)) as group:
                     _add_powers(line, end, builder.sub(it.place(groups, -1), group.index), terms)
-                    horner(0)
+                    _add_terms(it, terms, sums, x)
                 _add_powers(line, end, it.place(0), terms)
-                horner(1)
+                _add_terms(it, [some[1:] for some in terms], sums, x)
                 for v, (value, change) in enumerate(sums):
                     _keep_chords(line, v, mine[v], s[v], it.get(value), it.get(change), it.get(terms[v][0]))
         return context.get_dummy_value()
