@@ -55,7 +55,7 @@ _WIDE, _WIDEST = 64, 128
 """Columns of a tile: enough for vector instructions, and few enough that several rows share them; or as many as the
 machine code of tables takes at a time, as the columns share the preparation of a row."""
 
-_STRIPS, _LARGE_STRIPS = (4, 16), (12, 4)
+_STRIPS, _LARGE_STRIPS = (4, 16), (24, 4)
 """Rows of a tile of a symmetric matrix, however small that is, and tiles below each other: what a tile computes below
 the diagonal is thrown away, so that few rows are better, while rows share what is known of columns. Machine code of
 tables leaves pairs below the diagonal out."""
