@@ -20,9 +20,6 @@ _DROPPED = 2e-15
 """Coefficients below this are left out of the sums, relative to a function that exceeds one: its rounding errors grow
 with it."""
 
-_ESTIMATED = 0.7
-"""The same for estimated coefficients, whose terms have random signs: then errors are those of the true ones."""
-
 _UNROLLED = 4
 """The sums take four terms at a time."""
 
@@ -298,8 +295,8 @@ class _Cut:
         largest = np.max(np.abs(tensor.core), axis=0)
         for count in (1,) if part.is_point else _NODES:
             moved = _to_cells(span, part, cells, count, len(tensor.functions)) @ tensor.functions
-            # A cell is narrow, so few polynomials of its place count.
-            rank, degree = _that_count(np.sqrt(moved**2 @ largest**2), _ESTIMATED * dropped)
+            # A cell is narrow, so few polynomials of its place count. The terms of their coefficients have random signs.
+            rank, degree = _that_count(np.sqrt(moved**2 @ largest**2), dropped)
             if rank <= count - 2:
                 break
         return cls(np.swapaxes(tensor.core[..., :degree], 0, 1), np.ascontiguousarray(moved[:, :rank]))
