@@ -295,7 +295,7 @@ class _Cut:
         largest = np.max(np.abs(tensor.core), axis=0)
         for count in (1,) if part.is_point else _NODES:
             moved = _to_cells(span, part, cells, count, len(tensor.functions)) @ tensor.functions
-            # A cell is narrow, so few polynomials of its place count. The terms of their coefficients have random signs.
+            # A cell is narrow, so few polynomials of its place count. Terms of their coefficients have random signs.
             rank, degree = _that_count(np.sqrt(moved**2 @ largest**2), dropped)
             if rank <= count - 2:
                 break
