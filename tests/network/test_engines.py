@@ -283,12 +283,12 @@ def test_points_that_fade_away_below_the_smallest_float(name):
 @pytest.mark.slow
 def test_few_points_make_no_long_tables_for_small_angles(monkeypatch):
     """Where σ oscillates and breaks away from zero such tables took minutes; the pairs by themselves are quicker."""
-    from holokern.dual.tables import dual_table
+    from holokern.dual.tables import build
 
     def refuse(*_, **__):
         raise AssertionError("a table for small angles")
 
-    monkeypatch.setattr(dual_table, "blurred_rows", refuse)
+    monkeypatch.setattr(build, "blurred_rows", refuse)
     net, x = Network("Max(u, 0)^(4/3) + sin(u)/2", 1, bias=0.1), varied(80, 0.3, 200.0)
     some = [0, 30, 31, 60, 79]
     for found, alone in zip(net.both(x, engine="layers"), net.both(x[some], engine="pairs"), strict=True):
