@@ -73,7 +73,7 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.1,
         weight_variance: float | None = None,
@@ -90,8 +90,10 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
         self.parameter_names = tuple(activation_parameters or ())
         if self.parameter_names and not isinstance(activation, str):
             raise BadInput(f"activation_parameters need an activation given by its name, got {activation!r}")
-        given = isinstance(activation, Network)
-        self._start = activation if given else self._network(activation_parameters or {}, depth, bias, weight_variance)
+        if isinstance(activation, Network):
+            self._start = activation
+        else:
+            self._start = self._network(activation_parameters or {}, depth, bias, weight_variance)
         count = (len(self._start.hidden_layers) + 1,) if per_layer else ()
         self._learn("bias", self._start.bias or None, count)
         self._learn("weight_variance", self._start.weight_variance, count)
@@ -99,7 +101,9 @@ class NetworkKernel(Kernel):  # type: ignore[misc]
             self._learn(f"activation_{name}", float((activation_parameters or {})[name]), (), batched=False)
         self._compiled((1.0, 1.0), dict(activation_parameters or {}))  # refuses what cannot be differentiated
 
-    def _network(self, values: Mapping[str, float], depth: Any, bias: float, weight_variance: float | None) -> Network:
+    def _network(
+        self, values: Mapping[str, float], depth: int | None, bias: float, weight_variance: float | None
+    ) -> Network:
         parameters: dict[str, Any] = dict(values)
         sigma = make_activation(self.activation, **parameters) if values else self.activation
         return Network(sigma, depth, bias=bias, weight_variance=weight_variance)

@@ -22,18 +22,20 @@ def different_shapes(x: tuple[int, ...], y: tuple[int, ...]) -> str:
     return f"the inputs of X have shape {x[1:]} and those of Y {y[1:]}; they must be the same"
 
 
-def duals(activation: Any, depth: int | None) -> tuple[DualActivation, ...]:
+def duals(activation: object, depth: int | None) -> tuple[DualActivation, ...]:
     """The dual activation of each hidden layer."""
-    several = isinstance(activation, Sequence) and not isinstance(activation, str)
+    several = None if isinstance(activation, str) or not isinstance(activation, Sequence) else activation
     if depth is None:
-        if not several:
+        if several is None:
             raise BadInput("a network needs a depth; pass depth=…, the number of hidden layers")
-        depth = len(activation)
+        depth = len(several)
     if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or not 1 <= depth <= _MOST_LAYERS:
         raise BadInput(f"depth = {depth!r} is not a whole number from 1 to {_MOST_LAYERS}")
-    if several and len(activation) != depth:
-        raise BadInput(f"{len(activation)} activations were given for depth {depth}; give one for each hidden layer")
-    return tuple(map(dual_activation, activation)) if several else (dual_activation(activation),) * int(depth)
+    if several is None:
+        return (dual_activation(activation),) * int(depth)
+    if len(several) != depth:
+        raise BadInput(f"{len(several)} activations were given for depth {depth}; give one for each hidden layer")
+    return tuple(map(dual_activation, several))
 
 
 def normalisation(dual: DualActivation) -> float:

@@ -70,7 +70,7 @@ class GradientDescentEnsemble(ManyTargets):
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.0,
         weight_variance: float | None = None,

@@ -29,7 +29,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         "weight_variance": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, activation: Any, depth: int | None, bias: float, weight_variance: float | None) -> None:
+    def __init__(self, activation: object, depth: int | None, bias: float, weight_variance: float | None) -> None:
         self.activation = activation
         self.depth = depth
         self.bias = bias
@@ -106,7 +106,7 @@ class NetworkRidge(NetworkEstimator):
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.0,
         weight_variance: float | None = None,

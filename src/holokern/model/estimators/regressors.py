@@ -193,7 +193,7 @@ class NNGPRegressor(_NetworkRegressor):
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.0,
         weight_variance: float | None = None,

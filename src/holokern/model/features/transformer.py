@@ -85,7 +85,7 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Network
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.0,
         weight_variance: float | None = None,
@@ -221,7 +221,7 @@ class NTKTransformer(NetworkFeatures):
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int | None = 3,
         bias: float = 0.0,
         weight_variance: float | None = None,

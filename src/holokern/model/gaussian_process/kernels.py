@@ -34,7 +34,7 @@ class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
 
     def __init__(
         self,
-        activation: Any = "relu",
+        activation: object = "relu",
         depth: int = 3,
         bias: float = 0.1,
         weight_variance: float | None = None,

@@ -32,7 +32,7 @@ class Activation(Layer):
 
     dual: DualActivation
 
-    def __init__(self, activation: Any, **parameters: Any) -> None:
+    def __init__(self, activation: object, **parameters: Any) -> None:
         made = as_activation(activation, **parameters)
         object.__setattr__(self, "dual", dual_activation(made))
 
