@@ -1,7 +1,8 @@
 """Instructions for lines of pairs: G and Θ after an activation from a series of correlations, or from chords.
 
 A line has one first variable and many second ones, whose numbers are rows: c, 1/c, log c, n, gn, d, c²/2 and n²/2;
-E[σ(cz)] and the functions of the series times gn; and those of chords. Vectors go beyond the end of a line; what is
+E[σ(cz)] and the functions of the series, in units of those that stand for high powers; these times gn; and those of
+chords. Vectors go beyond the end of a line; what is
 there stays as it is.
 """
 
@@ -122,7 +123,7 @@ class _Line:
 def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]) -> None:
     """Pairs by the series: Horner's rule for even and for odd powers of the correlation.
 
-    Every coefficient has a share of the product of two functions that stand for higher powers.
+    Every coefficient is in units of the product of two functions that stand for higher powers, and has a share of it.
     """
     it, sums = line.it, [line.it.variables(4) for _ in lanes]
     y = [r * r for r in correlations]
@@ -130,21 +131,19 @@ def _keep_sums(line: _Line, correlations: list[machine.Vector], lanes: list[Any]
         it.clear(some)
     for parity, name in enumerate(("evens", "odds")):
         before = it.integer("chords.evens") if parity else it.place(0)
-        start, high = (
-            it.place(KNOWN + 1, before),
-            it.place(KNOWN + 1 + parity, it.integer("chords.evens"), it.integer("chords.odds")),
-        )
-        shared = [line.own(high) * line.other(high, v) for v in range(len(lanes))]
         with it.loop(it.integer(f"chords.{name}")) as term:
-            row = it.place(start, term.index)
-            mine, share = line.own(row), it.broadcast(it.at(it.array("chords.shares"), it.place(before, term.index)))
+            at = it.place(before, term.index)
+            row, share = it.place(KNOWN + 1, at), it.broadcast(it.at(it.array("chords.shares"), at))
+            mine = line.own(row)
             for v, some in enumerate(sums):
                 value, change = some[2 * parity : 2 * parity + 2]
                 total = it.get(value)
                 it.put(it.get(change) * y[v] + total, change)
-                it.put(total * y[v] + (share * shared[v] + mine * line.other(row, v)), value)
+                it.put(total * y[v] + (mine * line.other(row, v) + share), value)
+    high = it.place(KNOWN + 1, it.integer("chords.evens"), it.integer("chords.odds"))
     for v, some in enumerate(sums):
-        even, even_change, odd, odd_change = (it.get(one) for one in some)
+        units = [line.own(row) * line.other(row, v) for row in (high, it.place(high, 1))]
+        even, even_change, odd, odd_change = (it.get(one) * units[k // 2] for k, one in enumerate(some))
         r, inverse = correlations[v], line.inverse * line.other(1, v)
         k = line.mean * line.other(KNOWN, v) + (y[v] * even + r * odd)
         slope = r * (even + y[v] * even_change) * 2.0 + (odd + y[v] * odd_change * 2.0)

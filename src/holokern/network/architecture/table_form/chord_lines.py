@@ -35,6 +35,9 @@ _OWN = SIDE // ROW
 _TURNS = 3
 """A look at the correlations, the series, and chords."""
 
+_TINY = 1e-30
+"""The smallest unit of functions: products of two of them and of their inverses are far from the ends of numbers."""
+
 _PACKED = 2
 """Pairs of a line for each one of a panel, from which on it pays to move the latter."""
 
@@ -63,11 +66,21 @@ def _keep_functions(chords: Any, numbers: Any, side: Any, turn: Any, size: Any, 
     terms = machine.Fours(chords.series, chords.begins[turn - 1], chords.lengths, group, groups)
     machine.chebyshev_rows(x, machine.longest(terms), polynomials, vectors)
     machine.weighted_rows(terms, polynomials, machine.Rows(numbers, side * SIDE + columns[turn] * ROW, ROW), vectors)
-    # The mean is in units of n, and functions of the series in those of gn.
-    for k in range(columns[1], columns[2] if turn == 1 else 0):
-        to, place = _U(side * SIDE + k * ROW), _U(side * SIDE + (3 if k == KNOWN else 4) * ROW)
+    mean, row, inverse = _U(side * SIDE + KNOWN * ROW), KNOWN + 1, polynomials.numbers
+    for j in range(_U(size) if turn == 1 else _U(0)):
+        numbers[mean + j] *= numbers[_U(side * SIDE + 3 * ROW) + j]
+    for parity in range(2 if turn == 1 else 0):
+        unit = _U(side * SIDE + (KNOWN + 1 + chords.evens + chords.odds + parity) * ROW)
         for j in range(_U(size)):
-            numbers[to + j] *= numbers[place + j]
+            # Where it is nearly zero, high powers do not count.
+            one = numbers[unit + j] if abs(numbers[unit + j]) > _TINY else _TINY
+            inverse[j] = 1.0 / one
+            numbers[unit + j] = one * numbers[_U(side * SIDE + 4 * ROW) + j]
+        for _ in range(chords.odds if parity else chords.evens):
+            to = _U(side * SIDE + row * ROW)
+            for j in range(_U(size)):
+                numbers[to + j] *= inverse[j]
+            row += 1
 
 
 @numba.njit(inline="always")

@@ -93,7 +93,7 @@ def terms_of(dual: DualActivation, table: DualTable, span: Range, most: int) -> 
             break
     else:
         return Terms(-1.0, 0, 0, np.zeros(0), coefficients[:1, :1])
-    nothing = _Part(0, np.zeros(0), np.zeros(len(c)))
+    nothing = _Part(0, np.zeros(0), np.ones(len(c)))
     limit, even, odd = -1.0, nothing, nothing
     for tried in _LIMITS:
         parts = [_part(scaled, steep, tried, parity) for parity in (0, 1)]
@@ -122,7 +122,7 @@ def _part(scaled: Array, steep: Array, limit: float, parity: int) -> _Part:
     some = np.unique(np.linspace(0, len(values) - 1, _SEEN).astype(int))
     sizes = powers * np.max(np.abs(values), axis=0) ** 2 * limit ** (powers - 1.0)
     low, high = -1, int(np.sum(np.cumsum(sizes[::-1])[::-1] > _LEFT_OUT / 2))
-    found = _Part(high, np.zeros(high), np.zeros(len(values)))
+    found = _Part(high, np.zeros(high), np.ones(len(values)))
     while high - low > 1:
         kept = (low + high) // 2
         tried = _shared(values, powers, limit, kept)
