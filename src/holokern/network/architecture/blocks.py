@@ -24,6 +24,9 @@ from holokern.numeric import Array
 _ROOM = 2**15
 """Numbers of a block of pairs in lines: with Θ half a megabyte, which stays in the second cache."""
 
+_STRIP = 2**17
+"""Numbers of a strip of planes: long strips count more than a cache that holds them, as reading ahead hides memory."""
+
 _FLOAT, _EIGHT = 8, 8
 """Bytes of a number, and numbers of a vector."""
 
@@ -296,6 +299,26 @@ class Lines(_Blocks):
         return np.asarray(np.mean(block.reshape(*block.shape[:2], -1), axis=2)[:, :, None, None])
 
 
+def _by_rows(step: Step) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Sums over windows for one row of positions after the other: the places along the first axis.
+
+    The result are the rows that each row is the sum of, the other sums, and how many positions a row has before them.
+    """
+    sums = step.sums.copy()
+    if not len(sums):
+        return np.arange(step.size)[:, None], sums, 1
+    given, _, axis, places, inner, count = sums[0, :6]
+    if given == axis * inner:
+        rows = step.taps[sums[0, 7] : sums[0, 7] + places * count].reshape(places, count)
+        sums, width = sums[1:], inner
+    else:
+        # Nothing moves along the first axes.
+        width = axis * inner
+        rows = np.arange(given // width)[:, None]
+    sums[:, :2] //= len(rows)
+    return rows, sums, int(width)
+
+
 def _flat(side: Array, apart: int) -> Array:
     """The numbers from the first to the last one, with those between columns."""
     return np.lib.stride_tricks.as_strided(side, ((len(side) - 1) * apart + side.shape[1],), (_FLOAT,))
@@ -352,14 +375,13 @@ class Planes(_Blocks):
         from holokern.network.architecture.mix_planes import PlaneMixing, mix_planes
 
         # Strips as equal as possible: their pairs are one more axis behind positions, along which nothing moves.
-        parts = -(-width // max(_EIGHT, _ROOM // self.most))
+        parts = -(-width // max(_EIGHT, _STRIP // self.most))
         strip = -(-width // (parts * _EIGHT)) * _EIGHT
-        sums = step.sums.copy()
+        taps, sums, given = _by_rows(step)
+        made, most = step.size // len(taps), int(max([given, *sums[:, 0], *sums[:, 1]]))
         sums[:, [0, 1, 4]] *= strip
-        sizes = self.most * strip, height, width
-        layer = Mixing(sums, step.taps, *sizes, True, step.place, step.after, *_scales(weights))
-        given = int(step.sums[0, 0]) if len(sums) else step.size
-        planes = PlaneMixing(layer, given, step.size, strip, self.layout.unwanted, self.is_paired, self.apart)
+        layer = Mixing(sums, step.taps, most * strip, height, width, True, step.place, step.after, *_scales(weights))
+        planes = PlaneMixing(layer, taps, given, made, strip, self.layout.unwanted, self.is_paired, self.apart)
         return partial(mix_planes, planes, *self.flat)
 
     def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:

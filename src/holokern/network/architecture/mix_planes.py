@@ -1,14 +1,17 @@
 """The machine code of layers with weights for planes of pairs: one plane for each position, in strips.
 
 The pairs of a plane have nothing to do with each other. So sums over windows take some columns of one line through all
-positions, few enough that they stay in the second cache, and planes are read and written once.
+positions, row by row, and planes are read and written once. What comes next in a strip is far away in memory: it is
+read ahead of time.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.network.architecture.mix_code import TAPS, Mixing, Part, sum_lines
 from holokern.numeric import machine
@@ -23,9 +26,12 @@ class PlaneMixing(NamedTuple):
     Attributes
     ----------
     layer
-        The layer for one strip: its sums have a strip behind each position, and lines are those of a plane.
+        The layer for one row of positions and one strip: its sums have a strip behind each position, and lines are
+        those of a plane.
+    taps
+        The rows that each row of the results is the sum of, -1 outside.
     given, made
-        Planes before and after the layer.
+        Planes of a row before and after the layer.
     strip
         Columns of a strip.
     unwanted
@@ -37,6 +43,7 @@ class PlaneMixing(NamedTuple):
     """
 
     layer: Mixing
+    taps: NDArray[np.int64]
     given: int
     made: int
     strip: int
@@ -45,36 +52,68 @@ class PlaneMixing(NamedTuple):
     apart: tuple[int, int]
 
 
+_AHEAD = 4
+"""Planes that are read from memory ahead of time: what is next to each other in a strip is far apart in planes."""
+
+
+@numba.njit(inline="always")
+def _sum_rows(planes: Any, row: Any, array: Any, at: Any, size: Any, out: Any) -> None:
+    """The sum over the rows that a row of the results sees, for one strip that begins at ``at`` in the first plane."""
+    given, taps, plane, count = planes.given, planes.taps, planes.layer.lines * planes.layer.width, 0
+    for t in range(taps.shape[1]):
+        count += taps[row, t] >= 0
+    for p in range(given):
+        to, done = _U(out.begin + p * planes.strip), 0
+        for t in range(taps.shape[1]):
+            if taps[row, t] < 0:
+                continue
+            place = at + (taps[row, t] * given + p) * plane
+            done += 1
+            if done == count:
+                # The row behind is the next one that is wanted.
+                for q in range(0, size + machine.LANES, machine.LANES):
+                    machine.prefetch(array, place + given * plane + q)
+            if done == 1:
+                for q in range(_U(size)):
+                    out.array[to + q] = array[_U(place) + q]
+            else:
+                for q in range(_U(size)):
+                    out.array[to + q] += array[_U(place) + q]
+        for q in range(_U(size) if count == 0 else _U(0)):
+            out.array[to + q] = 0.0
+
+
 @machine.entry
 def mix_planes(planes: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
     """G and Θ of the pairs of planes after a layer with weights, in place; without Θ ``tangent`` has no elements."""
-    layer, strip, plane = planes.layer, planes.strip, planes.layer.lines * planes.layer.width
+    layer, strip, plane, made = planes.layer, planes.strip, planes.layer.lines * planes.layer.width, planes.made
     rows, nothing, with_tangent = np.empty(TAPS, np.int64), np.zeros(1), tangent.shape[0] > 0
-    gaps, slopes, spare = machine.aligned(layer.size), machine.aligned(layer.size), machine.aligned(layer.size)
-    scale, share, more = layer.scale, layer.share, layer.more
+    found = planes.taps.shape[0] * made * strip
+    gaps, slopes = machine.aligned(found), machine.aligned(found)
+    # A row is in one of two arrays; the last sum writes it where it belongs.
+    one_row, other_row = machine.aligned(layer.size), machine.aligned(layer.size)
+    scale, share, more, last = layer.scale, layer.share, layer.more, layer.sums.shape[0] - 1
     for line in range(layer.lines):
         # Machine code of activations leaves out as many vectors of a line.
         least = max(0, planes.unwanted + line) // machine.LANES * machine.LANES
         for column in range(least, layer.width, strip):
             size, at = min(strip, layer.width - column), line * layer.width + column
             for part in range(2 if with_tangent else 1):
-                array, source, target = tangent if part else gap, slopes if part else gaps, spare
-                for p in range(planes.given):
-                    to, place = _U(p * strip), _U(at + p * plane)
-                    for q in range(_U(size)):
-                        source[to + q] = array[place + q]
-                for s in range(layer.sums.shape[0]):
-                    sum_lines(layer, s, rows, nothing, Part(source, 0), Part(target, 0))
-                    source, target = target, source
-                spare = target
-                if part:
-                    slopes = source
-                else:
-                    gaps = source
-            for p in range(planes.made):
+                array, target = tangent if part else gap, slopes if part else gaps
+                for row in range(planes.taps.shape[0]):
+                    place, old, new = row * made * strip, Part(one_row, 0), Part(other_row, 0)
+                    _sum_rows(planes, row, array, at, size, Part(target, place) if last < 0 else old)
+                    for s in range(last + 1):
+                        sum_lines(layer, s, rows, nothing, old, Part(target, place) if s == last else new)
+                        old, new = new, old
+            for p in range(planes.taps.shape[0] * made):
                 here, place = _U(p * strip), _U(at + p * plane)
                 one = _U((layer.after + p) * planes.apart[0] + (column if planes.is_each else line))
                 two = _U((layer.after + p) * planes.apart[1] + column)
+                for q in range(0, size + machine.LANES, machine.LANES):
+                    machine.prefetch(gap, at + (p + _AHEAD) * plane + q)
+                    if with_tangent:
+                        machine.prefetch(tangent, at + (p + _AHEAD) * plane + q)
                 for q in range(_U(size)):
                     gap[place + q] = scale * gaps[here + q]
                 if with_tangent and planes.is_each:

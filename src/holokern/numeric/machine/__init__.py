@@ -9,7 +9,16 @@ from holokern.numeric.machine.angles import (
     slope_quotient,
 )
 from holokern.numeric.machine.cells import Cells, CellSide, cells_at_points, cells_of
-from holokern.numeric.machine.compiled import aligned, bare_entry, called, entry, inlined, instructions, on_stack
+from holokern.numeric.machine.compiled import (
+    aligned,
+    bare_entry,
+    called,
+    entry,
+    inlined,
+    instructions,
+    on_stack,
+    prefetch,
+)
 from holokern.numeric.machine.exponential import exponential_less_one
 from holokern.numeric.machine.look_up import CHUNK, Task, TileAngles, TileValues, look_up
 from holokern.numeric.machine.vectors import (
@@ -56,6 +65,7 @@ __all__ = [
     "look_up",
     "loss_of",
     "on_stack",
+    "prefetch",
     "put_in",
     "slope_quotient",
     "weighted_rows",

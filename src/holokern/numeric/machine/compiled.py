@@ -104,6 +104,23 @@ def _floats_on_stack(_: Any, count: Any) -> Any:
     return None
 
 
+@instructions
+def prefetch(_: Any, array: Any, place: Any) -> Any:
+    """Begin to read the line of the cache with a number of an array, which is wanted soon."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        read = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+        # To read, from all caches, data.
+        builder.call(read, [builder.bitcast(builder.gep(pointer, [place]), byte), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, place), code
+
+
 @numba.njit(inline="always")
 def on_stack(count: Any) -> Any:
     """An array of floats on the stack, of a constant size: nothing else overlaps it, and the compiler knows."""
