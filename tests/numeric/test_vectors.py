@@ -34,7 +34,8 @@ def test_first_functions_are_put_in(numbers):
     order = [part[:, 4 * k : 4 * k + 4].reshape(-1) for part in core for k in range(part.shape[1] // 4)]
     own, lines = numbers.standard_normal((machine.LINES, 5 + RANK)), np.full((machine.LINES, 90), 7.0)
     given = np.concatenate([np.zeros(3), *order])
-    first, found = machine.Rows(own.reshape(-1), 5, 5 + RANK), machine.Rows(lines.reshape(-1), 6, 90)
+    rows = np.ascontiguousarray(own.T).reshape(-1)
+    first, found = machine.Rows(rows, 5 * machine.LINES, machine.LINES), machine.Rows(lines.reshape(-1), 6, 90)
     _put_in(machine.Fours(given, 3, fours, 1, 2), first, found)
     for line, numbers_of_line in zip(lines, own, strict=True):
         wanted = [np.einsum("p,pqm->qm", numbers_of_line[5 : 5 + len(part)], part).reshape(-1) for part in core]

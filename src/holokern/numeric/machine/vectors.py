@@ -260,14 +260,14 @@ class Vectors:
 def put_in(_: Any, fours: Any, own: Any, lines: Any) -> Any:
     """Coefficients of ψ_q x^m of `LINES` lines, from `Fours` and two `Rows`.
 
-    A row of ``lines`` becomes Σ_p own[p] values[p, q, m], for a row of ``own``. The values have 16 numbers, q before m,
-    for one p after the other, for four q after the other, group by group.
+    Row i of ``lines`` becomes Σ_p own[p, i] values[p, q, m], where p counts the rows of ``own``. The values have 16
+    numbers, q before m, for one p after the other, for four q after the other, group by group.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         it = Vectors("fours own lines", context, builder, signature, arguments)
         values, lengths, own, lines = map(it.array, ("fours.values", "fours.lengths", "own.numbers", "lines.numbers"))
-        halves, begins = _BLOCK // LANES, it.begins("own")
+        halves, first, apart = _BLOCK // LANES, it.integer("own.begin"), it.integer("own.apart")
         sums, (source, shift) = [it.variables(halves) for _ in range(LINES)], it.integers(2)
         builder.store(it.integer("fours.begin"), source)
         builder.store(_number(0), shift)
@@ -277,10 +277,10 @@ def put_in(_: Any, fours: Any, own: Any, lines: Any) -> Any:
                 for some in sums:
                     it.clear(some)
                 with it.loop(it.times(count, _GROUP)) as p:
-                    place = builder.load(source)
+                    place, mine = builder.load(source), it.place(first, it.times(p.index, apart))
                     here = [it.load(values, it.place(place, half * LANES)) for half in range(halves)]
-                    for some, first in zip(sums, begins, strict=True):
-                        factor = it.broadcast(it.at(own, it.place(first, p.index)))
+                    for i, some in enumerate(sums):
+                        factor = it.broadcast(it.at(own, it.place(mine, i)))
                         for one, part in zip(some, here, strict=True):
                             it.put(factor * part + it.get(one), one)
                     builder.store(it.place(place, _BLOCK), source)

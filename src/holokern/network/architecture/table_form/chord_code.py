@@ -43,8 +43,7 @@ class LineArrays(NamedTuple):
     Attributes
     ----------
     first, second
-        Numbers of the first variables, one variable after the other, and of the second ones in rows, `ROW` apart, from
-        `SIDE` on.
+        Numbers of the first variables and, from `SIDE` on, of the second ones, in rows that are `ROW` apart.
     lines
         What `machine.put_in` makes of a line.
     gap, tangent
@@ -63,7 +62,7 @@ class LineArrays(NamedTuple):
 
 
 class LinePlace(NamedTuple):
-    """One line: where the numbers of its first variable begin, and its G and Θ; its pairs, and vectors left out."""
+    """One line: the place of its first variable in rows, where its G and Θ begin, its pairs, and vectors left out."""
 
     own: int
     at: int
@@ -97,7 +96,7 @@ class _Line:
 
     def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
-        return self.it.broadcast(self.it.at(self.first, self.it.place(self.it.integer("line.own"), place)))
+        return self.it.broadcast(self.it.at(self.first, self.it.place(self.it.integer("line.own"), self.it.times(place, ROW))))
 
     def other(self, row: Any, v: int) -> machine.Vector:
         """A row of numbers of the second variables."""

@@ -29,9 +29,6 @@ from holokern.numeric import machine
 _U = np.uint64
 """Indices of arrays: for signed ones numba allows for negative ones, and loops do not become vector instructions."""
 
-_OWN = SIDE // ROW
-"""Numbers of one variable."""
-
 _TURNS = 3
 """A look at the correlations, the series, and chords."""
 
@@ -86,14 +83,15 @@ def _keep_functions(chords: Any, numbers: Any, side: Any, turn: Any, size: Any, 
 @numba.njit(inline="always")
 def _move(chords: Any, given: Any, begin: Any, some: Any, where: Any, count: Any, panel: Any, with_slope: Any) -> None:
     """Move the pairs of a panel next to each other."""
-    for q in range(count):
-        j = where[q]
-        for k in range(KNOWN):
-            some.second[SIDE + k * ROW + q] = given.second[SIDE + k * ROW + j]
-        for k in range(chords.columns[2], chords.columns[3]):
-            some.second[SIDE + k * ROW + q] = given.second[SIDE + k * ROW + j]
-        some.gap[q], some.chord[q], some.panel[q] = given.gap[begin + j], given.chord[j], float(panel)
-        some.tangent[q] = given.tangent[begin + j] if with_slope else 0.0
+    for part in range(2):
+        for k in range(chords.columns[2] if part else 0, chords.columns[3] if part else KNOWN):
+            row = _U(SIDE + k * ROW)
+            for q in range(_U(count)):
+                some.second[row + q] = given.second[row + _U(where[q])]
+    for q in range(_U(count)):
+        j, at = _U(where[q]), _U(begin + where[q])
+        some.gap[q], some.chord[q], some.panel[q] = given.gap[at], given.chord[j], float(panel)
+        some.tangent[q] = given.tangent[at] if with_slope else 0.0
 
 
 @machine.entry
@@ -108,9 +106,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     panels, longest, most = chords.middles.shape[0], chords.longest, chords.fours.shape[1]
     # Behind what is given come functions of the series, and of chords.
     columns, behind, fours = chords.columns, chords.columns[2], chords.fours.reshape(-1)
-    own, lines = np.zeros(machine.LINES * _OWN), machine.aligned(panels * machine.LINES * longest)
+    lines = machine.aligned(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
-    is_gathered = np.zeros(_TURNS, np.bool_)
     every = machine.Fours(chords.series, 0, chords.lengths, 0, chords.lengths.shape[0])
     numbers = machine.aligned(2 * SIDE)
     polynomials = machine.Rows(machine.aligned(4 * machine.longest(every) * ROW), 0, ROW)
@@ -119,8 +116,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     # Few pairs of a line are moved next to each other.
     where, some, slopes = np.zeros(ROW, np.int64), machine.aligned(ROW), machine.aligned(ROW)
     short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
-    all_pairs = LineArrays(own, numbers, lines, gap, tangent, chord, owner)
-    few_pairs = LineArrays(own, machine.aligned(2 * SIDE), lines, some, slopes, short, mine)
+    all_pairs = LineArrays(numbers, numbers, lines, gap, tangent, chord, owner)
+    few_pairs = LineArrays(numbers, machine.aligned(2 * SIDE), lines, some, slopes, short, mine)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
         x[j], chord[j], short[j] = 0.0, 0.0, 0.0
@@ -135,13 +132,12 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
             rows, others = r, c + start
             for line in range(places.lines):
                 i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
+                own = line % WIDTH
                 skipped = max(0, places.unwanted + line - start) // machine.LANES
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
                 for panel in range(panels if i == 0 else 0):
                     is_put_in[panel] = False
-                for turn in range(_TURNS if i == 0 else 0):
-                    is_gathered[turn] = False
                 # Functions are computed only if they are needed.
                 if skipped * machine.LANES >= chunk:
                     continue
@@ -159,18 +155,11 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                             _keep_given(numbers, side, given, source, apart, size)
                         else:
                             _keep_functions(chords, numbers, side, turn, size, x, polynomials)
-                    if not is_gathered[turn]:
-                        # Some lines are prepared together.
-                        is_gathered[turn] = True
-                        for q in range(machine.LINES):
-                            place = min(line - i + q, places.lines - 1) % WIDTH
-                            for k in range(columns[turn], columns[turn + 1]):
-                                own[q * _OWN + k] = numbers[k * ROW + place]
                     if turn == 0 and not is_near:
                         needed = 1
                     elif turn < _TURNS - 1:
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
-                        here = LinePlace(i * _OWN, begin, chunk, skipped, with_slope)
+                        here = LinePlace(own, begin, chunk, skipped, with_slope)
                         found = by_series(chords, all_pairs, here, limit, more, is_near and turn == 1)
                         needed = 1 if found & 1 else 2 if found & 2 else _TURNS
                         served |= found & 5
@@ -178,10 +167,9 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 is_near = served == 0
                 for panel in range(panels if needed < _TURNS else 0):
                     count = 0
-                    for j in range(skipped * machine.LANES, chunk):
-                        if owner[j] == float(panel):
-                            where[count] = j
-                            count += 1
+                    for j in range(_U(skipped * machine.LANES), _U(chunk)):
+                        where[_U(count)] = j
+                        count += owner[j] == float(panel)
                     if count == 0:
                         continue
                     to = panel * machine.LINES * longest
@@ -189,13 +177,15 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         terms = machine.Fours(
                             chords.values, chords.starts[panel], fours, panel * most, chords.groups[panel]
                         )
-                        machine.put_in(terms, machine.Rows(own, behind, _OWN), machine.Rows(lines, to, longest))
+                        # Some lines are prepared together.
+                        together = machine.Rows(numbers, behind * ROW + own - i, ROW)
+                        machine.put_in(terms, together, machine.Rows(lines, to, longest))
                         is_put_in[panel] = True
                     is_packed = _PACKED * count <= chunk
                     if is_packed:
                         _move(chords, all_pairs, begin, few_pairs, where, count, panel, with_slope)
                     here = LinePlace(
-                        i * _OWN,
+                        own,
                         0 if is_packed else begin,
                         count if is_packed else chunk,
                         0 if is_packed else skipped,
@@ -203,7 +193,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                     )
                     end = to + i * longest + chords.ends[panel]
                     by_chords(chords, few_pairs if is_packed else all_pairs, here, panel, end)
-                    for q in range(count if is_packed else 0):
-                        gap[begin + where[q]] = some[q]
+                    for q in range(_U(count if is_packed else 0)):
+                        gap[_U(begin + where[q])] = some[q]
                         if with_slope:
-                            tangent[begin + where[q]] = slopes[q]
+                            tangent[_U(begin + where[q])] = slopes[q]
