@@ -375,8 +375,8 @@ class Planes(_Blocks):
         from holokern.network.architecture.mix_planes import PlaneMixing, mix_planes
 
         # Strips as equal as possible: their pairs are one more axis behind positions, along which nothing moves.
-        parts = -(-width // max(_EIGHT, _STRIP // self.most))
-        strip = -(-width // (parts * _EIGHT)) * _EIGHT
+        parts = -(-height * width // max(_EIGHT, _STRIP // self.most))
+        strip = -(-height * width // (parts * _EIGHT)) * _EIGHT
         taps, sums, given = _by_rows(step)
         made, most = step.size // len(taps), int(max([given, *sums[:, 0], *sums[:, 1]]))
         sums[:, [0, 1, 4]] *= strip

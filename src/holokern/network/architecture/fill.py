@@ -162,15 +162,15 @@ class Architecture:
                 if columns is None:
                     _write_diagonal(first, outs)
             second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
-            height, width = self._tile_for(len(second), spans)
+            (height, width), is_looked_up = self._tile_for(len(second), spans), self._is_looked_up(spans)
             if second is first:
-                low, strips = _LARGE_STRIPS if self._is_looked_up(spans) else _STRIPS
+                low, strips = _LARGE_STRIPS if is_looked_up else _STRIPS
                 height = min(height, max(low, len(first) // strips))
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)
-                # The diagonal is known from inputs with themselves.
-                for j in range(i + 1 if second is first else 0, len(second), width)
+                # The diagonal is known from inputs with themselves; tables prepare rows and columns together.
+                for j in range(i + (not is_looked_up) if second is first else 0, len(second), width)
             ]
             work = partial(self._write, first, second, outs, spans, columns is None)
             for count, _ in enumerate(spread(work, tiles, threads), start=1):

@@ -1,8 +1,8 @@
 """The machine code of layers with weights for planes of pairs: one plane for each position, in strips.
 
-The pairs of a plane have nothing to do with each other. So sums over windows take some columns of one line through all
-positions, row by row, and planes are read and written once. What comes next in a strip is far away in memory: it is
-read ahead of time.
+The pairs of a plane have nothing to do with each other. So sums over windows take some pairs that follow each other
+through all positions, row by row, and planes are read and written once. What comes next in a strip is far away in
+memory: it is read ahead of time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PlaneMixing(NamedTuple):
     given, made
         Planes of a row before and after the layer.
     strip
-        Columns of a strip.
+        Pairs of a strip.
     unwanted
         How many pairs at the beginning of the first line are not wanted, and one more in each next line.
     is_each
@@ -83,45 +83,59 @@ def _sum_rows(planes: Any, row: Any, array: Any, at: Any, size: Any, out: Any) -
             out.array[to + q] = 0.0
 
 
+@numba.njit(inline="always")
+def _least(planes: Any, line: Any) -> Any:
+    """The first pair of a line that counts: machine code of activations leaves out as many vectors."""
+    return min(planes.layer.width, max(0, planes.unwanted + line) // machine.LANES * machine.LANES)
+
+
 @machine.entry
 def mix_planes(planes: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
     """G and Θ of the pairs of planes after a layer with weights, in place; without Θ ``tangent`` has no elements."""
-    layer, strip, plane, made = planes.layer, planes.strip, planes.layer.lines * planes.layer.width, planes.made
+    layer, strip, made, width = planes.layer, planes.strip, planes.made, planes.layer.width
+    plane = layer.lines * width
     rows, nothing, with_tangent = np.empty(TAPS, np.int64), np.zeros(1), tangent.shape[0] > 0
     found = planes.taps.shape[0] * made * strip
     gaps, slopes = machine.aligned(found), machine.aligned(found)
     # A row is in one of two arrays; the last sum writes it where it belongs.
     one_row, other_row = machine.aligned(layer.size), machine.aligned(layer.size)
     scale, share, more, last = layer.scale, layer.share, layer.more, layer.sums.shape[0] - 1
-    for line in range(layer.lines):
-        # Machine code of activations leaves out as many vectors of a line.
-        least = max(0, planes.unwanted + line) // machine.LANES * machine.LANES
-        for column in range(least, layer.width, strip):
-            size, at = min(strip, layer.width - column), line * layer.width + column
-            for part in range(2 if with_tangent else 1):
-                array, target = tangent if part else gap, slopes if part else gaps
-                for row in range(planes.taps.shape[0]):
-                    place, old, new = row * made * strip, Part(one_row, 0), Part(other_row, 0)
-                    _sum_rows(planes, row, array, at, size, Part(target, place) if last < 0 else old)
-                    for s in range(last + 1):
-                        sum_lines(layer, s, rows, nothing, old, Part(target, place) if s == last else new)
-                        old, new = new, old
-            for p in range(planes.taps.shape[0] * made):
-                here, place = _U(p * strip), _U(at + p * plane)
+    begin = 0
+    while begin < plane:
+        line = begin // width
+        least = line * width + _least(planes, line)
+        if begin < least:
+            begin = least
+            continue
+        size = min(strip, plane - begin)
+        for part in range(2 if with_tangent else 1):
+            array, target = tangent if part else gap, slopes if part else gaps
+            for row in range(planes.taps.shape[0]):
+                place, old, new = row * made * strip, Part(one_row, 0), Part(other_row, 0)
+                _sum_rows(planes, row, array, begin, size, Part(target, place) if last < 0 else old)
+                for s in range(last + 1):
+                    sum_lines(layer, s, rows, nothing, old, Part(target, place) if s == last else new)
+                    old, new = new, old
+        for p in range(planes.taps.shape[0] * made):
+            for q in range(0, size + machine.LANES, machine.LANES):
+                machine.prefetch(gap, begin + (p + _AHEAD) * plane + q)
+                if with_tangent:
+                    machine.prefetch(tangent, begin + (p + _AHEAD) * plane + q)
+            for line in range(begin // width, (begin + size - 1) // width + 1):
+                start = max(begin, line * width + _least(planes, line))
+                count, column = min(begin + size, line * width + width) - start, start - line * width
+                here, place = _U(p * strip + start - begin), _U(p * plane + start)
                 one = _U((layer.after + p) * planes.apart[0] + (column if planes.is_each else line))
                 two = _U((layer.after + p) * planes.apart[1] + column)
-                for q in range(0, size + machine.LANES, machine.LANES):
-                    machine.prefetch(gap, at + (p + _AHEAD) * plane + q)
-                    if with_tangent:
-                        machine.prefetch(tangent, at + (p + _AHEAD) * plane + q)
-                for q in range(_U(size)):
+                for q in range(_U(max(0, count))):
                     gap[place + q] = scale * gaps[here + q]
                 if with_tangent and planes.is_each:
-                    for q in range(_U(size)):
+                    for q in range(_U(max(0, count))):
                         known = 0.5 * share * (first[one + q] + second[two + q]) - share * scale * gaps[here + q]
                         tangent[place + q] = scale * slopes[here + q] + (known + more)
-                elif with_tangent:
+                elif with_tangent and count > 0:
                     own = first[one]
-                    for q in range(_U(size)):
+                    for q in range(_U(count)):
                         known = 0.5 * share * (own + second[two + q]) - share * scale * gaps[here + q]
                         tangent[place + q] = scale * slopes[here + q] + (known + more)
+        begin += size

@@ -86,18 +86,6 @@ class Run:
         ends = (1,) * len(positions) if self.is_mean else positions
         return Written(tuple(steps), numbers, length + self.is_mean, self.channels, self.positions, ends, self.is_mean)
 
-    def variances(self, before: Array, check: Callable[[Array], None]) -> Array:
-        """The variances after the layers, which `sides` ends with; ``check`` may refuse those before an activation."""
-        for step in self.steps:
-            if isinstance(step, LineForm):
-                check(before)
-                before = step.norms(np.sqrt(before)) ** 2
-            else:
-                before = step.scale * side_sums(xp, before, step.windows) + step.bias
-        if self.is_mean:
-            before = np.mean(before.reshape(-1, before.shape[-1]), axis=0)
-        return before.reshape(*self.written.after, -1)
-
     def sides(self, inputs: Inputs, variances: Array, check: Callable[[Array], None]) -> Array:
         """What is known of inputs: one column for each, which ends with the variances after the last layer.
 

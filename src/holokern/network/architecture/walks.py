@@ -26,6 +26,7 @@ from holokern.network.layers.layer import Context, Layer, Shape
 from holokern.network.layers.pointwise import Activation
 from holokern.network.layers.state import Layout, State
 from holokern.network.layers.weights import Weighted
+from holokern.network.layers.windows import side_sums
 from holokern.numeric import AnyArray, Array, Range
 
 Spans = dict[tuple[DualActivation, int], Range]
@@ -79,8 +80,10 @@ class _NumpyWalk:
         return table_for(dual, span_of(self.spans, dual) or nothing, self.spans.get((dual, number), nothing))
 
     def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
-        """Through machine code, as far as it goes."""
+        """Through machine code, as far as it goes; variances alone if nothing else counts."""
         is_start, layout = state.gap is None, state.layout
+        if self.is_bare and layout.is_tied:
+            return self._bare(layers, state, shape)
         channels, start = len(self.inputs[0].values) if is_start else 0, self.met
         straight = takewhile(lambda layer: isinstance(layer, Activation | Weighted), layers)
         active = [layer.dual for layer in straight if isinstance(layer, Activation)]
@@ -95,13 +98,29 @@ class _NumpyWalk:
             def check(met: Array) -> None:
                 self.check(next(waiting), met)
 
-            if self.is_bare and layout.is_tied:
-                after = found.variances(state.first, check)
-                return done, State(layout, after, after, np.zeros(after.shape), None)
             made = self.sides(lambda: found.sides(self.inputs[0], state.first, check))
             self.met = start + sum(isinstance(layer, Activation) for layer in layers[:done])
             return done, found(state, made)
         return 0, self.inputs[0].pairs(self.inputs[1], layout, state.tangent is not None) if is_start else state
+
+    def _bare(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
+        """Layers with weights and activations; inputs with themselves stay at distance zero."""
+        found, done = state.first, 0
+        for layer in takewhile(lambda layer: isinstance(layer, Activation | Weighted), layers):
+            if isinstance(layer, Activation):
+                found = self.squares(layer.dual, found)
+                self.met += 1
+            elif isinstance(layer, Weighted):
+                made = layer.weights(shape, self.is_standard)
+                found = made.scale * side_sums(xp, found, made.windows) + made.bias
+            after = layer.shape(shape)
+            assert isinstance(after, Shape)
+            shape, done = after, done + 1
+        return done, State(state.layout, found, found, np.zeros(found.shape), None)
+
+    def squares(self, dual: DualActivation, variances: Array) -> Array:
+        """Variances after the next activation, which is not counted yet."""
+        raise NotImplementedError
 
     def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
         """An array for both sides."""
@@ -200,7 +219,9 @@ class _Scout(_OwnWalk):
         return np.where(c > 0, found, dual.limits.norm**2)
 
     def run(self, layers: tuple[Layer, ...], state: State, shape: Shape) -> tuple[int, State]:
-        """Layer by layer."""
+        """Variances alone, or layer by layer."""
+        if state.layout.is_tied:
+            return self._bare(layers, state, shape)
         return 0, self.inputs[0].pairs(self.inputs[1], state.layout, False) if state.gap is None else state
 
     def prepare(self, dual: DualActivation, variances: Callable[[], Array]) -> tuple[Any, Any]:

@@ -96,7 +96,9 @@ class _Line:
 
     def own(self, place: Any) -> machine.Vector:
         """A number of the first variable."""
-        return self.it.broadcast(self.it.at(self.first, self.it.place(self.it.integer("line.own"), self.it.times(place, ROW))))
+        return self.it.broadcast(
+            self.it.at(self.first, self.it.place(self.it.integer("line.own"), self.it.times(place, ROW)))
+        )
 
     def other(self, row: Any, v: int) -> machine.Vector:
         """A row of numbers of the second variables."""

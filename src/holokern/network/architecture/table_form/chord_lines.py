@@ -105,7 +105,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     width, with_slope = places.width, tangent.shape[0] > 0 and chords.power == 2
     panels, longest, most = chords.middles.shape[0], chords.longest, chords.fours.shape[1]
     # Behind what is given come functions of the series, and of chords.
-    columns, behind, fours = chords.columns, chords.columns[2], chords.fours.reshape(-1)
+    behind, fours = chords.columns[2], chords.fours.reshape(-1)
     lines = machine.aligned(panels * machine.LINES * longest)
     is_put_in, is_known = np.zeros(panels, np.bool_), np.zeros(2 * _TURNS, np.bool_)
     every = machine.Fours(chords.series, 0, chords.lengths, 0, chords.lengths.shape[0])
@@ -123,6 +123,8 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
         x[j], chord[j], short[j] = 0.0, 0.0, 0.0
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
+        # Lines of a tile on the diagonal begin with the first variables, so that one side has the numbers of both.
+        is_same = r == c and first.ctypes.data == second.ctypes.data and places.lines <= width <= WIDTH
         for start in range(0, width, WIDTH):
             chunk = min(WIDTH, width - start)
             # What is known of the variables of the block before often serves this one too.
@@ -132,7 +134,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
             rows, others = r, c + start
             for line in range(places.lines):
                 i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
-                own = line % WIDTH
+                own = line + SIDE if is_same else line % WIDTH
                 skipped = max(0, places.unwanted + line - start) // machine.LANES
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
@@ -144,7 +146,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 for turn in range(_TURNS):
                     if turn != needed:
                         continue
-                    for side in range(2):
+                    for side in range(1 if is_same else 0, 2):
                         if is_known[_TURNS * side + turn]:
                             continue
                         is_known[_TURNS * side + turn] = True
