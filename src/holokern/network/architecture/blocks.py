@@ -319,6 +319,15 @@ def _by_rows(step: Step) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     return rows, sums, int(width)
 
 
+def _rows_kept(taps: NDArray[np.int64], given: int, made: int) -> int:
+    """How many rows of results wait until no later row needs the planes that they are written to."""
+    first = np.where(taps >= 0, taps, len(taps) * made + np.max(taps)).min(axis=1) * given
+    # The first plane that rows behind each row need, and the end of what the row is written to.
+    needed = np.append(np.minimum.accumulate(first[::-1])[::-1], np.iinfo(np.int64).max)[1:]
+    ends = made * np.arange(1, len(taps) + 1)
+    return 1 + int(np.max(np.searchsorted(needed, ends) - np.arange(len(taps))))
+
+
 def _flat(side: Array, apart: int) -> Array:
     """The numbers from the first to the last one, with those between columns."""
     return np.lib.stride_tricks.as_strided(side, ((len(side) - 1) * apart + side.shape[1],), (_FLOAT,))
@@ -381,7 +390,8 @@ class Planes(_Blocks):
         made, most = step.size // len(taps), int(max([given, *sums[:, 0], *sums[:, 1]]))
         sums[:, [0, 1, 4]] *= strip
         layer = Mixing(sums, step.taps, most * strip, height, width, True, step.place, step.after, *_scales(weights))
-        planes = PlaneMixing(layer, taps, given, made, strip, self.layout.unwanted, self.is_paired, self.apart)
+        kept = _rows_kept(taps, given, made)
+        planes = PlaneMixing(layer, taps, kept, given, made, strip, self.layout.unwanted, self.is_paired, self.apart)
         return partial(mix_planes, planes, *self.flat)
 
     def _own(self, step: Step, form: LineForm, some: Some, gap: Array, tangent: Array) -> None:

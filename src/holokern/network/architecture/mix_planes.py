@@ -30,6 +30,8 @@ class PlaneMixing(NamedTuple):
         those of a plane.
     taps
         The rows that each row of the results is the sum of, -1 outside.
+    kept
+        How many rows of the results are kept until their planes are written, as the next rows need what is there.
     given, made
         Planes of a row before and after the layer.
     strip
@@ -44,16 +46,13 @@ class PlaneMixing(NamedTuple):
 
     layer: Mixing
     taps: NDArray[np.int64]
+    kept: int
     given: int
     made: int
     strip: int
     unwanted: int
     is_each: bool
     apart: tuple[int, int]
-
-
-_AHEAD = 4
-"""Planes that are read from memory ahead of time: what is next to each other in a strip is far apart in planes."""
 
 
 @numba.njit(inline="always")
@@ -89,17 +88,43 @@ def _least(planes: Any, line: Any) -> Any:
     return min(planes.layer.width, max(0, planes.unwanted + line) // machine.LANES * machine.LANES)
 
 
+@numba.njit(inline="always")
+def _keep_row(planes: Any, row: Any, begin: Any, size: Any, sums: Any, sides: Any, gap: Any, tangent: Any) -> None:
+    """Write a row of the results into its planes, from the sums over windows of G and Θ."""
+    layer, width, made, (gaps, slopes), (first, second) = planes.layer, planes.layer.width, planes.made, sums, sides
+    scale, share, more, plane = layer.scale, layer.share, layer.more, layer.lines * width
+    for p in range(made):
+        number = row * made + p
+        for line in range(begin // width, (begin + size - 1) // width + 1):
+            start = max(begin, line * width + _least(planes, line))
+            count, column = max(0, min(begin + size, line * width + width) - start), start - line * width
+            here = _U((row % planes.kept * made + p) * planes.strip + start - begin)
+            place = _U(number * plane + start)
+            one = _U((layer.after + number) * planes.apart[0] + (column if planes.is_each else line))
+            two = _U((layer.after + number) * planes.apart[1] + column)
+            for q in range(_U(count)):
+                gap[place + q] = scale * gaps[here + q]
+            if tangent.shape[0] > 0 and planes.is_each:
+                for q in range(_U(count)):
+                    known = 0.5 * share * (first[one + q] + second[two + q]) - share * scale * gaps[here + q]
+                    tangent[place + q] = scale * slopes[here + q] + (known + more)
+            elif tangent.shape[0] > 0 and count > 0:
+                own = first[one]
+                for q in range(_U(count)):
+                    known = 0.5 * share * (own + second[two + q]) - share * scale * gaps[here + q]
+                    tangent[place + q] = scale * slopes[here + q] + (known + more)
+
+
 @machine.entry
 def mix_planes(planes: Any, first: Any, second: Any, gap: Any, tangent: Any) -> None:
     """G and Θ of the pairs of planes after a layer with weights, in place; without Θ ``tangent`` has no elements."""
-    layer, strip, made, width = planes.layer, planes.strip, planes.made, planes.layer.width
-    plane = layer.lines * width
-    rows, nothing, with_tangent = np.empty(TAPS, np.int64), np.zeros(1), tangent.shape[0] > 0
-    found = planes.taps.shape[0] * made * strip
-    gaps, slopes = machine.aligned(found), machine.aligned(found)
-    # A row is in one of two arrays; the last sum writes it where it belongs.
+    layer, strip, width, length = planes.layer, planes.strip, planes.layer.width, planes.taps.shape[0]
+    plane, last = layer.lines * width, layer.sums.shape[0] - 1
+    rows, nothing, sides = np.empty(TAPS, np.int64), np.zeros(1), (first, second)
+    made, kept = planes.made * strip, planes.kept
+    sums = machine.aligned(kept * made), machine.aligned(kept * made)
+    # A row is in one of two arrays; the last sum writes it where it is kept.
     one_row, other_row = machine.aligned(layer.size), machine.aligned(layer.size)
-    scale, share, more, last = layer.scale, layer.share, layer.more, layer.sums.shape[0] - 1
     begin = 0
     while begin < plane:
         line = begin // width
@@ -108,34 +133,15 @@ def mix_planes(planes: Any, first: Any, second: Any, gap: Any, tangent: Any) -> 
             begin = least
             continue
         size = min(strip, plane - begin)
-        for part in range(2 if with_tangent else 1):
-            array, target = tangent if part else gap, slopes if part else gaps
-            for row in range(planes.taps.shape[0]):
-                place, old, new = row * made * strip, Part(one_row, 0), Part(other_row, 0)
+        for row in range(length + kept - 1):
+            # Planes are written when no other row needs them any more.
+            for part in range(0 if row >= length else 2 if tangent.shape[0] > 0 else 1):
+                array, target = tangent if part else gap, sums[1] if part else sums[0]
+                place, old, new = row % kept * made, Part(one_row, 0), Part(other_row, 0)
                 _sum_rows(planes, row, array, begin, size, Part(target, place) if last < 0 else old)
                 for s in range(last + 1):
                     sum_lines(layer, s, rows, nothing, old, Part(target, place) if s == last else new)
                     old, new = new, old
-        for p in range(planes.taps.shape[0] * made):
-            for q in range(0, size + machine.LANES, machine.LANES):
-                machine.prefetch(gap, begin + (p + _AHEAD) * plane + q)
-                if with_tangent:
-                    machine.prefetch(tangent, begin + (p + _AHEAD) * plane + q)
-            for line in range(begin // width, (begin + size - 1) // width + 1):
-                start = max(begin, line * width + _least(planes, line))
-                count, column = min(begin + size, line * width + width) - start, start - line * width
-                here, place = _U(p * strip + start - begin), _U(p * plane + start)
-                one = _U((layer.after + p) * planes.apart[0] + (column if planes.is_each else line))
-                two = _U((layer.after + p) * planes.apart[1] + column)
-                for q in range(_U(max(0, count))):
-                    gap[place + q] = scale * gaps[here + q]
-                if with_tangent and planes.is_each:
-                    for q in range(_U(max(0, count))):
-                        known = 0.5 * share * (first[one + q] + second[two + q]) - share * scale * gaps[here + q]
-                        tangent[place + q] = scale * slopes[here + q] + (known + more)
-                elif with_tangent and count > 0:
-                    own = first[one]
-                    for q in range(_U(count)):
-                        known = 0.5 * share * (own + second[two + q]) - share * scale * gaps[here + q]
-                        tangent[place + q] = scale * slopes[here + q] + (known + more)
+            if row >= kept - 1:
+                _keep_row(planes, row - kept + 1, begin, size, sums, sides, gap, tangent)
         begin += size
