@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import product
+from itertools import product, zip_longest
 
 import numpy as np
 
@@ -117,6 +117,10 @@ class Architecture:
 
     def spans(self, inputs: tuple[Inputs, ...]) -> Spans:
         """The ranges of deviations that activations meet for these inputs."""
+        return self._settled(inputs, ())[0]
+
+    def _settled(self, inputs: tuple[Inputs, ...], with_tangent: tuple[bool, ...]) -> tuple[Spans, list[_Block | None]]:
+        """The ranges, and what is known of sides that are one block and wanted, with or without Θ."""
         spans: Spans = {}
         for side in inputs:
             if len(side):
@@ -125,14 +129,18 @@ class Architecture:
                     spans[key] = widened(span, spans.get(key))
         for _ in range(_TRIES):
             try:
-                for side in inputs:
-                    for part in self._parts(side):
-                        check_spans(self._active, self.shape, side.part(part), spans, self.is_standard)
+                return spans, [self._seen(*side, spans) for side in zip_longest(inputs, with_tangent)]
             except OutOfSpan as error:
                 spans[error.key] = widened(error.met, spans.get(error.key))
-            else:
-                return spans
         raise PrecisionLost("the deviations that the activations meet do not settle in a range; rescale the data")
+
+    def _seen(self, inputs: Inputs, with_tangent: bool | None, spans: Spans) -> _Block | None:
+        """Raise OutOfSpan if activations meet other deviations; the whole side if it is one block and wanted."""
+        if with_tangent is not None and 0 < len(inputs) <= self._block(inputs, spans):
+            return self._own(inputs, 0, len(inputs), spans, with_tangent)
+        for part in self._parts(inputs):
+            check_spans(self._active, self.shape, inputs.part(part), spans, self.is_standard)
+        return None
 
     def _own(self, inputs: Inputs, start: int, stop: int, spans: Spans, with_tangent: bool) -> _Block:
         part = inputs.part(slice(start, stop))
@@ -149,19 +157,26 @@ class Architecture:
                 ntk[some] = block.state.tangent
         return Diagonals(nngp, ntk)
 
-    def fill(self, rows: Inputs, columns: Inputs | None, outs: Outs, threads: int | None, spans: Spans) -> None:
-        """Write the matrices; without columns they are the rows, and the matrices symmetric."""
-        others = rows if columns is None else columns
+    def fill(self, rows: Inputs, columns: Inputs | None, outs: Outs, threads: int | None, spans: Spans | None) -> None:
+        """Write the matrices; without columns they are the rows, and the matrices symmetric.
+
+        Without ranges they are found first.
+        """
+        others, known = rows if columns is None else columns, list[_Block | None]([None, None])
+        if spans is None:
+            sides = (rows,) if columns is None else (rows, columns)
+            spans, known[: len(sides)] = self._settled(sides, (outs[1] is not None, False)[: len(sides)])
         size = self._block(rows, spans)
         starts = [range(0, len(side), size) for side in (rows, others)]
         pairs = [(a, b) for a, b in product(*starts) if columns is not None or a <= b]
         kept = -1
         for done, (a, b) in enumerate(pairs):
             if a != kept:
-                first, kept = self._own(rows, a, a + size, spans, outs[1] is not None), a
+                first, kept = known[0] or self._own(rows, a, a + size, spans, outs[1] is not None), a
                 if columns is None:
                     _write_diagonal(first, outs)
-            second = first if columns is None and a == b else self._own(others, b, b + size, spans, False)
+            is_own = columns is None and a == b
+            second = first if is_own else known[1] or self._own(others, b, b + size, spans, False)
             (height, width), is_looked_up = self._tile_for(len(second), spans), self._is_looked_up(spans)
             if second is first:
                 low, strips = _LARGE_STRIPS if is_looked_up else _STRIPS

@@ -187,9 +187,7 @@ class LayerKernels:
         """Write the matrices."""
         made = self._architecture(x)
         rows, columns = Inputs.of(x), None if y is None else Inputs.of(y)
-        known = dict(data.spans) if data is not None else {}
-        inputs = (rows,) if columns is None else (rows, columns)
-        spans = made.spans(inputs) if data is None and self.needs_ranges else known
+        spans = None if data is None and self.needs_ranges else {} if data is None else dict(data.spans)
         made.fill(rows, columns, outs, threads, spans)
 
     def summary(self, shape: tuple[int, ...] | None) -> str:
