@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual import BEYOND, LineForm, Places
+from holokern.network.architecture.table_form.form import has_zeros
 from holokern.network.layers.state import Layout
 from holokern.network.layers.windows import Weights
 from holokern.numeric import Array
@@ -56,6 +57,26 @@ class Step:
     after: int
     sums: NDArray[np.int64]
     taps: NDArray[np.int64]
+
+    @cached_property
+    def by_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
+        """Sums over windows for one row of positions after the other: the places along the first axis.
+
+        The result are the rows that each row is the sum of, the other sums, how many positions a row has before them,
+        and how many rows of results are kept.
+        """
+        rows, sums, width = np.arange(self.size)[:, None], self.sums.copy(), 1
+        if len(sums):
+            given, _, axis, places, inner, count = sums[0, :6]
+            if given == axis * inner:
+                rows = self.taps[sums[0, 7] : sums[0, 7] + places * count].reshape(places, count)
+                sums, width = sums[1:], int(inner)
+            else:
+                # Nothing moves along the first axes.
+                width = int(axis * inner)
+                rows = np.arange(given // width)[:, None]
+            sums[:, :2] //= len(rows)
+        return rows, sums, width, _rows_kept(rows, width, self.size // len(rows))
 
 
 class Written(NamedTuple):
@@ -180,7 +201,7 @@ class _Blocks(ABC):
         """Whether activations meet outputs that are zero."""
         everything = slice(0, self.inputs[0]), slice(0, self.inputs[1])
         return [
-            isinstance(step.what, LineForm) and not all(np.all(side) for side in self.deviations(everything, step))
+            isinstance(step.what, LineForm) and any(has_zeros(side) for side in self.deviations(everything, step))
             for step in self.steps
         ]
 
@@ -299,26 +320,6 @@ class Lines(_Blocks):
         return np.asarray(np.mean(block.reshape(*block.shape[:2], -1), axis=2)[:, :, None, None])
 
 
-def _by_rows(step: Step) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Sums over windows for one row of positions after the other: the places along the first axis.
-
-    The result are the rows that each row is the sum of, the other sums, and how many positions a row has before them.
-    """
-    sums = step.sums.copy()
-    if not len(sums):
-        return np.arange(step.size)[:, None], sums, 1
-    given, _, axis, places, inner, count = sums[0, :6]
-    if given == axis * inner:
-        rows = step.taps[sums[0, 7] : sums[0, 7] + places * count].reshape(places, count)
-        sums, width = sums[1:], inner
-    else:
-        # Nothing moves along the first axes.
-        width = axis * inner
-        rows = np.arange(given // width)[:, None]
-    sums[:, :2] //= len(rows)
-    return rows, sums, int(width)
-
-
 def _rows_kept(taps: NDArray[np.int64], given: int, made: int) -> int:
     """How many rows of results wait until no later row needs the planes that they are written to."""
     first = np.where(taps >= 0, taps, len(taps) * made + np.max(taps)).min(axis=1) * given
@@ -386,11 +387,11 @@ class Planes(_Blocks):
         # Strips as equal as possible: their pairs are one more axis behind positions, along which nothing moves.
         parts = -(-height * width // max(_EIGHT, _STRIP // self.most))
         strip = -(-height * width // (parts * _EIGHT)) * _EIGHT
-        taps, sums, given = _by_rows(step)
+        taps, sums, given, kept = step.by_rows
         made, most = step.size // len(taps), int(max([given, *sums[:, 0], *sums[:, 1]]))
+        sums = sums.copy()
         sums[:, [0, 1, 4]] *= strip
         layer = Mixing(sums, step.taps, most * strip, height, width, True, step.place, step.after, *_scales(weights))
-        kept = _rows_kept(taps, given, made)
         planes = PlaneMixing(layer, taps, kept, given, made, strip, self.layout.unwanted, self.is_paired, self.apart)
         return partial(mix_planes, planes, *self.flat)
 

@@ -55,10 +55,10 @@ _WIDE, _WIDEST = 64, 128
 """Columns of a tile: enough for vector instructions, and few enough that several rows share them; or as many as the
 machine code of tables takes at a time, as the columns share the preparation of a row."""
 
-_STRIPS, _LARGE_STRIPS = (4, 16), (24, 4)
-"""Rows of a tile of a symmetric matrix, however small that is, and tiles below each other: what a tile computes below
-the diagonal is thrown away, so that few rows are better, while rows share what is known of columns. Machine code of
-tables leaves pairs below the diagonal out."""
+_STRIPS, _LARGE_STRIPS = (4, 16, 1), (24, 4, 4)
+"""Rows of a tile of a symmetric matrix, however small that is, tiles below each other, and what rows are a multiple of:
+what a tile computes below the diagonal is thrown away, so that few rows are better, while rows share what is known of
+columns. Machine code of tables leaves pairs below the diagonal out, and takes four rows together."""
 
 _MOST = 4096
 """Inputs of a block, however small they are."""
@@ -164,23 +164,25 @@ class Architecture:
         """
         others, known = rows if columns is None else columns, list[_Block | None]([None, None])
         if spans is None:
-            sides = (rows,) if columns is None else (rows, columns)
-            spans, known[: len(sides)] = self._settled(sides, (outs[1] is not None, False)[: len(sides)])
-        size = self._block(rows, spans)
-        starts = [range(0, len(side), size) for side in (rows, others)]
+            given = (rows,) if columns is None else (rows, columns)
+            spans, known[: len(given)] = self._settled(given, (outs[1] is not None, False)[: len(given)])
+        blocks = (known[0], known[0 if columns is None else 1])
+        size = 0 if all(blocks) else self._block(rows, spans)
+        sizes = [size if block is None else len(block) for block in blocks]
+        starts = [range(0, len(side), size) for side, size in zip((rows, others), sizes, strict=True)]
         pairs = [(a, b) for a, b in product(*starts) if columns is not None or a <= b]
         kept = -1
         for done, (a, b) in enumerate(pairs):
             if a != kept:
-                first, kept = known[0] or self._own(rows, a, a + size, spans, outs[1] is not None), a
+                first, kept = known[0] or self._own(rows, a, a + sizes[0], spans, outs[1] is not None), a
                 if columns is None:
                     _write_diagonal(first, outs)
             is_own = columns is None and a == b
-            second = first if is_own else known[1] or self._own(others, b, b + size, spans, False)
+            second = first if is_own else known[1] or self._own(others, b, b + sizes[1], spans, False)
             (height, width), is_looked_up = self._tile_for(len(second), spans), self._is_looked_up(spans)
             if second is first:
-                low, strips = _LARGE_STRIPS if is_looked_up else _STRIPS
-                height = min(height, max(low, len(first) // strips))
+                low, strips, whole = _LARGE_STRIPS if is_looked_up else _STRIPS
+                height = min(height, -(-max(low, len(first) // strips) // whole) * whole)
             tiles = [
                 (slice(i, min(i + height, len(first))), slice(j, min(j + width, len(second))))
                 for i in range(0, len(first), height)

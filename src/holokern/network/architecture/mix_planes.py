@@ -59,33 +59,32 @@ class PlaneMixing(NamedTuple):
 def _sum_rows(planes: Any, row: Any, array: Any, at: Any, size: Any, out: Any) -> None:
     """The sum over the rows that a row of the results sees, for one strip that begins at ``at`` in the first plane."""
     given, taps, plane, count = planes.given, planes.taps, planes.layer.lines * planes.layer.width, 0
+    one, two, three = 0, 0, 0
     for t in range(taps.shape[1]):
-        count += taps[row, t] >= 0
+        if taps[row, t] >= 0:
+            one, two, three, count = two, three, taps[row, t] * given, count + 1
     for p in range(given):
-        to, done = _U(out.begin + p * planes.strip), 0
-        for t in range(taps.shape[1]):
-            if taps[row, t] < 0:
-                continue
-            place = at + (taps[row, t] * given + p) * plane
-            done += 1
-            if done == count:
-                # The row behind is the next one that is wanted.
-                for q in range(0, size + machine.LANES, machine.LANES):
-                    machine.prefetch(array, place + given * plane + q)
-            if done == 1:
-                for q in range(_U(size)):
-                    out.array[to + q] = array[_U(place) + q]
-            else:
-                for q in range(_U(size)):
-                    out.array[to + q] += array[_U(place) + q]
-        for q in range(_U(size) if count == 0 else _U(0)):
+        to, last = _U(out.begin + p * planes.strip), at + (three + p) * plane
+        # The row behind is the next one that is wanted.
+        for q in range(0, size + machine.LANES if count > 0 else 0, machine.LANES):
+            machine.prefetch(array, last + given * plane + q)
+        if count == 3:
+            i, j, k = _U(at + (one + p) * plane), _U(at + (two + p) * plane), _U(last)
+            for q in range(_U(size)):
+                out.array[to + q] = (array[i + q] + array[j + q]) + array[k + q]
+            continue
+        for q in range(_U(size)):
             out.array[to + q] = 0.0
+        for t in range(taps.shape[1]):
+            place = _U(at + (taps[row, t] * given + p) * plane)
+            for q in range(_U(size) if taps[row, t] >= 0 else _U(0)):
+                out.array[to + q] += array[place + q]
 
 
 @numba.njit(inline="always")
 def _least(planes: Any, line: Any) -> Any:
     """The first pair of a line that counts: machine code of activations leaves out as many vectors."""
-    return min(planes.layer.width, max(0, planes.unwanted + line) // machine.LANES * machine.LANES)
+    return min(planes.layer.width, machine.left_out(planes.unwanted, line) * machine.LANES)
 
 
 @numba.njit(inline="always")

@@ -104,18 +104,22 @@ def _floats_on_stack(_: Any, count: Any) -> Any:
     return None
 
 
+def read_ahead(builder: Any, pointer: Any) -> None:
+    """Write the instruction that begins to read the line of the cache with a number, which is wanted soon."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    read = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+    # To read, from all caches, data.
+    builder.call(read, [builder.bitcast(pointer, byte), number(0), number(3), number(1)])
+
+
 @instructions
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Begin to read the line of the cache with a number of an array, which is wanted soon."""
+    """Begin to read a number of an array, as `read_ahead` says."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        read = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
-        # To read, from all caches, data.
-        builder.call(read, [builder.bitcast(builder.gep(pointer, [place]), byte), number(0), number(3), number(1)])
+        read_ahead(builder, builder.gep(pointer, [context.cast(builder, arguments[1], signature.args[1], types.int64)]))
         return context.get_dummy_value()
 
     return types.void(array, place), code

@@ -14,7 +14,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numpy.typing import NDArray
 
-from holokern.numeric.machine.compiled import FAST, WIDE, instructions
+from holokern.numeric.machine.compiled import FAST, WIDE, instructions, read_ahead
 
 LANES = 8
 """Numbers of a vector: 512 bits. Processors with shorter ones take two for it."""
@@ -57,6 +57,15 @@ class Fours(NamedTuple):
     lengths: NDArray[np.int64]
     row: int
     groups: int
+
+
+@numba.njit(inline="always")
+def left_out(unwanted: Any, line: Any) -> Any:
+    """Vectors left out at the beginning of a line, as many for `LINES` together.
+
+    The first line begins with so many ``unwanted`` numbers, and each next one with one more.
+    """
+    return max(0, unwanted + line // LINES * LINES) // LANES
 
 
 @numba.njit(inline="always")
@@ -184,6 +193,10 @@ class Vectors:
         found = self.builder.load(self._place(array, place))
         found.align = 8
         return Vector(self.builder, found)
+
+    def read_ahead(self, array: Any, place: Any) -> None:
+        """Begin to read a vector that is wanted soon."""
+        read_ahead(self.builder, self.builder.gep(array, [place]))
 
     def store(self, vector: Vector, array: Any, place: Any) -> None:
         """A vector into an array."""

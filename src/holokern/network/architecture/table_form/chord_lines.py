@@ -1,9 +1,10 @@
 """The machine code of activations that have tables: G and Θ of many pairs.
 
 It has the interface of `dual.forms.pair_lines`. A line of pairs shares its first variable. Pairs that are far from
-parallel take a series of their correlations. For the others polynomials of two deviations and a chord become such of
-the second deviation and the chord, and for each panel of chords the vectors with pairs in it take its polynomials.
-Functions of deviations are computed where they are needed: to read so many numbers from memory would take longer.
+parallel take a series of their correlations, some lines at once. For the others polynomials of two deviations and a
+chord become such of the second deviation and the chord, and for each panel of chords the vectors with pairs in it take
+its polynomials. Functions of deviations are computed where they are needed: to read so many numbers from memory would
+take longer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numba
 import numpy as np
 
 from holokern.network.architecture.table_form.chord_code import (
+    CHORDS,
     GIVEN,
     KNOWN,
     ROW,
@@ -81,17 +83,17 @@ def _keep_functions(chords: Any, numbers: Any, side: Any, turn: Any, size: Any, 
 
 
 @numba.njit(inline="always")
-def _move(chords: Any, given: Any, begin: Any, some: Any, where: Any, count: Any, panel: Any, with_slope: Any) -> None:
-    """Move the pairs of a panel next to each other."""
+def _move(chords: Any, given: Any, place: Any, some: Any, where: Any, count: Any, panel: Any) -> None:
+    """Move the pairs of a line that belong to a panel next to each other."""
     for part in range(2):
         for k in range(chords.columns[2] if part else 0, chords.columns[3] if part else KNOWN):
             row = _U(SIDE + k * ROW)
             for q in range(_U(count)):
                 some.second[row + q] = given.second[row + _U(where[q])]
     for q in range(_U(count)):
-        j, at = _U(where[q]), _U(begin + where[q])
+        j, at = _U(place.kept + where[q]), _U(place.at + where[q])
         some.gap[q], some.chord[q], some.panel[q] = given.gap[at], given.chord[j], float(panel)
-        some.tangent[q] = given.tangent[at] if with_slope else 0.0
+        some.tangent[q] = given.tangent[at] if place.with_slope else 0.0
 
 
 @machine.entry
@@ -112,7 +114,7 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     numbers = machine.aligned(2 * SIDE)
     polynomials = machine.Rows(machine.aligned(4 * machine.longest(every) * ROW), 0, ROW)
     rows, others, is_near = -1, -1, False
-    chord, owner, x = machine.on_stack(ROW), machine.on_stack(ROW), machine.on_stack(ROW)
+    chord, owner, x = machine.on_stack(CHORDS), machine.on_stack(CHORDS), machine.on_stack(ROW)
     # Few pairs of a line are moved next to each other.
     where, some, slopes = np.zeros(ROW, np.int64), machine.aligned(ROW), machine.aligned(ROW)
     short, mine = machine.on_stack(ROW), machine.on_stack(ROW)
@@ -120,7 +122,9 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
     few_pairs = LineArrays(numbers, machine.aligned(2 * SIDE), lines, some, slopes, short, mine)
     # Nothing belongs to the places behind a line, and what is there should not slow down arithmetic.
     for j in range(_U(ROW)):
-        x[j], chord[j], short[j] = 0.0, 0.0, 0.0
+        x[j], short[j] = 0.0, 0.0
+    for j in range(_U(CHORDS)):
+        chord[j] = 0.0
     for block in range(index.shape[0]):
         r, c, at = index[block, 0] + places.begin[0], index[block, 1] + places.begin[1], index[block, 2]
         # Lines of a tile on the diagonal begin with the first variables, so that one side has the numbers of both.
@@ -132,13 +136,14 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                 is_known[turn] &= r == rows and places.lines <= WIDTH
                 is_known[_TURNS + turn] &= c + start == others
             rows, others = r, c + start
-            for line in range(places.lines):
-                i, begin, needed, served = line % machine.LINES, at + line * width + start, 0, 0
+            for line in range(0, places.lines, machine.LINES):
+                begin, parts, needed, served = at + line * width + start, min(machine.LINES, places.lines - line), 0, 0
+                found = 0
                 own = line + SIDE if is_same else line % WIDTH
-                skipped = max(0, places.unwanted + line - start) // machine.LANES
+                skipped = machine.left_out(places.unwanted - start, line)
                 for turn in range(_TURNS if line % WIDTH == 0 and line > 0 else 0):
                     is_known[turn] = False
-                for panel in range(panels if i == 0 else 0):
+                for panel in range(panels):
                     is_put_in[panel] = False
                 # Functions are computed only if they are needed.
                 if skipped * machine.LANES >= chunk:
@@ -161,41 +166,38 @@ def chord_lines(  # noqa: PLR0915 (helpers would be compiled again inside)
                         needed = 1
                     elif turn < _TURNS - 1:
                         limit, more = (chords.limit, -1.0) if turn else (-1.0, chords.limit)
-                        here = LinePlace(own, begin, chunk, skipped, with_slope)
+                        here = LinePlace(own, begin, parts, width, 0, chunk, skipped, with_slope)
                         found = by_series(chords, all_pairs, here, limit, more, is_near and turn == 1)
-                        needed = 1 if found & 1 else 2 if found & 2 else _TURNS
-                        served |= found & 5
-                # The series is tried at once unless it served no pair of the line before.
+                        either = found | found // 8 | found // 64 | found // 512
+                        needed = 1 if either & 1 else 2 if either & 2 else _TURNS
+                        served |= either & 5
+                # The series is tried at once unless it served no pair of the lines before.
                 is_near = served == 0
-                for panel in range(panels if needed < _TURNS else 0):
-                    count = 0
-                    for j in range(_U(skipped * machine.LANES), _U(chunk)):
-                        where[_U(count)] = j
-                        count += owner[j] == float(panel)
-                    if count == 0:
-                        continue
-                    to = panel * machine.LINES * longest
-                    if not is_put_in[panel]:
-                        terms = machine.Fours(
-                            chords.values, chords.starts[panel], fours, panel * most, chords.groups[panel]
-                        )
-                        # Some lines are prepared together.
-                        together = machine.Rows(numbers, behind * ROW + own - i, ROW)
-                        machine.put_in(terms, together, machine.Rows(lines, to, longest))
-                        is_put_in[panel] = True
-                    is_packed = _PACKED * count <= chunk
-                    if is_packed:
-                        _move(chords, all_pairs, begin, few_pairs, where, count, panel, with_slope)
-                    here = LinePlace(
-                        own,
-                        0 if is_packed else begin,
-                        count if is_packed else chunk,
-                        0 if is_packed else skipped,
-                        with_slope,
-                    )
-                    end = to + i * longest + chords.ends[panel]
-                    by_chords(chords, few_pairs if is_packed else all_pairs, here, panel, end)
-                    for q in range(_U(count if is_packed else 0)):
-                        gap[_U(begin + where[q])] = some[q]
-                        if with_slope:
-                            tangent[_U(begin + where[q])] = slopes[q]
+                for part in range(parts if needed < _TURNS else 0):
+                    kept, begin = part * ROW, at + (line + part) * width + start
+                    for panel in range(panels if found >> (3 * part) & 2 else 0):
+                        count = 0
+                        for j in range(_U(skipped * machine.LANES), _U(chunk)):
+                            where[_U(count)] = j
+                            count += owner[_U(kept) + j] == float(panel)
+                        if count == 0:
+                            continue
+                        to = panel * machine.LINES * longest
+                        if not is_put_in[panel]:
+                            terms = machine.Fours(
+                                chords.values, chords.starts[panel], fours, panel * most, chords.groups[panel]
+                            )
+                            # Some lines are prepared together.
+                            together = machine.Rows(numbers, behind * ROW + own, ROW)
+                            machine.put_in(terms, together, machine.Rows(lines, to, longest))
+                            is_put_in[panel] = True
+                        is_packed, end = _PACKED * count <= chunk, to + part * longest + chords.ends[panel]
+                        here = LinePlace(own + part, begin, 1, 0, kept, chunk, skipped, with_slope)
+                        if is_packed:
+                            _move(chords, all_pairs, here, few_pairs, where, count, panel)
+                            here = LinePlace(own + part, 0, 1, 0, 0, count, 0, with_slope)
+                        by_chords(chords, few_pairs if is_packed else all_pairs, here, panel, end)
+                        for q in range(_U(count if is_packed else 0)):
+                            gap[_U(begin + where[q])] = some[q]
+                            if with_slope:
+                                tangent[_U(begin + where[q])] = slopes[q]
