@@ -186,14 +186,19 @@ class _Blocks(ABC):
             if before is not None:
                 self.cut(tangent, some, size)[...] = self.part(before, some)
             return gap, tangent
-        total = self.cut(gap, some, size)
-        for channel in range(self.written.channels):
-            first, second = self.at(some, channel * size, size)
-            apart = np.subtract(first, second, out=np.empty(total.shape) if channel else total)
-            np.multiply(apart, apart, out=apart)
-            if channel:
-                total += apart
-        total *= 0.5 / self.written.channels
+        total, channels = self.cut(gap, some, size), self.written.channels
+        pairs = [[np.broadcast_to(one, total.shape) for one in self.at(some, k * size, size)] for k in range(channels)]
+        length = max(1, 2 * _ROOM * len(total) // total.size)
+        # Few numbers at a time, as they are touched more than once.
+        for begin in range(0, len(total), length):
+            part = total[begin : begin + length]
+            for channel, (first, second) in enumerate(pairs):
+                out = np.empty(part.shape) if channel else part
+                apart = np.subtract(first[begin : begin + length], second[begin : begin + length], out=out)
+                np.multiply(apart, apart, out=apart)
+                if channel:
+                    part += apart
+            part *= 0.5 / channels
         return gap, tangent
 
     @cached_property

@@ -48,6 +48,9 @@ where functions of the deviations of rows and columns are computed for each tile
 _TAPES = 128 * 2**20
 """Bytes of what is known of the inputs of one block."""
 
+_KNOWN = 12
+"""More numbers than a layer keeps of an output."""
+
 _PAIRED = 256 * 2**20
 """Bytes of one array of inputs with themselves."""
 
@@ -88,12 +91,20 @@ class Architecture:
     is_standard: bool
 
     @cached_property
+    def _sizes(self) -> list[int]:
+        """The numbers of positions at all layers."""
+        shapes = [one for _, after in self.layer.leaves(self.shape) for one in _flat(after)]
+        return [math.prod(one.positions or ()) for one in (self.shape, *shapes)]
+
+    @cached_property
     def _size(self) -> int:
         """The most numbers that an array of one pair has at any layer."""
-        sizes = [math.prod(self.shape.positions or ())]
-        for _, after in self.layer.leaves(self.shape):
-            sizes += [math.prod(one.positions or ()) for one in _flat(after)]
-        return max(sizes) ** (2 if self.layer.needs_pairs(False) else 1)
+        return max(self._sizes) ** (2 if self.layer.needs_pairs(False) else 1)
+
+    @cached_property
+    def _few(self) -> int:
+        """So many inputs are a block, whatever layers know of them."""
+        return min(_TAPES // (8 * _KNOWN * sum(self._sizes)), _PAIRED // (8 * self._size))
 
     @cached_property
     def _active(self) -> Layer:
@@ -136,8 +147,9 @@ class Architecture:
 
     def _seen(self, inputs: Inputs, with_tangent: bool | None, spans: Spans) -> _Block | None:
         """Raise OutOfSpan if activations meet other deviations; the whole side if it is one block and wanted."""
-        if with_tangent is not None and 0 < len(inputs) <= self._block(inputs, spans):
-            return self._own(inputs, 0, len(inputs), spans, with_tangent)
+        count = len(inputs)
+        if with_tangent is not None and 0 < count and (count <= self._few or count <= self._block(inputs, spans)):
+            return self._own(inputs, 0, count, spans, with_tangent)
         for part in self._parts(inputs):
             check_spans(self._active, self.shape, inputs.part(part), spans, self.is_standard)
         return None

@@ -36,7 +36,7 @@ _LEFT_OUT = 3e-13
 _SEEN, _PLACES = 16, 24
 """Deviations and correlations at which errors are measured: both functions are smooth."""
 
-_ROUNDING, _SMALL = 1e-14, 1e-14
+_ROUNDING, _SMALL = 1e-14, 5e-14
 """Coefficients in log c that show that samples are enough, and those that do not count."""
 
 
