@@ -148,7 +148,7 @@ class Architecture:
     def _seen(self, inputs: Inputs, with_tangent: bool | None, spans: Spans) -> _Block | None:
         """Raise OutOfSpan if activations meet other deviations; the whole side if it is one block and wanted."""
         count = len(inputs)
-        if with_tangent is not None and 0 < count and (count <= self._few or count <= self._block(inputs, spans)):
+        if with_tangent is not None and count > 0 and (count <= self._few or count <= self._block(inputs, spans)):
             return self._own(inputs, 0, count, spans, with_tangent)
         for part in self._parts(inputs):
             check_spans(self._active, self.shape, inputs.part(part), spans, self.is_standard)
