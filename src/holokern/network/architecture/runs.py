@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holokern.dual import LineForm
-from holokern.network.architecture.blocks import Lines, Planes, Step, Written
+from holokern.network.architecture.blocks import Lines, Step, Written
 from holokern.network.architecture.inputs import Inputs
+from holokern.network.architecture.planes import Planes
 from holokern.network.architecture.table_form.form import TableForm
 from holokern.network.layers.layer import Layer, Shape
 from holokern.network.layers.pointwise import Activation
