@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import factorial, prod
 from typing import TypeAlias
 
-from flint import fmpq_poly
+from flint import fmpq_poly, fmpz_poly
 
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, jump_orders, pieces_of
@@ -176,18 +177,11 @@ def _constant_term(a: fmpq_poly, series: ExactSeries, side: int, n: int) -> Exac
     return total
 
 
-def _log_derivative(n: int, k: int) -> Fraction:
+def _log_derivative(n: int, k: int) -> int:
     """The constant term of (d/ds)^n of s^n log(s)^k."""
-    # (d/ds) s^m log^k = m s^(m-1) log^k + k s^(m-1) log^(k-1), applied for m = n, n-1, …, 1
-    row = {k: Fraction(1)}
-    for m in range(n, 0, -1):
-        following: dict[int, Fraction] = {}
-        for power, c in row.items():
-            following[power] = following.get(power, Fraction(0)) + m * c
-            if power:
-                following[power - 1] = following.get(power - 1, Fraction(0)) + power * c
-        row = following
-    return row.get(0, Fraction(0))
+    # s^n log^k is the k-th derivative in x of s^(n+x) at x = 0, and (d/ds)^n s^(n+x) = (n+x)…(1+x) s^x
+    product = prod([fmpz_poly([m, 1]) for m in range(1, n + 1)], start=fmpz_poly([1]))
+    return factorial(k) * int(product[k])
 
 
 _MOST_ORDER = 36  # operators of orders 5 and 4, whose product has order 20, take a second

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
-from operator import add, and_, mul, or_
+from operator import and_, or_
 from types import ModuleType
 from typing import Any
 
@@ -37,25 +37,18 @@ class FloatArithmetic(Arithmetic[Array]):
         """The constant, rounded once."""
         return np.full_like(x, np.pi if name == "pi" else np.e)
 
-    def total(self, terms: list[Array]) -> Array:
-        """The sum, left to right."""
-        return reduce(add, terms)
-
     def product(self, factors: tuple[Node, ...], x: Array) -> Array:
         """A gate that is closed (0) decides alone: the other factors are not looked at there."""
-        gates = [factor for factor in factors if is_gate(factor)]
-        others = [factor for factor in factors if not is_gate(factor)]
+        gates = tuple(factor for factor in factors if is_gate(factor))
+        others = tuple(factor for factor in factors if not is_gate(factor))
         if not gates:
-            return self._plain_product(others, x)
-        result = self._plain_product(gates, x)
+            return super().product(factors, x)
+        result = super().product(gates, x)
         open_ = result != 0
         if open_.all():
-            return result * self._plain_product(others, x) if others else result
-        result[open_] *= self._plain_product(others, x[open_]) if others else 1.0
+            return result * super().product(others, x) if others else result
+        result[open_] *= super().product(others, x[open_]) if others else 1.0
         return result
-
-    def _plain_product(self, factors: list[Node], x: Array) -> Array:
-        return reduce(mul, [self.value(factor, x) for factor in factors])
 
     def power(self, base: Node, exponent: Node, x: Array) -> Array:
         """Real powers; NaN where there is none."""
