@@ -23,27 +23,19 @@ _LONGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations.
+    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations."""
 
-    Attributes
-    ----------
-    padded, length
-        Directions and lengths, the bias included as one more coordinate. The directions are followed by rows of zeros
-        up to a multiple of 8: products of such matrices have entries whose bits do not depend on their places.
-    order, rank
-        ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
-    is_sorted
-        False if the points kept their order, because only their directions matter.
-    given, scale, bias
-        The points as they were given, in their own order, and what made them the points here: floats are exact numbers,
-        and directions and lengths are rounded.
-    """
-
+    # padded, length: Directions and lengths, the bias included as one more coordinate. The directions are
+    # followed by rows of zeros up to a multiple of 8: products of such matrices have entries whose bits do not
+    # depend on their places.
     padded: Array
     length: Array
+    # order, rank: ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse
     order: NDArray[np.intp]
     rank: NDArray[np.intp]
-    is_sorted: bool
+    is_sorted: bool  # False if the points kept their order, because only their directions matter
+    # given, scale, bias: the points as they were given, in their own order, and what made them the points here:
+    # floats are exact numbers, and directions and lengths are rounded
     given: Array
     scale: float
     bias: float
@@ -140,21 +132,13 @@ def _sharpen(angles: Array, tiny: float, rows: Points, columns: Points, some: sl
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Some rows and some columns of a matrix, the columns from one on.
+    """Some rows and some columns of a matrix, the columns from one on."""
 
-    Attributes
-    ----------
-    some, others
-        The rows and the columns.
-    first
-        The column from which on there are angles, a multiple of `MULTIPLE`.
-    cosines, theta
-        Cosines of the angles of all pairs and the angles; there may be a few more rows and columns.
-    """
-
+    # some, others: the rows and the columns
     some: slice
     others: slice
-    first: int
+    first: int  # the column from which on there are angles, a multiple of `MULTIPLE`
+    # cosines, theta: cosines of the angles of all pairs and the angles; there may be a few more rows and columns
     cosines: Array
     theta: Array
 
@@ -167,22 +151,13 @@ class Strip:
 
 @dataclass(frozen=True)
 class DataRange:
-    """The data that a matrix is a part of: the same for all parts, so that they share one table and its bits.
+    """The data that a matrix is a part of: the same for all parts, so that they share one table and its bits."""
 
-    Attributes
-    ----------
-    low, high
-        The smallest and the largest positive deviation; infinity and 0 if there is none.
-    pairs
-        The number of entries.
-    zeros
-        Whether there are zero vectors.
-    """
-
+    # low, high: the smallest and the largest positive deviation; infinity and 0 if there is none
     low: float
     high: float
-    pairs: int
-    zeros: bool = False
+    pairs: int  # the number of entries
+    zeros: bool = False  # whether there are zero vectors
 
     @classmethod
     def of(cls, *lengths: Array) -> DataRange:

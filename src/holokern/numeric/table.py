@@ -98,18 +98,10 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """One function on one panel.
+    """One function on one panel."""
 
-    Attributes
-    ----------
-    functions
-        Chebyshev coefficients in ℓ of the functions b, one column each.
-    core
-        Coefficients, of shape (b, b, terms in the angle).
-    """
-
-    functions: Array
-    core: Array
+    functions: Array  # Chebyshev coefficients in ℓ of the functions b, one column each
+    core: Array  # coefficients, of shape (b, b, terms in the angle)
 
     @cached_property
     def along_logs(self) -> Array:
@@ -176,24 +168,14 @@ class Jet:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Functions on panels.
+    """Functions on panels."""
 
-    Attributes
-    ----------
-    range
-        The range of ℓ.
-    edges
-        Ends of the panels in θ.
-    panels
-        For each panel the tensors of all functions, or None where the functions are not smooth or were not asked for.
-    flat
-        How many functions, the first ones, do not depend on the angle.
-    """
-
-    range: Range
-    edges: Array
+    range: Range  # the range of ℓ
+    edges: Array  # ends of the panels in θ
+    # for each panel the tensors of all functions, or None where the functions are not smooth or were not asked
+    # for
     panels: tuple[tuple[Tensor, ...] | None, ...]
-    flat: int = 0
+    flat: int = 0  # how many functions, the first ones, do not depend on the angle
 
     def between(self, low: float, high: float) -> Table | None:
         """The same without panels that do not lie in [low, high], as seen from the nearer end; None if none does.

@@ -17,8 +17,8 @@ from holokern.activation import Continuation, ErfTerm, ExponentialTerm, Piece, P
 from holokern.dual.enclosure.gaussian_integral import incomplete_moment, normal_density, times_gaussian
 from holokern.dual.enclosure.moments import (
     Number,
+    finite_ends,
     gaussian_expectation,
-    gaussian_tail,
     rigorous_integral,
     second_moment,
 )
@@ -130,12 +130,9 @@ def mixed_moment(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
         energy = second_moment(inner, c2).upper()
     total = arb(0)
     for low, high, piece in _panels(outer, first, steep):
-        # Cauchy–Schwarz: ∫|f||E[g|z]|φ over a tail ≤ √(∫f²φ over the tail · E[g²])
-        start, tail = (low, arb(0)) if low is not None else gaussian_tail([piece, piece], [first, first], -1, high)
-        total += arb(0, (tail * energy).sqrt().upper())
-        stop, tail = (high, arb(0)) if high is not None else gaussian_tail([piece, piece], [first, first], 1, low)
-        total += arb(0, (tail * energy).sqrt().upper())
-
+        # Cauchy–Schwarz: ∫|f||E[g|z]|φ over the tails ≤ √(∫f²φ over them · E[g²])
+        start, stop, tails = finite_ends([piece, piece], [first, first], low, high)
+        total += arb(0, (tails * energy).sqrt().upper())
         function = piece.continuation(ctx.prec + _ROUGH_BITS)
 
         def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:

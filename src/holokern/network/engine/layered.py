@@ -70,30 +70,14 @@ class TableCells:
 
 @dataclass(eq=False)
 class LayerStep:
-    """One layer and the points of both sides when they enter it.
-
-    Attributes
-    ----------
-    layer
-        The layer.
-    sides
-        Rows and columns.
-    span
-        The ranges of deviations that its tables serve.
-    by_pairs
-        Whether every pair is computed by itself, because there are very few.
-    few
-        Whether there are few entries in all.
-    angles
-        The smallest angles of the tables that pay.
-    """
+    """One layer and the points of both sides when they enter it."""
 
     layer: HiddenLayer
-    sides: tuple[LayerSide, LayerSide]
-    span: LayerSpan
-    by_pairs: bool
-    few: bool
-    angles: tuple[float, ...]
+    sides: tuple[LayerSide, LayerSide]  # rows and columns
+    span: LayerSpan  # the ranges of deviations that its tables serve
+    by_pairs: bool  # whether every pair is computed by itself, because there are very few
+    few: bool  # whether there are few entries in all
+    angles: tuple[float, ...]  # the smallest angles of the tables that pay
     _tables: dict[Group, TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -54,20 +54,11 @@ class _NodeStep(LayerStep):
 
 @dataclass(frozen=True, eq=False)
 class NodeSamples:
-    """A network at deviations c.
+    """A network at deviations c."""
 
-    Attributes
-    ----------
-    c
-        The deviations.
-    steps
-        The layers.
-    roots
-        The roots of the diagonals of NNGP and NTK, one row each; those of the NTK are infinite where σ jumps.
-    """
-
-    c: Array
+    c: Array  # the deviations
     steps: list[_NodeStep]
+    # the roots of the diagonals of NNGP and NTK, one row each; those of the NTK are infinite where σ jumps
     roots: Array
 
     @classmethod

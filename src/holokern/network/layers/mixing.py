@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
-from holokern.network.layers.state import Layout, State
+from holokern.network.layers.state import Layout, State, same_positions
 from holokern.network.layers.weights import require_positions
 from holokern.numeric import AnyArray
 
@@ -52,7 +51,8 @@ class Mixing(Layer):
         ends = (state.first, state.second)
         sums = [self._of_side(walk, xp.ones_like(end), side) for side, end in enumerate(ends)]
         means = [self._of_side(walk, end, side) for side, end in enumerate(ends)]
-        own = walk.sides(lambda: _diagonal(xp, crossed, tuple(means[0].shape)))
+        shape = tuple(means[0].shape)
+        own = walk.sides(lambda: same_positions(xp, crossed, math.prod(shape[:-1])).reshape(shape))
         sides = walk.sides(lambda: sums[0] * means[0] - own[0])
         rows, columns = layout.rows, layout.columns
         gap = crossed - 0.5 * (rows(own[0]) + columns(own[1]))
@@ -60,13 +60,6 @@ class Mixing(Layer):
         tangent = None if state.tangent is None else both(state.tangent)
         after = State(layout, sides[0], sides[1], gap, tangent)
         return without_positions(after) if self._removes_positions else after
-
-
-def _diagonal(xp: ModuleType, array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-    """Entries of the same position of a paired array (P, P, inputs)."""
-    count = math.prod(shape[:-1])
-    places = xp.arange(count)
-    return array.reshape(count, count, -1)[places, places].reshape(shape)
 
 
 def without_positions(state: State) -> State:
