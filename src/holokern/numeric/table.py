@@ -292,9 +292,10 @@ class Table:
             some = np.nonzero(owner == index)[0]
             if tensors is None or not len(some):
                 continue
-            places = self.range.place(first[some]), self.range.place(second[some]), self.unit(theta[some], index)
+            x = self.unit(theta[some], index)
             for row, tensor in zip(result, tensors, strict=True):
-                row[some] = _contracted(tensor, *places)
+                left, right = (self._at(tensor.functions, logs[some]) for logs in (first, second))
+                row[some] = _at_pairs(left, tensor.core, right, x)
         return result
 
     def jets(self, first: Array, second: Array, theta: Array) -> list[Jet]:
@@ -339,11 +340,6 @@ def _summed(terms: list[tuple[Array, Array, Array]], x: Array) -> list[Array]:
         # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
         now, before = 2 * x * now - before, now
     return totals
-
-
-def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
-    left, right = (chebyshev_basis(at, len(tensor.functions)) @ tensor.functions for at in (first, second))
-    return _at_pairs(left, tensor.core, right, x)
 
 
 def _at_pairs(left: Array, core: Array, right: Array, x: Array) -> Array:

@@ -61,9 +61,9 @@ class FloatArithmetic(Arithmetic[Array]):
 
     def call(self, node: Call, x: Array) -> Array:
         """The function, with the argument to twice the precision where that shows."""
-        if node.name in _CORRECTED:
+        if node.name in CORRECTED:
             hi, lo = self._extended.pair(node.args[0], x)
-            return np.asarray(_CORRECTED[node.name](hi, lo)) + np.zeros_like(x)
+            return np.asarray(CORRECTED[node.name](hi, lo)) + np.zeros_like(x)
         return np.asarray(_FUNCTIONS[node.name](*(self.value(arg, x) for arg in node.args)))
 
     def cases(self, node: Cases, x: Array) -> Array:
@@ -146,7 +146,7 @@ def _moved(value: Array, slope: Array, lo: Array) -> Array:
 
 
 # functions at hi + lo: their values at hi, moved by the small lo
-_CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
+CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "exp": lambda hi, lo: np.exp(hi) * (1.0 + lo),
     "expm1": lambda hi, lo: _moved(np.expm1(hi), np.exp(hi), lo),
     "sin": lambda hi, lo: _moved(np.sin(hi), np.cos(hi), lo),
@@ -157,8 +157,8 @@ _CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "erfc": _erfc,
     "expit": _expit,
     "softplus": _softplus,
-    "exprel": lambda hi, lo: _over_argument(_CORRECTED["expm1"](hi, lo), hi),
-    "sinc": lambda hi, lo: _over_argument(_CORRECTED["sin"](hi, lo), hi),
+    "exprel": lambda hi, lo: _over_argument(CORRECTED["expm1"](hi, lo), hi),
+    "sinc": lambda hi, lo: _over_argument(CORRECTED["sin"](hi, lo), hi),
 }
 
 # functions for which a rounded argument is good enough

@@ -116,8 +116,7 @@ class GradientDescentEnsemble(ManyTargets):
             raise BadInput(f"the training time must be >= 0, got {until}")
         vectors = self._factor.vectors
         weights = ((self._training(X, self.X_fit_) @ vectors) * self._gain(until)) @ vectors.T
-        mean = weights @ self._targets
-        mean = mean[:, 0] if self._flat else mean
+        mean = self._shaped(weights @ self._targets)
         if return_std:
             return mean, np.sqrt(self._variance(X, weights))
         return (mean, self._covariance(X, weights)) if return_cov else mean

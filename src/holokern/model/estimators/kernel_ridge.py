@@ -61,7 +61,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class ManyTargets(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
-    """Regression with one or several targets; ``_solve`` fits a matrix of them."""
+    """Regression with one or several targets; ``_solve`` fits a matrix of them, one column each."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -90,6 +90,10 @@ class ManyTargets(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         self._flat = y.ndim == 1
         self._solve(X, y.reshape(len(y), -1))
         return self
+
+    def _shaped(self, values: Array) -> Array:
+        """One column for each target, as the targets were given."""
+        return values[:, 0] if self._flat else values
 
 
 @dataclass(eq=False, repr=False)

@@ -86,9 +86,6 @@ class _NetworkRegressor(ManyTargets, NetworkRidge):
         check_is_fitted(self)
         return self._shaped(self.solution_.leave_one_out())
 
-    def _shaped(self, values: Array) -> Array:
-        return values[:, 0] if self._flat else values
-
     def _repeated(self, values: Array) -> Array:
         """The same for every target, in a last axis."""
         return values if self._flat else np.repeat(values[..., None], self._targets.shape[1], axis=-1)
