@@ -151,13 +151,22 @@ class Strip:
 
 @dataclass(frozen=True)
 class DataRange:
-    """The data that a matrix is a part of: the same for all parts, so that they share one table and its bits."""
+    """The data that a matrix is a part of: the same for all parts, so that they share one table and its bits.
 
-    # low, high: the smallest and the largest positive deviation; infinity and 0 if there is none
+    Attributes
+    ----------
+    low, high
+        The smallest and the largest positive deviation; infinity and 0 if there is none.
+    pairs
+        The number of entries.
+    zeros
+        Whether there are zero vectors.
+    """
+
     low: float
     high: float
-    pairs: int  # the number of entries
-    zeros: bool = False  # whether there are zero vectors
+    pairs: int
+    zeros: bool = False
 
     @classmethod
     def of(cls, *lengths: Array) -> DataRange:

@@ -166,17 +166,12 @@ class Part:
         """Rows layer by layer; made when first needed."""
         with self._lock:
             if not hasattr(self, "_layered"):
-                data, way = self.way.data, self.way
-                deviations = self.rows.length, self.columns.length
-                by_pairs = way.engine == "pairs"
-                scope = scope_of(way.layers, data.low, data.high)
-                first = way.layers[0].dual
-                rounding = None
-                if first.jumps and first.hinges is not None:
-                    rounding = self.rows.rounding, self.columns.rounding
-                self._layered = LayeredRows.of(
-                    way.layers, *deviations, scope, by_pairs, data.pairs, data.zeros, rounding
-                )
+                layers, data, first = self.way.layers, self.way.data, self.way.layers[0].dual
+                is_exact = first.jumps and first.hinges is not None
+                rounding = (self.rows.rounding, self.columns.rounding) if is_exact else None
+                deviations, by_pairs = (self.rows.length, self.columns.length), self.way.engine == "pairs"
+                scope = scope_of(layers, data.low, data.high)
+                self._layered = LayeredRows.of(layers, *deviations, scope, by_pairs, data.pairs, data.zeros, rounding)
             return self._layered
 
 
