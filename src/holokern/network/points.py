@@ -64,10 +64,7 @@ class Points:
     def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
         """Points of an array with one row each.
 
-        Raises
-        ------
-        PrecisionLost
-            If the square of a norm exceeds the range of floats.
+        Raises PrecisionLost if the square of a norm exceeds the range of floats.
         """
         given = np.asarray(x, dtype=float)
         points = given

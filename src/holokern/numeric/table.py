@@ -221,10 +221,7 @@ class Table:
     def from_arrays(cls, found: dict[str, Array]) -> Table:
         """The table of `arrays`.
 
-        Raises
-        ------
-        KeyError, ValueError
-            If the arrays are not those of a table.
+        Raises KeyError or ValueError if the arrays are not those of a table.
         """
         span, edges = Range(*(float(v) for v in found["range"])), found["edges"]
         panels: list[list[Tensor]] = [[] for _ in range(len(edges) - 1)]

@@ -81,10 +81,7 @@ class NodeSamples:
     def at(self, theta: Array) -> Array:
         """The kernels divided by the roots of the diagonals, of shape (kernels, c, c, angles).
 
-        Raises
-        ------
-        PrecisionLost
-            If a layer has no table for the angles that it meets, or an entry is not finite.
+        Raises PrecisionLost if a layer has no table for the angles that it meets, or an entry is not finite.
         """
         count, kernels = len(self.c), self.kernels
         found = np.empty((kernels, count, count, len(theta)))
