@@ -40,11 +40,6 @@ class Points:
     scale: float
     bias: float
 
-    @property
-    def unit(self) -> Array:
-        """The directions."""
-        return self.padded[: len(self.length)]
-
     def rows(self, places: NDArray[np.intp]) -> Array:
         """Some points as they were given, up to their scale and with the bias."""
         found = self.given[self.order[places]]

@@ -6,10 +6,10 @@ and gives one that annihilates f + g, f·g, f' or f(au + b) for *all* solutions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from math import factorial, prod
 from typing import TypeAlias
 
@@ -78,7 +78,8 @@ def saturated_annihilator(
     for point, n in zip(function.breaks, jump_orders(function), strict=True):
         if n is not None:
             start = start * (u - D1(point)) ** max(minimal.order - n, 0)
-    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
+    harmless = partial(_harmless, function.breaks, cache(function.expansions))
+    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(harmless)
     return Annihilator(bernstein_basis(ideal), ideal.basis, scale)
 
 
@@ -103,53 +104,41 @@ def _derivatives(elements: tuple[Element, ...]) -> Iterator[Vector]:
         current = [element.derivative() for element in current]
 
 
-class _Jumps:
-    """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
+def _harmless(
+    breaks: tuple[Fraction, ...],
+    expansions: Callable[[int, int], tuple[ExactSeries, ExactSeries]],
+    q: fmpq_poly,
+    candidates: list[Operator],
+) -> list[Operator]:
+    """Independent combinations of the candidates (whose qQσ is 0, so that Qσ is a multiple of δ) with Qσ = 0."""
+    point = None if q.degree() > 1 else -to_fraction(q[0]) / to_fraction(q[1])
+    if point is None or point not in breaks:
+        return candidates
+    left, right = expansions(breaks.index(point), max(operator.order for operator in candidates))
+    values = [_delta(operator, point, left, right) for operator in candidates]
+    keys = list({key: None for value in values for key in value.terms})
+    if not keys:
+        return candidates
+    rows = [[to_fmpq(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
+    result = []
+    for vector in nullspace(rows):
+        total = D1.zero
+        for c, operator in zip(vector, candidates, strict=True):
+            if c != 0:
+                total = total + operator * D1(c)
+        result.append(total)
+    return result
 
-    def __init__(self, pieces: Piecewise[Fraction, ExactReal]) -> None:
-        self.pieces = pieces
-        self.known: dict[int, tuple[int, ExactSeries, ExactSeries]] = {}
 
-    def harmless(self, q: fmpq_poly, candidates: list[Operator]) -> list[Operator]:
-        """Independent combinations of the candidates (whose qQσ is 0) with Qσ = 0."""
-        if q.degree() > 1:
-            return candidates
-        point = -to_fraction(q[0]) / to_fraction(q[1])
-        if point not in self.pieces.breaks:
-            return candidates
-        index = self.pieces.breaks.index(point)
-        values = [self.delta(index, operator) for operator in candidates]
-        keys = list({key: None for value in values for key in value.terms})
-        if not keys:
-            return candidates
-        rows = [[to_fmpq(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
-        result = []
-        for vector in nullspace(rows):
-            total = D1.zero
-            for c, operator in zip(vector, candidates, strict=True):
-                if c != 0:
-                    total = total + operator * D1(c)
-            result.append(total)
-        return result
-
-    def delta(self, index: int, operator: Operator) -> ExactReal:
-        """The coefficient c in Qσ = c δ: the jump of Σ_{i>0} D^(i-1) (a_i σ) with Q = Σ D^i a_i."""
-        point = self.pieces.breaks[index]
-        left, right = self._expansions(index, operator.order)
-        total = exact(0)
-        for i, a in enumerate(right_coefficients(operator)):
-            if i == 0 or not a:
-                continue
-            shifted = a(fmpq_poly([to_fmpq(point), 1]))
-            total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
-        return total
-
-    def _expansions(self, index: int, order: int) -> tuple[ExactSeries, ExactSeries]:
-        known = self.known.get(index)
-        if known is None or known[0] < order:
-            known = (order, *self.pieces.expansions(index, order))
-            self.known[index] = known
-        return known[1], known[2]
+def _delta(operator: Operator, point: Fraction, left: ExactSeries, right: ExactSeries) -> ExactReal:
+    """The coefficient c in Qσ = c δ: the jump of Σ_{i>0} D^(i-1) (a_i σ) with Q = Σ D^i a_i."""
+    total = exact(0)
+    for i, a in enumerate(right_coefficients(operator)):
+        if i == 0 or not a:
+            continue
+        shifted = a(fmpq_poly([to_fmpq(point), 1]))
+        total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
+    return total
 
 
 def right_coefficients(operator: Operator) -> list[fmpq_poly]:
