@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
@@ -230,11 +231,14 @@ class Aggregate(Mixing):
             self.refuse(f"its input has shape {before}; graphs have one axis of positions, the nodes")
         return before
 
-    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
-        xp, pattern = walk.xp, walk.patterns()[side]
+    def matrices(self, xp: ModuleType, pattern: AnyArray) -> AnyArray:
+        """What each node takes of each other, from the weights of its neighbours, for every graph."""
         if self.with_itself:
             pattern = pattern + xp.eye(pattern.shape[1], dtype=pattern.dtype)
         if self.how == "mean":
             total = xp.sum(pattern, axis=2, keepdims=True)
             pattern = pattern / xp.where(total == 0, xp.ones_like(total), total)
-        return by_input(walk, pattern, array, layout, side)
+        return pattern
+
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
+        return by_input(walk, self.matrices(walk.xp, walk.patterns()[side]), array, layout, side)
