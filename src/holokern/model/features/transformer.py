@@ -217,4 +217,5 @@ class NTKTransformer(NetworkFeatures):
     def landmarks_(self) -> Array:
         """The landmarks."""
         check_is_fitted(self)
-        return self.map_.points  # type: ignore[no-any-return,attr-defined]
+        assert isinstance(self.map_, Landmarks)
+        return self.map_.points
