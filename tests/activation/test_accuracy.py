@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.named import build
 from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.grammar import build, read_expression
 from holokern.activation.tree.nodes import Call, Constant, Number, Power, Product, Sum, Variable
 from holokern.activation.values.evaluate import evaluate
 

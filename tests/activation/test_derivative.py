@@ -6,10 +6,9 @@ import pytest
 from flint import arb, ctx
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.named import build
 from holokern.activation.tree.constructors import ZERO
 from holokern.activation.tree.derivative import differentiate
-from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.grammar import build, read_expression
 from holokern.activation.tree.printing import to_text
 from holokern.activation.values.balls import ball
 from holokern.errors import Unsupported

@@ -10,7 +10,8 @@ from flint import fmpq
 
 from holokern.activation import activation
 from holokern.activation.catalogue import ALIASES, REGISTRY
-from holokern.activation.named import build, read_rational
+from holokern.activation.named import read_rational
+from holokern.activation.tree.grammar import build
 from holokern.activation.tree.printing import to_text
 from holokern.activation.values.evaluate import evaluate
 from holokern.errors import BadInput, TooLarge, UnknownName

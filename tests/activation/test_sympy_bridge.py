@@ -6,8 +6,7 @@ import pytest
 import sympy as sp
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.named import build
-from holokern.activation.tree.grammar import read_expression
+from holokern.activation.tree.grammar import build, read_expression
 from holokern.activation.tree.printing import to_text
 from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy, to_latex, to_sympy
 from holokern.activation.values.evaluate import evaluate

@@ -45,12 +45,3 @@ def test_series_in_the_correlation(name):
     assert np.all(np.abs(found[:, 0] - k) <= 1e-13)
     assert np.all(np.abs(found[:, 1] - c1 * c2 * kdot) <= 1e-12)
     assert np.all(np.abs(found[:, 0] - k) <= 5 * error[:, 0] + 1e-15)
-
-
-def test_independent_is_the_series_at_zero():
-    a = activation("resin")
-    moments = hermite_moments(a, np.array([1.0, 2.0]), 10)
-    exponents = [(0, 0), (1, 1), (2, 0), (0, 2), (2, 2)]
-    one, _ = moments.independent(np.array([1.0]), np.array([2.0]), exponents)
-    other, _ = moments.correlated(np.array([1.0]), np.array([2.0]), exponents, np.array([0.0]))
-    np.testing.assert_allclose(one, other, rtol=1e-15)

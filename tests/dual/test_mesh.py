@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holokern.dual.sampling.mesh import NODES, Mesh
+from holokern.dual.sampling.mesh import NODES, Mesh, panel_of
 from holokern.errors import PrecisionLost
 from holokern.numeric.chebyshev import chebyshev_basis, chebyshev_matrix, chebyshev_nodes, left_singular
 
@@ -53,7 +53,7 @@ def test_values_between_the_nodes():
 
 def test_every_point_has_a_panel():
     edges = MESH.all_edges
-    assert MESH.panel_of(np.array([-100.0, -9.0, 0.0, 9.0, 100.0])).tolist() == [0, 0, 18, 35, 35]
+    assert panel_of(edges, np.array([-100.0, -9.0, 0.0, 9.0, 100.0])).tolist() == [0, 0, 18, 35, 35]
     assert len(edges) == 37
 
 

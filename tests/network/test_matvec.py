@@ -16,7 +16,7 @@ V = np.random.default_rng(1).standard_normal((150, 3))
 @pytest.mark.parametrize("width", [64, 72, 8192])
 @pytest.mark.parametrize("kernel", ["ntk", "nngp"])
 def test_strips_multiply_like_the_matrix(kernel, width, monkeypatch):
-    monkeypatch.setattr("holokern.network.engine.multiply._WIDTH", width)
+    monkeypatch.setattr("holokern.network.tiled_product._WIDTH", width)
     net = Network("relu", 2, bias=0.1)
     matrix = getattr(net, kernel)(X)
     got = net.matvec(X, V, kernel)

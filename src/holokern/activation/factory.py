@@ -11,9 +11,9 @@ from holokern.activation.foreign.functions import differs, recognised, respelled
 from holokern.activation.foreign.sampled import sampled
 from holokern.activation.foreign.splines import is_spline, spline_tree
 from holokern.activation.function import Activation
-from holokern.activation.named import build, suggestion
+from holokern.activation.named import suggestion
 from holokern.activation.ode.ode_activation import OdeActivation, ode_activation
-from holokern.activation.tree.grammar import FUNCTIONS, read_expression
+from holokern.activation.tree.grammar import FUNCTIONS, build, read_expression
 from holokern.activation.tree.sympy_bridge import from_sympy, is_sympy
 from holokern.errors import BadInput, TooLarge, UnknownName
 

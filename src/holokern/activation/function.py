@@ -294,29 +294,18 @@ class Activation:
         return Activation(operation(self.function, operand))
 
 
-def _shown(value: Value) -> str:
-    """A parameter as Python text that reads back exactly."""
+def _shown(value: object) -> str:
+    """A number, a sequence of them or None as Python text that reads back exactly: integers bare, others as text."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_shown, value))}]"
-    whole = isinstance(value, int) or value.denominator == 1
-    return str(value) if whole else repr(str(value))
+    text = str(value)
+    return text if value is None or text.lstrip("-").isdigit() else repr(text)
 
 
 def _ode_text(ode: OdeActivation) -> str:
     """The keywords that give this activation; values that are enclosures only are shown, not readable."""
-    data = {}
-    for branch in ode.branches:
-        ends = tuple(None if end is None else _Verbatim(end) for end in (branch.low, branch.high))
-        point = {_Verbatim(branch.point): [_Verbatim(value) for value in branch.values]}
-        data[ends] = point if branch.values else 0
-    return f"operator={[str(item) for item in ode.operators]}, values={data}"
-
-
-class _Verbatim:
-    """A number inside a repr: integers bare, other constants as text."""
-
-    def __init__(self, value: object) -> None:
-        self.text = str(value)
-
-    def __repr__(self) -> str:
-        return self.text if self.text.lstrip("-").isdigit() else repr(self.text)
+    data = [
+        f"({_shown(b.low)}, {_shown(b.high)}): " + (f"{{{_shown(b.point)}: {_shown(b.values)}}}" if b.values else "0")
+        for b in ode.branches
+    ]
+    return f"operator={[str(item) for item in ode.operators]}, values={{{', '.join(data)}}}"

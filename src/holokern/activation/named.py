@@ -1,4 +1,4 @@
-"""The registry of activations by name: parameters are read exactly and checked, then a tree is built."""
+"""Entries of the registry of activations by name, whose parameters are read exactly and checked."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named activation: what it is, its parameters and how its tree is built from them."""
+    """One named activation: what it is, and its formula: text in u and the parameters, or what makes a tree of them."""
 
     name: str
     summary: str
-    build: Callable[..., Node]
+    formula: str | Callable[..., Node]
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -86,8 +86,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(repr(spelled[item]) for item in close)}?" if close else ""
 
 
-def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
-    """The tree of a named activation and its parameters, read exactly.
+def read_parameters(entry: Entry, given: Mapping[str, object]) -> Parameters:
+    """The parameters of a named activation, read exactly.
 
     Raises UnknownName for a parameter that this activation does not have; BadInput for a missing parameter or one
     outside its domain.
@@ -106,7 +106,7 @@ def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
             values[parameter.name] = parameter.default
         else:
             raise BadInput(f"{what} is missing; write activation({entry.name!r}, {parameter.name}=...)")
-    return entry.build(**values), tuple(values.items())
+    return tuple(values.items())
 
 
 def _read(parameter: Parameter, value: object, what: str) -> Value:

@@ -100,13 +100,13 @@ def critical(activation: object) -> CriticalPoint:
     if _shrinks_to_zero(dual):
         return CriticalPoint(1 / dual.limits.slope, 0.0, 0.0)
     rates, variances = [], []
-    for panel in _panels(dual):
-        for c in panel.roots():
+    for span, rate, variances_of_biases in _panels(dual):
+        for c in _roots(span, rate):
             weight, variance = _on_edge(dual, c)
             if variance >= -_ROUNDING * c**2:
                 return CriticalPoint(weight, float(np.sqrt(max(variance, 0.0))), c)
-        rates.append(panel.rate)
-        variances.append(panel.variance)
+        rates.append(rate)
+        variances.append(variances_of_biases)
     raise Unsupported(
         f"{sigma} has no critical point: {_reason(np.concatenate(rates), np.concatenate(variances))}; hk.Network still "
         "takes any W_std and b_std"
@@ -172,26 +172,20 @@ def _shrinks_to_zero(dual: DualActivation) -> bool:
     return bool(np.all(square / limits.slope**2 <= c**2 * (1 + _RATE)))
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """Deviations in a range: the rate χ∥ on the edge and the variance of the biases at its nodes."""
-
-    range: Range
-    rate: Array
-    variance: Array
-
-    def roots(self) -> list[float]:
-        """Deviations where χ∥ = 1; none where it is 1 everywhere, as for affine functions."""
-        if np.max(np.abs(self.rate - 1)) < _RATE:
-            return []
-        places = chebroots(chebyshev_matrix(_NODES) @ (self.rate - 1))
-        found = places.real[(np.abs(places.imag) < _RATE) & (np.abs(places.real) <= 1)]
-        low, high = self.range.low, self.range.high
-        return [float(c) for c in np.exp((low + high + (high - low) * found) / 2)]
+def _roots(span: Range, rate: Array) -> list[float]:
+    """Deviations where χ∥ = 1, from its values at the nodes; none where it is 1 everywhere, as for affine functions."""
+    if np.max(np.abs(rate - 1)) < _RATE:
+        return []
+    places = chebroots(chebyshev_matrix(_NODES) @ (rate - 1))
+    found = places.real[(np.abs(places.imag) < _RATE) & (np.abs(places.real) <= 1)]
+    return [float(c) for c in np.exp((span.low + span.high + (span.high - span.low) * found) / 2)]
 
 
-def _panels(dual: DualActivation) -> Iterator[_Panel]:
-    """All panels, those next to c = 1 first; without those on which moments do not exist or overflow."""
+def _panels(dual: DualActivation) -> Iterator[tuple[Range, Array, Array]]:
+    """Panels of log c with the rate χ∥ on the edge and the variance of the biases at their nodes.
+
+    Those next to c = 1 come first, and those on which moments do not exist or overflow are left out.
+    """
     for start in sorted(np.arange(-_REACH, _REACH), key=lambda start: abs(start + 0.5)):
         span = Range(float(start) * _WIDTH, float(start + 1) * _WIDTH)
         logs = span.nodes(_NODES)
@@ -201,11 +195,11 @@ def _panels(dual: DualActivation) -> Iterator[_Panel]:
                 square, slope_square = _squares(dual, c)
                 # d log E[σ²]/d log q is half of that by log c
                 growth = Series(span, chebyshev_matrix(_NODES) @ np.log(square)).derivative(logs) / 2
-                panel = _Panel(span, growth * square / (c**2 * slope_square), c**2 - square / slope_square)
+                rate, variance = growth * square / (c**2 * slope_square), c**2 - square / slope_square
         except HolokernError:
             continue
-        if np.all(np.isfinite([panel.rate, panel.variance])):
-            yield panel
+        if np.all(np.isfinite([rate, variance])):
+            yield span, rate, variance
 
 
 def _on_edge(dual: DualActivation, c: float) -> tuple[float, float]:

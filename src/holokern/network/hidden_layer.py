@@ -44,26 +44,16 @@ class HiddenLayer:
 
 @dataclass(frozen=True, eq=False)
 class LayerSide:
-    """The points of one side of the matrix when they enter a layer.
+    """The points of one side of the matrix when they enter a layer."""
 
-    Attributes
-    ----------
-    numbers
-        log c, √w n, √w d and c, one row each.
-    zero, safe
-        Where the deviation is zero, and the deviations with another one there.
-    means
-        √w E[σ(cz)].
-    rounding
-        By how much true deviations exceed these, relative to them, or zeros. Where σ jumps away from zero, points
-        that nearly coincide are √|c₁ - c₂| apart after the layer, so that a rounding of c counts in the first layer.
-        After it |c₁ - c₂| is small beside their angle.
-    """
-
-    numbers: Array
+    numbers: Array  # log c, √w n, √w d and c, one row each
+    # zero, safe: where the deviation is zero, and the deviations with another one there
     zero: NDArray[np.bool_]
     safe: Array
-    means: Array
+    means: Array  # √w E[σ(cz)]
+    # By how much true deviations exceed these, relative to them, or zeros. Where σ jumps away from zero, points
+    # that nearly coincide are √|c₁ - c₂| apart after the layer, so that a rounding of c counts in the first
+    # layer. After it |c₁ - c₂| is small beside their angle.
     rounding: Array
 
     @classmethod

@@ -131,10 +131,7 @@ def paying_angles(layer: HiddenLayer, scope: Range, span: Range, pairs: int) -> 
 def plan_for(layers: tuple[HiddenLayer, ...], data: DataRange, engine: Engine = "auto") -> Plan:
     """The plan for data.
 
-    Raises
-    ------
-    BadInput
-        If there is no such engine.
+    Raises BadInput if there is no such engine.
     """
     if engine not in ENGINES:
         raise BadInput(f"engine = {engine!r}; choose one of {', '.join(map(repr, ENGINES))}")

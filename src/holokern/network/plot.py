@@ -47,7 +47,8 @@ def by_depth(network: Network, correlations: Sequence[float]) -> tuple[Array, Ar
     if network.weight_variance is not None:
         # the first layer divides by the dimension
         points = points * np.sqrt(2)
-    tangent = start = _first_covariance(network, points)
+    scale = 1.0 if network.weight_variance is None else network.weight_variance / points.shape[1]
+    tangent = start = np.asarray(scale * points @ points.T + network.bias**2)
     rows, tangents = [_correlation(start)], [tangent[0, 1:] / tangent[0, 0]]
     for layer, (sigma, slope) in zip(network.hidden_layers, network.layers(points), strict=True):
         if slope.size == 0:
@@ -60,11 +61,6 @@ def by_depth(network: Network, correlations: Sequence[float]) -> tuple[Array, Ar
         rows.append(_correlation(sigma))
         tangents.append(tangent[0, 1:] / tangent[0, 0])
     return np.array(rows), np.array(tangents)
-
-
-def _first_covariance(network: Network, points: Array) -> Array:
-    scale = 1.0 if network.weight_variance is None else network.weight_variance / points.shape[1]
-    return np.asarray(scale * points @ points.T + network.bias**2)
 
 
 def _correlation(sigma: Array) -> Array:

@@ -23,35 +23,22 @@ _LONGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations.
+    """Points as unit vectors with their lengths, sorted by length so that neighbours have similar deviations."""
 
-    Attributes
-    ----------
-    padded, length
-        Directions and lengths, the bias included as one more coordinate. The directions are followed by rows of zeros
-        up to a multiple of 8: products of such matrices have entries whose bits do not depend on their places.
-    order, rank
-        ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse.
-    is_sorted
-        False if the points kept their order, because only their directions matter.
-    given, scale, bias
-        The points as they were given, in their own order, and what made them the points here: floats are exact numbers,
-        and directions and lengths are rounded.
-    """
-
+    # padded, length: Directions and lengths, the bias included as one more coordinate. The directions are
+    # followed by rows of zeros up to a multiple of 8: products of such matrices have entries whose bits do not
+    # depend on their places.
     padded: Array
     length: Array
+    # order, rank: ``order[s]`` is the original place of the point ``s``, ``rank`` the inverse
     order: NDArray[np.intp]
     rank: NDArray[np.intp]
-    is_sorted: bool
+    is_sorted: bool  # False if the points kept their order, because only their directions matter
+    # given, scale, bias: the points as they were given, in their own order, and what made them the points here:
+    # floats are exact numbers, and directions and lengths are rounded
     given: Array
     scale: float
     bias: float
-
-    @property
-    def unit(self) -> Array:
-        """The directions."""
-        return self.padded[: len(self.length)]
 
     def rows(self, places: NDArray[np.intp]) -> Array:
         """Some points as they were given, up to their scale and with the bias."""
@@ -72,10 +59,7 @@ class Points:
     def of(cls, x: Array, scale: float, bias: float, sort: bool = True) -> Points:
         """Points of an array with one row each.
 
-        Raises
-        ------
-        PrecisionLost
-            If the square of a norm exceeds the range of floats.
+        Raises PrecisionLost if the square of a norm exceeds the range of floats.
         """
         given = np.asarray(x, dtype=float)
         points = given
@@ -140,21 +124,13 @@ def _sharpen(angles: Array, tiny: float, rows: Points, columns: Points, some: sl
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Some rows and some columns of a matrix, the columns from one on.
+    """Some rows and some columns of a matrix, the columns from one on."""
 
-    Attributes
-    ----------
-    some, others
-        The rows and the columns.
-    first
-        The column from which on there are angles, a multiple of `MULTIPLE`.
-    cosines, theta
-        Cosines of the angles of all pairs and the angles; there may be a few more rows and columns.
-    """
-
+    # some, others: the rows and the columns
     some: slice
     others: slice
-    first: int
+    first: int  # the column from which on there are angles, a multiple of `MULTIPLE`
+    # cosines, theta: cosines of the angles of all pairs and the angles; there may be a few more rows and columns
     cosines: Array
     theta: Array
 

@@ -98,18 +98,10 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """One function on one panel.
+    """One function on one panel."""
 
-    Attributes
-    ----------
-    functions
-        Chebyshev coefficients in ℓ of the functions b, one column each.
-    core
-        Coefficients, of shape (b, b, terms in the angle).
-    """
-
-    functions: Array
-    core: Array
+    functions: Array  # Chebyshev coefficients in ℓ of the functions b, one column each
+    core: Array  # coefficients, of shape (b, b, terms in the angle)
 
     @cached_property
     def along_logs(self) -> Array:
@@ -176,24 +168,14 @@ class Jet:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Functions on panels.
+    """Functions on panels."""
 
-    Attributes
-    ----------
-    range
-        The range of ℓ.
-    edges
-        Ends of the panels in θ.
-    panels
-        For each panel the tensors of all functions, or None where the functions are not smooth or were not asked for.
-    flat
-        How many functions, the first ones, do not depend on the angle.
-    """
-
-    range: Range
-    edges: Array
+    range: Range  # the range of ℓ
+    edges: Array  # ends of the panels in θ
+    # for each panel the tensors of all functions, or None where the functions are not smooth or were not asked
+    # for
     panels: tuple[tuple[Tensor, ...] | None, ...]
-    flat: int = 0
+    flat: int = 0  # how many functions, the first ones, do not depend on the angle
 
     def between(self, low: float, high: float) -> Table | None:
         """The same without panels that do not lie in [low, high], as seen from the nearer end; None if none does.
@@ -239,10 +221,7 @@ class Table:
     def from_arrays(cls, found: dict[str, Array]) -> Table:
         """The table of `arrays`.
 
-        Raises
-        ------
-        KeyError, ValueError
-            If the arrays are not those of a table.
+        Raises KeyError or ValueError if the arrays are not those of a table.
         """
         span, edges = Range(*(float(v) for v in found["range"])), found["edges"]
         panels: list[list[Tensor]] = [[] for _ in range(len(edges) - 1)]
@@ -310,9 +289,10 @@ class Table:
             some = np.nonzero(owner == index)[0]
             if tensors is None or not len(some):
                 continue
-            places = self.range.place(first[some]), self.range.place(second[some]), self.unit(theta[some], index)
+            x = self.unit(theta[some], index)
             for row, tensor in zip(result, tensors, strict=True):
-                row[some] = _contracted(tensor, *places)
+                left, right = (self._at(tensor.functions, logs[some]) for logs in (first, second))
+                row[some] = _at_pairs(left, tensor.core, right, x)
         return result
 
     def jets(self, first: Array, second: Array, theta: Array) -> list[Jet]:
@@ -357,11 +337,6 @@ def _summed(terms: list[tuple[Array, Array, Array]], x: Array) -> list[Array]:
         # T_{m+1} = 2x T_m - T_{m-1}, with T_{-1} = T_1
         now, before = 2 * x * now - before, now
     return totals
-
-
-def _contracted(tensor: Tensor, first: Array, second: Array, x: Array) -> Array:
-    left, right = (chebyshev_basis(at, len(tensor.functions)) @ tensor.functions for at in (first, second))
-    return _at_pairs(left, tensor.core, right, x)
 
 
 def _at_pairs(left: Array, core: Array, right: Array, x: Array) -> Array:

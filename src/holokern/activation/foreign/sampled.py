@@ -8,13 +8,12 @@ counts in the errors of k′.
 
 from __future__ import annotations
 
-import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     Function: TypeAlias = "Expression | OdeActivation | SampledFunction"
 
 Values = Callable[[Array], Array]
-# of points and two functions of any kind
-PairRule = Callable[[Array, Any, Any], Array]
 # of arrays of NumPy, JAX or PyTorch
 Foreign = Callable[[Any], Any]
 
@@ -54,10 +51,9 @@ class SampledFunction:
 
     label: str
     values: Values
-    slope: Values | None
     given_breaks: tuple[Fraction, ...] = ()
     values_noise: Values | None = None
-    slope_noise: Values | None = None
+    slope: Callable[[], SampledFunction] | None = None  # makes the derivative, whatever its label
 
     def __call__(self, x: Any) -> Any:
         """The value: a float for a scalar, else an array of the shape of ``x``; float32 stays float32."""
@@ -77,10 +73,11 @@ class SampledFunction:
         A second derivative is a difference quotient of about ten digits: enough for the methods, which only weigh
         rounding errors by it, and too little for k′ of the derivative itself.
         """
-        slope, noise = self.slope, self.slope_noise
-        if slope is None:
-            slope, noise = quotient(self.values), quotient_noise(self.values, self.noise)
-        return SampledFunction(f"the derivative of {self.label}", slope, None, self.given_breaks, noise)
+        label = f"the derivative of {self.label}"
+        if self.slope is not None:
+            return replace(self.slope(), label=label)
+        noise = quotient_noise(self.values, self.noise)
+        return SampledFunction(label, quotient(self.values), self.given_breaks, noise)
 
     @property
     def breaks(self) -> tuple[Break, ...]:
@@ -133,74 +130,54 @@ class SampledFunction:
     def shift(self, c: object) -> SampledFunction:
         """The function at u + c."""
         step = read_rational(c, "the shift")
-        return self._moved(f"({self.label} at u + {step})", 1.0, float(step), [b - step for b in self.given_breaks])
+        return self._moved(f"({self.label} at u + {step})", Fraction(1), step)
 
     def scale(self, c: object) -> SampledFunction:
         """The function at c·u."""
         factor = read_rational(c, "the scale")
         if not factor:
             raise BadInput("the scale of an activation must not be zero")
-        return self._moved(f"({self.label} at {factor}*u)", float(factor), 0.0, [b / factor for b in self.given_breaks])
+        return self._moved(f"({self.label} at {factor}*u)", factor, Fraction(0))
 
-    def _moved(self, label: str, a: float, b: float, breaks: list[Fraction]) -> SampledFunction:
-        def slope(u: Array) -> Array:
-            return np.asarray(a * self.derivative(a * u + b))
-
-        def noise(u: Array) -> Array:
-            return self.noise(a * u + b)
-
-        def slope_noise(u: Array) -> Array:
-            return abs(a) * self.derivative.noise(a * u + b)
-
-        return SampledFunction(label, lambda u: self(a * u + b), slope, tuple(sorted(breaks)), noise, slope_noise)
+    def _moved(self, label: str, a: Fraction, b: Fraction, times: float = 1.0) -> SampledFunction:
+        """A multiple of the function at a·u + b."""
+        rate, step = float(a), float(b)
+        return SampledFunction(
+            label,
+            lambda u: times * self(rate * u + step),
+            tuple(sorted((place - b) / a for place in self.given_breaks)),
+            lambda u: abs(times) * self.noise(rate * u + step),
+            lambda: self.derivative._moved("", a, b, times * rate),
+        )
 
     def __add__(self, other: Function | Fraction) -> SampledFunction:
-        return self._combined(
-            other,
-            operator.add,
-            "+",
-            lambda u, f, g: f.derivative(u) + g.derivative(u),
-            lambda u, f, g: f.noise(u) + g.noise(u),
-            lambda u, f, g: f.derivative.noise(u) + g.derivative.noise(u),
-        )
+        f, g = self, _function(other)
+
+        def noise(u: Array) -> Array:
+            return np.asarray(f.noise(u) + g.noise(u))
+
+        return f._combined(g, "+", lambda u: f(u) + g(u), noise, lambda: f.derivative + g.derivative)
 
     __radd__ = __add__
 
     def __mul__(self, other: Function | Fraction) -> SampledFunction:
-        return self._combined(
-            other,
-            operator.mul,
-            "*",
-            lambda u, f, g: f.derivative(u) * g(u) + f(u) * g.derivative(u),
-            _noise_of_product,
-            lambda u, f, g: _noise_of_product(u, f.derivative, g) + _noise_of_product(u, f, g.derivative),
-        )
+        f, g = self, _function(other)
+
+        def noise(u: Array) -> Array:
+            return np.asarray(f.noise(u) * np.abs(g(u)) + np.abs(f(u)) * g.noise(u))
+
+        return f._combined(g, "*", lambda u: f(u) * g(u), noise, lambda: f.derivative * g + f * g.derivative)
 
     __rmul__ = __mul__
 
     def _combined(
-        self,
-        other: Function | Fraction,
-        join: Callable[[Array, Array], Array],
-        sign: str,
-        slope: PairRule,
-        noise: PairRule,
-        slope_noise: PairRule,
+        self, other: Function, sign: str, values: Values, noise: Values, slope: Callable[[], SampledFunction]
     ) -> SampledFunction:
-        if isinstance(other, Fraction):
-            constant = float(other)
-            other = SampledFunction(str(other), lambda u: np.full_like(u, constant), np.zeros_like)
         breaks = [b for b in other.breaks if isinstance(b, Fraction)]
         if len(breaks) < len(other.breaks):
             raise Unsupported(f"{self.label} cannot be combined with a function whose breaks are irrational")
-        return SampledFunction(
-            f"({self.label} {sign} {getattr(other, 'label', 'an activation')})",
-            lambda u: join(self(u), other(u)),
-            lambda u: slope(u, self, other),
-            tuple(sorted({*self.given_breaks, *breaks})),
-            lambda u: noise(u, self, other),
-            lambda u: slope_noise(u, self, other),
-        )
+        label = f"({self.label} {sign} {getattr(other, 'label', 'an activation')})"
+        return SampledFunction(label, values, tuple(sorted({*self.given_breaks, *breaks})), noise, slope)
 
     def latex(self) -> str:
         """The name."""
@@ -237,11 +214,12 @@ def sampled(source: Foreign, breaks: object = (), derivative: object = None) -> 
         slopes = [("the derivative given", _values(derivative, f"the derivative of {label}")[0])]
     for name, slope in slopes:
         if _agree(slope, line):
-            return SampledFunction(label, values, slope, places)
+            return SampledFunction(label, values, places, slope=partial(SampledFunction, label, slope, places))
         if derivative is not None:
             raise BadInput(f"{name} is not that of {label}; they differ by more than {_AGREEMENT:.0e}")
     numerical = NumericalSlope(line, [float(b) for b in places])
-    return SampledFunction(label, values, numerical, places, None, numerical.noise)
+    slope_of = partial(SampledFunction, label, numerical, places, numerical.noise)
+    return SampledFunction(label, values, places, slope=slope_of)
 
 
 def _breaks(breaks: object) -> tuple[Fraction, ...]:
@@ -339,8 +317,13 @@ def _line(values: Values, places: tuple[Fraction, ...], label: str, written: str
         ) from None
 
 
-def _noise_of_product(u: Array, f: Function, g: Function) -> Array:
-    return np.asarray(f.noise(u) * np.abs(g(u)) + np.abs(f(u)) * g.noise(u))
+def _function(operand: Function | Fraction) -> Function:
+    """The operand; a number as the constant function."""
+    if not isinstance(operand, Fraction):
+        return operand
+    constant = float(operand)
+    zero = SampledFunction("0", np.zeros_like)
+    return SampledFunction(str(operand), lambda u: np.full_like(u, constant), slope=lambda: zero)
 
 
 def _written(source: object) -> str:

@@ -6,13 +6,14 @@ and gives one that annihilates f + g, f·g, f' or f(au + b) for *all* solutions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, partial
+from math import factorial, prod
 from typing import TypeAlias
 
-from flint import fmpq_poly
+from flint import fmpq_poly, fmpz_poly
 
 from holokern.activation.ring.element import Element
 from holokern.activation.ring.pieces import ONE, Pieces, Piecewise, jump_orders, pieces_of
@@ -77,7 +78,8 @@ def saturated_annihilator(
     for point, n in zip(function.breaks, jump_orders(function), strict=True):
         if n is not None:
             start = start * (u - D1(point)) ** max(minimal.order - n, 0)
-    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(_Jumps(function).harmless)
+    harmless = partial(_harmless, function.breaks, cache(function.expansions))
+    ideal = UnivariateIdeal(D1, [start * minimal]).saturated(harmless)
     return Annihilator(bernstein_basis(ideal), ideal.basis, scale)
 
 
@@ -102,53 +104,41 @@ def _derivatives(elements: tuple[Element, ...]) -> Iterator[Vector]:
         current = [element.derivative() for element in current]
 
 
-class _Jumps:
-    """The δ-terms of Qσ at the breaks, for Q whose Qσ is a multiple of δ there."""
+def _harmless(
+    breaks: tuple[Fraction, ...],
+    expansions: Callable[[int, int], tuple[ExactSeries, ExactSeries]],
+    q: fmpq_poly,
+    candidates: list[Operator],
+) -> list[Operator]:
+    """Independent combinations of the candidates (whose qQσ is 0, so that Qσ is a multiple of δ) with Qσ = 0."""
+    point = None if q.degree() > 1 else -to_fraction(q[0]) / to_fraction(q[1])
+    if point is None or point not in breaks:
+        return candidates
+    left, right = expansions(breaks.index(point), max(operator.order for operator in candidates))
+    values = [_delta(operator, point, left, right) for operator in candidates]
+    keys = list({key: None for value in values for key in value.terms})
+    if not keys:
+        return candidates
+    rows = [[to_fmpq(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
+    result = []
+    for vector in nullspace(rows):
+        total = D1.zero
+        for c, operator in zip(vector, candidates, strict=True):
+            if c != 0:
+                total = total + operator * D1(c)
+        result.append(total)
+    return result
 
-    def __init__(self, pieces: Piecewise[Fraction, ExactReal]) -> None:
-        self.pieces = pieces
-        self.known: dict[int, tuple[int, ExactSeries, ExactSeries]] = {}
 
-    def harmless(self, q: fmpq_poly, candidates: list[Operator]) -> list[Operator]:
-        """Independent combinations of the candidates (whose qQσ is 0) with Qσ = 0."""
-        if q.degree() > 1:
-            return candidates
-        point = -to_fraction(q[0]) / to_fraction(q[1])
-        if point not in self.pieces.breaks:
-            return candidates
-        index = self.pieces.breaks.index(point)
-        values = [self.delta(index, operator) for operator in candidates]
-        keys = list({key: None for value in values for key in value.terms})
-        if not keys:
-            return candidates
-        rows = [[to_fmpq(value.terms.get(key, Fraction(0))) for key in keys] for value in values]
-        result = []
-        for vector in nullspace(rows):
-            total = D1.zero
-            for c, operator in zip(vector, candidates, strict=True):
-                if c != 0:
-                    total = total + operator * D1(c)
-            result.append(total)
-        return result
-
-    def delta(self, index: int, operator: Operator) -> ExactReal:
-        """The coefficient c in Qσ = c δ: the jump of Σ_{i>0} D^(i-1) (a_i σ) with Q = Σ D^i a_i."""
-        point = self.pieces.breaks[index]
-        left, right = self._expansions(index, operator.order)
-        total = exact(0)
-        for i, a in enumerate(right_coefficients(operator)):
-            if i == 0 or not a:
-                continue
-            shifted = a(fmpq_poly([to_fmpq(point), 1]))
-            total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
-        return total
-
-    def _expansions(self, index: int, order: int) -> tuple[ExactSeries, ExactSeries]:
-        known = self.known.get(index)
-        if known is None or known[0] < order:
-            known = (order, *self.pieces.expansions(index, order))
-            self.known[index] = known
-        return known[1], known[2]
+def _delta(operator: Operator, point: Fraction, left: ExactSeries, right: ExactSeries) -> ExactReal:
+    """The coefficient c in Qσ = c δ: the jump of Σ_{i>0} D^(i-1) (a_i σ) with Q = Σ D^i a_i."""
+    total = exact(0)
+    for i, a in enumerate(right_coefficients(operator)):
+        if i == 0 or not a:
+            continue
+        shifted = a(fmpq_poly([to_fmpq(point), 1]))
+        total = total + _constant_term(shifted, right, 1, i - 1) - _constant_term(shifted, left, -1, i - 1)
+    return total
 
 
 def right_coefficients(operator: Operator) -> list[fmpq_poly]:
@@ -176,18 +166,11 @@ def _constant_term(a: fmpq_poly, series: ExactSeries, side: int, n: int) -> Exac
     return total
 
 
-def _log_derivative(n: int, k: int) -> Fraction:
+def _log_derivative(n: int, k: int) -> int:
     """The constant term of (d/ds)^n of s^n log(s)^k."""
-    # (d/ds) s^m log^k = m s^(m-1) log^k + k s^(m-1) log^(k-1), applied for m = n, n-1, …, 1
-    row = {k: Fraction(1)}
-    for m in range(n, 0, -1):
-        following: dict[int, Fraction] = {}
-        for power, c in row.items():
-            following[power] = following.get(power, Fraction(0)) + m * c
-            if power:
-                following[power - 1] = following.get(power - 1, Fraction(0)) + power * c
-        row = following
-    return row.get(0, Fraction(0))
+    # s^n log^k is the k-th derivative in x of s^(n+x) at x = 0, and (d/ds)^n s^(n+x) = (n+x)…(1+x) s^x
+    product = prod([fmpz_poly([m, 1]) for m in range(1, n + 1)], start=fmpz_poly([1]))
+    return factorial(k) * int(product[k])
 
 
 _MOST_ORDER = 36  # operators of orders 5 and 4, whose product has order 20, take a second

@@ -126,7 +126,8 @@ def _solved(relations: Sequence[_Relation], values: Sequence[Number], terms: int
             if n < count:
                 total = total + known[n] * c
         if relation.index < count:
-            if _certainly_not_zero(total + known[relation.index] * relation.lead):
+            left = total + known[relation.index] * relation.lead
+            if not left.contains(0) if isinstance(left, arb) else left:
                 return None
         elif relation.solved is None:
             return None
@@ -294,7 +295,3 @@ def _rounded(radius: Fraction) -> Fraction:
     while radius * scale < 64:
         scale *= 2
     return Fraction(int(radius * scale)) / scale
-
-
-def _certainly_not_zero(value: Number) -> bool:
-    return not value.contains(0) if isinstance(value, arb) else bool(value)

@@ -50,7 +50,7 @@ def break_candidates(node: Node | Condition) -> list[Break]:
     for switch in _switches(node):
         inner = merged(break_candidates(switch))
         for low, high, sample in intervals(inner):
-            found += (point for point in _roots(resolve(switch, sample), sample) if _inside(point, low, high))
+            found += (point for point in _roots(resolve(switch, sample), sample) if inside(point, low, high))
         if len(found) > _MAX_CANDIDATES:
             raise TooLarge(
                 f"the formula may change at more than {_MAX_CANDIDATES} points; give a function of numpy arrays instead"
@@ -105,7 +105,8 @@ def _between(low: Break | None, high: Break | None) -> Fraction:
     return a + (b - a) * _SPLIT
 
 
-def _inside(point: Break, low: Break | None, high: Break | None) -> bool:
+def inside(point: Break, low: Break | None, high: Break | None) -> bool:
+    """Whether a point lies strictly between two others; None is infinite."""
     value = comparable(point)
     return (low is None or value > comparable(low)) and (high is None or value < comparable(high))
 

@@ -67,9 +67,10 @@ def element_of(node: Node, sample: Fraction | None) -> Element:
         case Power(base, exponent):
             return _power(element_of(base, sample), element_of(exponent, sample), sample)
         case Call(name, args) if name in _BUILDERS:
-            return _BUILDERS[name]([element_of(arg, sample) for arg in args], sample)
-        case Call(name, args) if name in ("tan", "tanh"):
-            return _pole_function(name, element_of(args[0], sample))
+            inner = [element_of(arg, sample) for arg in args]
+            if name in _TRANSCENDENTAL and inner[0].value is not None:
+                return Element.constant(function_value(name, inner[0].value))
+            return _BUILDERS[name](inner, sample)
     raise TypeError(f"{node} has cases; resolve them first")
 
 
@@ -200,8 +201,6 @@ def _exp(args: list[Element], _: Fraction | None) -> Element:
 
 def _log(args: list[Element], sample: Fraction | None) -> Element:
     x = args[0]
-    if x.value is not None:
-        return Element.constant(function_value("log", x.value))
     if len(x.terms) != 1:
         if x.coefficients is not None:
             raise _irrational(x.coefficients)
@@ -244,8 +243,6 @@ def _error_function(name: str) -> Callable[[list[Element], Fraction | None], Ele
 
     def build(args: list[Element], _: Fraction | None) -> Element:
         x = args[0]
-        if x.value is not None:
-            return Element.constant(function_value(name, x.value))
         parts = x.coefficients
         if parts is None:
             raise _refusal(f"the expression takes {name} of", x)
@@ -267,10 +264,7 @@ def _error_function(name: str) -> Callable[[list[Element], Fraction | None], Ele
 
 def _odd_atom(kind: str) -> Callable[[list[Element], Fraction | None], Element]:
     def build(args: list[Element], _: Fraction | None) -> Element:
-        x = args[0]
-        if x.value is not None:
-            return Element.constant(function_value(kind, x.value))
-        function = _rational_argument(x, kind)
+        function = _rational_argument(args[0], kind)
         if kind == "asinh" and not function.is_polynomial:
             raise Unsupported(f"asinh of the quotient {function} has no exact form here; {INSTEAD}")
         sign = -1 if function.num.leading_coefficient() < 0 else 1
@@ -301,10 +295,7 @@ def _bessel(args: list[Element], _: Fraction | None) -> Element:
 
 def _airy(kind: str, name: str) -> Callable[[list[Element], Fraction | None], Element]:
     def build(args: list[Element], _: Fraction | None) -> Element:
-        x = args[0]
-        if x.value is not None:
-            return Element.constant(function_value(name, x.value))
-        return Element.atom(Atom(kind, _rational_argument(x, name)))
+        return Element.atom(Atom(kind, _rational_argument(args[0], name)))
 
     return build
 
@@ -317,14 +308,18 @@ def _rational_argument(x: Element, name: str) -> Quotient:
     raise _irrational(x.coefficients)
 
 
-def _pole_function(name: str, x: Element) -> Element:
-    if x.value is not None:
-        return Element.constant(function_value(name, x.value))
-    raise NotHolonomic(
-        f"{name} has infinitely many complex poles, so it solves no linear ODE with polynomial coefficients; {INSTEAD}"
-    )
+def _with_poles(name: str) -> Callable[[list[Element], Fraction | None], Element]:
+    def build(args: list[Element], _: Fraction | None) -> Element:
+        raise NotHolonomic(
+            f"{name} has infinitely many complex poles, so it solves no linear ODE with polynomial coefficients; "
+            f"{INSTEAD}"
+        )
+
+    return build
 
 
+# functions whose values at constants are not written by other functions
+_TRANSCENDENTAL = ("log", "erf", "erfi", "erfc", "atan", "asinh", "airyai", "airyaiprime", "tan", "tanh")
 # how each function of elements is made
 _BUILDERS: dict[str, Callable[[list[Element], Fraction | None], Element]] = {
     "exp": _exp,
@@ -341,4 +336,6 @@ _BUILDERS: dict[str, Callable[[list[Element], Fraction | None], Element]] = {
     "besselj": _bessel,
     "airyai": _airy("airyai", "airyai"),
     "airyaiprime": _airy("airyprime", "airyaiprime"),
+    "tan": _with_poles("tan"),
+    "tanh": _with_poles("tanh"),
 }

@@ -83,7 +83,7 @@ def _monomial(monomial: FunctionMonomial, point: Fraction, side: int, order: int
         if low < 0:
             raise BadInput(f"exp({monomial.exponent}) grows without bound near u = {point}: not locally integrable")
         value, rest = _split(monomial.exponent, point, order)
-        result = _taylor(rest.exp(), side, order, function_value("exp", value))
+        result = _taylor(rest.exp(), side, order, function_value("exp", exact(value)))
     if monomial.wave:
         result = _product(result, _wave(monomial, point, side, order), order)
     for atom, power in monomial.atoms:
@@ -96,11 +96,11 @@ def _monomial(monomial: FunctionMonomial, point: Fraction, side: int, order: int
     return result
 
 
-def _split(function: Quotient, point: Fraction, order: int) -> tuple[ExactReal, fmpq_series]:
+def _split(function: Quotient, point: Fraction, order: int) -> tuple[Fraction, fmpq_series]:
     """A function regular at the point as (value, series in t = u - point of the rest)."""
     low, coefficients = function.laurent(point, order + 1)
     padded = [fmpq(0)] * low + coefficients[: order + 1 - low]
-    return exact(to_fraction(padded[0])), fmpq_series([0, *padded[1:]], prec=order + 1)
+    return to_fraction(padded[0]), fmpq_series([0, *padded[1:]], prec=order + 1)
 
 
 def _taylor(series: fmpq_series, side: int, order: int, factor: ExactReal) -> LocalSeries:
@@ -118,7 +118,7 @@ def _require_regular(function: Quotient, point: Fraction, name: str) -> None:
 def _wave(monomial: FunctionMonomial, point: Fraction, side: int, order: int) -> LocalSeries:
     _require_regular(monomial.angle, point, monomial.wave)
     value, rest = _split(monomial.angle, point, order)
-    sine, cosine = (function_value(name, value) for name in ("sin", "cos"))
+    sine, cosine = (function_value(name, exact(value)) for name in ("sin", "cos"))
     if monomial.wave == "cos":
         sine, cosine = cosine, -sine
     return _sum(_taylor(rest.cos(), side, order, sine), _taylor(rest.sin(), side, order, cosine))
@@ -136,9 +136,8 @@ def _algebraic(atom: Atom, power: Fraction, point: Fraction, side: int, order: i
     if not value:
         # monic up to sign, irreducible and positive on this side: the argument is s itself
         return {(power, 0): exact(1)} if power <= order else {}
-    relative = rest * _reciprocal(value)
-    series = ((1 + relative).log() * fmpq_series([to_fmpq(power)])).exp()
-    return _taylor(series, side, order, value.to_power(power))
+    series = ((1 + rest / fmpq_series([to_fmpq(value)])).log() * fmpq_series([to_fmpq(power)])).exp()
+    return _taylor(series, side, order, exact(value).to_power(power))
 
 
 def _atom(atom: Atom, point: Fraction, side: int, order: int) -> LocalSeries:
@@ -148,8 +147,8 @@ def _atom(atom: Atom, point: Fraction, side: int, order: int) -> LocalSeries:
         value, rest = _split(atom.argument, point, order)
         if not value:
             return {(_ZERO, 1): exact(1)}
-        series = (1 + rest * _reciprocal(value)).log()
-        return _sum({(_ZERO, 0): function_value("log", value)}, _taylor(series, side, order, exact(1)))
+        series = (1 + rest / fmpq_series([to_fmpq(value)])).log()
+        return _sum({(_ZERO, 0): function_value("log", exact(value))}, _taylor(series, side, order, exact(1)))
     slopes = expand(atom.derivative(), point, side, max(order - 1, 0))
     result: LocalSeries = {(_ZERO, 0): _limit(atom, point, side)}
     for (e, k), c in slopes.items():
@@ -184,7 +183,7 @@ def _composed(atom: Atom, point: Fraction, side: int, order: int) -> LocalSeries
     value, rest = _split(atom.argument, point, order)
     result: LocalSeries = {}
     step = fmpq_series([1], prec=order + 1)
-    for coefficient in _outer_taylor(atom.kind, atom.parameter, _as_fraction(value), order):
+    for coefficient in _outer_taylor(atom.kind, atom.parameter, value, order):
         result = _sum(result, _taylor(step, side, order, coefficient))
         step = step * rest
     return result
@@ -211,12 +210,3 @@ def _outer_taylor(kind: str, parameter: Fraction, point: Fraction, order: int) -
         result.append(total * Fraction(1, factorial(k)))
         current = current.derivative()
     return tuple(result)
-
-
-def _as_fraction(value: ExactReal) -> Fraction:
-    assert value.rational is not None
-    return value.rational
-
-
-def _reciprocal(value: ExactReal) -> fmpq_series:
-    return fmpq_series([to_fmpq(1 / _as_fraction(value))])

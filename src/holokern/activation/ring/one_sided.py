@@ -140,12 +140,6 @@ class _Expansion(Arithmetic[Side]):
     def constant(self, name: str, x: Side) -> Side:
         return self._constant(arb.pi() if name == "pi" else arb.const_e())
 
-    def total(self, terms: list[Side]) -> Side:
-        return reduce(Side.__add__, terms)
-
-    def product(self, factors: tuple[Node, ...], x: Side) -> Side:
-        return reduce(Side.__mul__, [self.value(factor, x) for factor in factors])
-
     def power(self, base: Node, exponent: Node, x: Side) -> Side:
         if isinstance(exponent, Number):
             return self._power(self.value(base, x), exponent.value)

@@ -16,6 +16,7 @@ from holokern.activation.ring.breaks import (
     Break,
     break_candidates,
     comparable,
+    inside,
     intervals,
     merged,
     polynomial_roots,
@@ -138,8 +139,7 @@ def _rational_pieces(tree: Node) -> tuple[tuple[Fraction, ...], tuple[Element, .
         element = element_of(resolve(tree, sample), sample)
         elements.append(element)
         for pole in _poles(element):
-            value = comparable(pole)
-            if (low is None or value > comparable(low)) and (high is None or value < comparable(high)):
+            if inside(pole, low, high):
                 breaks.append(_rational_break(pole))
                 elements.append(element)
     return _tidied(breaks, elements)

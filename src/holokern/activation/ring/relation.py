@@ -35,7 +35,9 @@ def first_relation(rows: Iterable[Vector]) -> Operator:
     for order, vector in enumerate(vectors):
         relation = search.add(order, vector)
         if relation is not None:
-            return _cleared([relation.get(k, Quotient.constant(0)) for k in range(order + 1)])
+            weights = [relation.get(k, Quotient.constant(0)) for k in range(order + 1)]
+            common = common_denominator(weights)
+            return operator_from([w.num * (common // w.den) for w in weights])
     raise AssertionError("a relation modulo a prime at a random point is one over Q(u), except with tiny probability")
 
 
@@ -68,12 +70,6 @@ def _residue(function: Quotient) -> nmod:
         for part in (function.num, function.den)
     )
     return top / bottom
-
-
-def _cleared(weights: list[Quotient]) -> Operator:
-    """Σ w_i D^i multiplied by the least common denominator."""
-    common = common_denominator(weights)
-    return operator_from([w.num * (common // w.den) for w in weights])
 
 
 def operator_from(coefficients: list[fmpq_poly]) -> Operator:

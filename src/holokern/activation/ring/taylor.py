@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import reduce
-from operator import add, mul
+from operator import mul
 
 from flint import arb, arb_series, ctx
 
@@ -39,12 +39,6 @@ class _SeriesArithmetic(Arithmetic[arb_series]):
 
     def constant(self, name: str, x: arb_series) -> arb_series:
         return arb_series([arb.pi() if name == "pi" else arb.const_e()])
-
-    def total(self, terms: list[arb_series]) -> arb_series:
-        return reduce(add, terms)
-
-    def product(self, factors: tuple[Node, ...], x: arb_series) -> arb_series:
-        return reduce(mul, [self.value(factor, x) for factor in factors])
 
     def power(self, base: Node, exponent: Node, x: arb_series) -> arb_series:
         series = self.value(base, x)

@@ -5,12 +5,14 @@ Only the names listed here have a meaning; nothing is ever evaluated as Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from holokern.activation.catalogue import REGISTRY
-from holokern.activation.named import build, suggestion
+from holokern.activation.named import Entry, Parameters, read_parameters, suggestion
 from holokern.activation.tree import constructors as make
 from holokern.activation.tree import nodes
 from holokern.activation.tree.constructors import U
@@ -78,6 +80,26 @@ def read_expression(text: str) -> Node:
     if degree > MAX_DEGREE:
         raise TooLarge(f"the {_WHAT} has formal degree {min(degree, 10**9)} in u; degrees up to {MAX_DEGREE} are read")
     return tree
+
+
+def build(entry: Entry, given: Mapping[str, object]) -> tuple[Node, Parameters]:
+    """The tree of a named activation and its parameters; errors are those of `read_parameters`."""
+    parameters = read_parameters(entry, given)
+    return _tree(entry, parameters), parameters
+
+
+@lru_cache(maxsize=256)
+def _tree(entry: Entry, parameters: Parameters) -> Node:
+    if not isinstance(entry.formula, str):
+        return entry.formula(**dict(parameters))
+    return _node(_with_numbers(parse(entry.formula, _WHAT), dict(parameters)))
+
+
+def _with_numbers(syntax: Syntax, values: Mapping[str, object]) -> Syntax:
+    """The expression with numbers in the place of some names."""
+    if syntax.kind == "name" and syntax.head in values:
+        return Syntax("number", str(values[syntax.head]))
+    return replace(syntax, parts=tuple(_with_numbers(part, values) for part in syntax.parts))
 
 
 def _node(syntax: Syntax) -> Node:

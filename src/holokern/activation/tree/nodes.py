@@ -46,6 +46,10 @@ class _KeepsItsHash:
 
     _hash: int
 
+    def __init_subclass__(cls) -> None:
+        # a dataclass keeps a hash that stands in its own class
+        cls.__hash__ = _KeepsItsHash.__hash__  # type: ignore[method-assign]
+
     def __hash__(self) -> int:
         try:
             return self._hash
@@ -60,8 +64,6 @@ class Number(_KeepsItsHash):
     """An exact rational number."""
 
     value: Fraction
-
-    __hash__ = _KeepsItsHash.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +84,12 @@ class Sum(_KeepsItsHash):
 
     terms: tuple[Node, ...]
 
-    __hash__ = _KeepsItsHash.__hash__
-
 
 @dataclass(frozen=True, slots=True)
 class Product(_KeepsItsHash):
     """A product of two or more factors; a rational factor comes first."""
 
     factors: tuple[Node, ...]
-
-    __hash__ = _KeepsItsHash.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,6 @@ class Power(_KeepsItsHash):
     base: Node
     exponent: Node
 
-    __hash__ = _KeepsItsHash.__hash__
-
 
 @dataclass(frozen=True, slots=True)
 class Call(_KeepsItsHash):
@@ -111,16 +107,12 @@ class Call(_KeepsItsHash):
     name: str
     args: tuple[Node, ...]
 
-    __hash__ = _KeepsItsHash.__hash__
-
 
 @dataclass(frozen=True, slots=True)
 class Cases(_KeepsItsHash):
     """A function by cases: the first condition that holds decides; where none holds the function is undefined."""
 
     cases: tuple[tuple[Node, Condition], ...]
-
-    __hash__ = _KeepsItsHash.__hash__
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _decaying(x: Array) -> tuple[Array, Array]:
     phase, rest = _phase(x)
     decay = np.exp(-phase) * (1 - rest) / (2 * sqrt(pi))
     root = np.sqrt(np.sqrt(x))
-    return decay / root * _sum(_U, -1 / phase), -decay * root * _sum(_V, -1 / phase)
+    return decay / root * np.polyval(_U, -1 / phase), -decay * root * np.polyval(_V, -1 / phase)
 
 
 def _oscillating(x: Array) -> tuple[Array, Array]:
@@ -60,8 +60,9 @@ def _oscillating(x: Array) -> tuple[Array, Array]:
     sin, cos = (sin - cos) / sqrt(2 * pi), (cos + sin) / sqrt(2 * pi)
     root = np.sqrt(np.sqrt(x))
     square = -1 / (phase * phase)
-    even, odd = _sum(_U[::2], square), _sum(_U[1::2], square) / phase
-    slope_even, slope_odd = _sum(_V[::2], square), _sum(_V[1::2], square) / phase
+    # the terms of even and of odd degree
+    (odd, even), (slope_odd, slope_even) = ([np.polyval(c[k::2], square) for k in (0, 1)] for c in (_U, _V))
+    odd, slope_odd = odd / phase, slope_odd / phase
     return (cos * even + sin * odd) / root, (sin * slope_even - cos * slope_odd) * root
 
 
@@ -76,22 +77,14 @@ def _phase(x: Array) -> tuple[Array, Array]:
     return third, error + power * _TWO_THIRDS[1] + power_rest * _TWO_THIRDS[0]
 
 
-def _sum(coefficients: list[float], t: Array) -> Array:
-    """Σ coefficients[k] t^k."""
-    total = np.full_like(t, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        total = total * t + c
-    return total
-
-
 def _coefficients() -> list[float]:
-    """u_k of the series [DLMF, 9.7.2]."""
+    """u_k of the series [DLMF, 9.7.2], those of low degree first."""
     found = [1.0]
     for k in range(1, _TERMS):
         found.append(found[-1] * (6 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216 * k * (2 * k - 1)))
     return found
 
 
-_U = _coefficients()  # the coefficients of the series of Ai and of Ai′
-_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U)]  # [DLMF, 9.7.2]
+_U = _coefficients()[::-1]  # the coefficients of the series of Ai and of Ai′, highest degree first
+_V = [u * (6 * k + 1) / (1 - 6 * k) for k, u in enumerate(_U[::-1])][::-1]  # [DLMF, 9.7.2]
 _TWO_THIRDS = (2 / 3, 2**-54 * 2 / 3)  # 2/3 as a float and what it lacks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import reduce
+from operator import add, mul
 from typing import Generic, TypeVar
 
 from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, Power, Product, Sum, Variable
@@ -42,13 +44,13 @@ class Arithmetic(ABC, Generic[T]):
     def constant(self, name: str, x: T) -> T:
         """The constant ``pi`` or ``E``."""
 
-    @abstractmethod
     def total(self, terms: list[T]) -> T:
-        """The sum."""
+        """The sum, left to right."""
+        return reduce(add, terms)
 
-    @abstractmethod
     def product(self, factors: tuple[Node, ...], x: T) -> T:
-        """The product of the factors at ``x``."""
+        """The product of the factors at ``x``, left to right."""
+        return reduce(mul, [self.value(factor, x) for factor in factors])
 
     @abstractmethod
     def power(self, base: Node, exponent: Node, x: T) -> T:

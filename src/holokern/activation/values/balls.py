@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
-from operator import add, mul
+from operator import mul
 from typing import TypeAlias
 
 from flint import arb, fmpq
@@ -49,9 +49,6 @@ class _BallArithmetic(Arithmetic[arb]):
 
     def constant(self, name: str, x: arb) -> arb:
         return arb.pi() if name == "pi" else arb.const_e()
-
-    def total(self, terms: list[arb]) -> arb:
-        return reduce(add, terms)
 
     def product(self, factors: tuple[Node, ...], x: arb) -> arb:
         values = []

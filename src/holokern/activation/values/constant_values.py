@@ -7,7 +7,7 @@ from fractions import Fraction
 from flint import fmpz_poly
 
 from holokern.activation.tree.nodes import EVEN, ODD
-from holokern.activation.values.constants import Base, ExactReal, Opaque, exact, factored, named_constant
+from holokern.activation.values.constants import Base, ExactReal, Opaque, exact, factored, named_constant, opaque
 from holokern.errors import BadInput
 
 
@@ -41,7 +41,7 @@ def function_value(name: str, *args: ExactReal) -> ExactReal:
         return named_constant("pi") * Fraction(1, 4)
     if name == "besselj" and not x:
         return exact(int(args[0] == 0))
-    return ExactReal({((Opaque(name, args), Fraction(1)),): Fraction(1)})
+    return opaque(name, args)
 
 
 def polynomial_root(polynomial: fmpz_poly, index: int) -> ExactReal:
@@ -64,8 +64,7 @@ def polynomial_root(polynomial: fmpz_poly, index: int) -> ExactReal:
         size = exact(abs(value)).to_power(Fraction(1, degree))
         negative = value < 0 if degree % 2 else index == 0
         return -size if negative else size
-    args = (exact(index), *(exact(c) for c in coefficients))
-    return ExactReal({((Opaque("root", args), Fraction(1)),): Fraction(1)})
+    return opaque("root", (exact(index), *map(exact, coefficients)))
 
 
 def _exponential(x: ExactReal) -> ExactReal:
@@ -77,8 +76,7 @@ def _exponential(x: ExactReal) -> ExactReal:
         elif isinstance(base, Opaque) and base.name == "log":
             factor = base.args[0].to_power(c)
         else:
-            unit = ExactReal({monomial: Fraction(1)})
-            factor = ExactReal({((Opaque("exp", (unit,)), c),): Fraction(1)})
+            factor = opaque("exp", (ExactReal({monomial: Fraction(1)}),), c)
         result = result * factor
     return result
 
@@ -86,19 +84,16 @@ def _exponential(x: ExactReal) -> ExactReal:
 def _logarithm(x: ExactReal) -> ExactReal:
     if x.sign() <= 0:
         raise BadInput(f"log({x}) is not a real number")
-    if x.single is None:
-        return ExactReal({((Opaque("log", (x,)), Fraction(1)),): Fraction(1)})
+    if x.single is None or any(isinstance(base, Opaque) for base, _ in x.single[0]):
+        return opaque("log", (x,))
     monomial, c = x.single
-    if any(isinstance(base, Opaque) for base, _ in monomial):
-        return ExactReal({((Opaque("log", (x,)), Fraction(1)),): Fraction(1)})
     total = exact(0)
     powers: list[tuple[Base, Fraction]] = list(monomial)
     powers += [(prime, Fraction(e)) for prime, e in factored(c.numerator)]
     powers += [(prime, Fraction(-e)) for prime, e in factored(c.denominator)]
     for base, e in powers:
         bare = exact(base) if isinstance(base, int) else named_constant(str(base))
-        one = exact(1) if base == "E" else ExactReal({((Opaque("log", (bare,)), Fraction(1)),): Fraction(1)})
-        total = total + one * e
+        total = total + (exact(1) if base == "E" else opaque("log", (bare,))) * e
     return total
 
 

@@ -203,7 +203,7 @@ class ExactReal:
             for _ in range(int(exponent) - 1):
                 result = result * self
             return result
-        return ExactReal({((Opaque("value", (self,)), exponent),): Fraction(1)})
+        return opaque("value", (self,), exponent)
 
     def _single_power(self, exponent: Fraction) -> ExactReal:
         ((monomial, c),) = self.terms.items()
@@ -212,7 +212,7 @@ class ExactReal:
             if monomial == ((monomial[0][0], Fraction(1)),) and c > 0:
                 bare = ExactReal({((monomial[0][0], exponent),): Fraction(1)})
                 return bare * exact(c).to_power(exponent)
-            return ExactReal({((Opaque("value", (self,)), exponent),): Fraction(1)})
+            return opaque("value", (self,), exponent)
         factor, key = multiply_monomials((), tuple((base, e * exponent) for base, e in monomial))
         if exponent.denominator == 1:
             return ExactReal({key: factor * c ** int(exponent)})
@@ -264,6 +264,11 @@ def exact(value: ExactReal | Fraction | int) -> ExactReal:
 def named_constant(name: str) -> ExactReal:
     """The constant ``E`` or ``pi``."""
     return ExactReal({((name, Fraction(1)),): Fraction(1)})
+
+
+def opaque(name: str, args: tuple[ExactReal, ...], exponent: Fraction = Fraction(1)) -> ExactReal:
+    """A power of a number that is known only by name."""
+    return ExactReal({((Opaque(name, args), exponent),): Fraction(1)})
 
 
 def multiply_monomials(a: ConstantMonomial, b: ConstantMonomial) -> tuple[Fraction, ConstantMonomial]:

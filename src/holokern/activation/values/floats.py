@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
-from operator import add, and_, mul, or_
+from operator import and_, or_
 from types import ModuleType
 from typing import Any
 
@@ -37,25 +37,18 @@ class FloatArithmetic(Arithmetic[Array]):
         """The constant, rounded once."""
         return np.full_like(x, np.pi if name == "pi" else np.e)
 
-    def total(self, terms: list[Array]) -> Array:
-        """The sum, left to right."""
-        return reduce(add, terms)
-
     def product(self, factors: tuple[Node, ...], x: Array) -> Array:
         """A gate that is closed (0) decides alone: the other factors are not looked at there."""
-        gates = [factor for factor in factors if is_gate(factor)]
-        others = [factor for factor in factors if not is_gate(factor)]
+        gates = tuple(factor for factor in factors if is_gate(factor))
+        others = tuple(factor for factor in factors if not is_gate(factor))
         if not gates:
-            return self._plain_product(others, x)
-        result = self._plain_product(gates, x)
+            return super().product(factors, x)
+        result = super().product(gates, x)
         open_ = result != 0
         if open_.all():
-            return result * self._plain_product(others, x) if others else result
-        result[open_] *= self._plain_product(others, x[open_]) if others else 1.0
+            return result * super().product(others, x) if others else result
+        result[open_] *= super().product(others, x[open_]) if others else 1.0
         return result
-
-    def _plain_product(self, factors: list[Node], x: Array) -> Array:
-        return reduce(mul, [self.value(factor, x) for factor in factors])
 
     def power(self, base: Node, exponent: Node, x: Array) -> Array:
         """Real powers; NaN where there is none."""
@@ -68,9 +61,9 @@ class FloatArithmetic(Arithmetic[Array]):
 
     def call(self, node: Call, x: Array) -> Array:
         """The function, with the argument to twice the precision where that shows."""
-        if node.name in _CORRECTED:
+        if node.name in CORRECTED:
             hi, lo = self._extended.pair(node.args[0], x)
-            return np.asarray(_CORRECTED[node.name](hi, lo)) + np.zeros_like(x)
+            return np.asarray(CORRECTED[node.name](hi, lo)) + np.zeros_like(x)
         return np.asarray(_FUNCTIONS[node.name](*(self.value(arg, x) for arg in node.args)))
 
     def cases(self, node: Cases, x: Array) -> Array:
@@ -153,7 +146,7 @@ def _moved(value: Array, slope: Array, lo: Array) -> Array:
 
 
 # functions at hi + lo: their values at hi, moved by the small lo
-_CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
+CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "exp": lambda hi, lo: np.exp(hi) * (1.0 + lo),
     "expm1": lambda hi, lo: _moved(np.expm1(hi), np.exp(hi), lo),
     "sin": lambda hi, lo: _moved(np.sin(hi), np.cos(hi), lo),
@@ -164,8 +157,8 @@ _CORRECTED: dict[str, Callable[[Array, Array], Array]] = {
     "erfc": _erfc,
     "expit": _expit,
     "softplus": _softplus,
-    "exprel": lambda hi, lo: _over_argument(_CORRECTED["expm1"](hi, lo), hi),
-    "sinc": lambda hi, lo: _over_argument(_CORRECTED["sin"](hi, lo), hi),
+    "exprel": lambda hi, lo: _over_argument(CORRECTED["expm1"](hi, lo), hi),
+    "sinc": lambda hi, lo: _over_argument(CORRECTED["sin"](hi, lo), hi),
 }
 
 # functions for which a rounded argument is good enough

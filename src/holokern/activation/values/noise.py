@@ -17,7 +17,7 @@ from holokern.activation.tree.nodes import Call, Cases, Constant, Node, Number, 
 from holokern.activation.values.airy import FAR
 from holokern.activation.values.arithmetic import Arithmetic
 from holokern.activation.values.double_floats import MOST_PRODUCTS
-from holokern.activation.values.floats import FLOATS
+from holokern.activation.values.floats import CORRECTED, FLOATS
 from holokern.numeric import Array
 
 Noisy: TypeAlias = tuple[Array, Array]
@@ -26,8 +26,6 @@ _UNIT = float(np.finfo(float).eps) / 2  # half the distance from 1 to the next f
 # units in the last place that numpy's and scipy's functions may be off: estimates on the safe side, not bounds
 _ULPS = {"besselj": 16.0, "airyai": 48.0, "airyaiprime": 48.0, "erfc": 8.0, "erfi": 8.0, "expit": 6.0}
 _FEW_ULPS = 4.0  # of functions that are not named above
-# functions whose argument is known to twice the precision if it is a polynomial
-_SENSITIVE = ("exp", "expm1", "sin", "cos", "sinh", "cosh", "erfi", "erfc", "expit", "softplus", "exprel", "sinc")
 
 
 def noisy(stable: Node, x: Array) -> Noisy:
@@ -98,7 +96,8 @@ class _NoiseArithmetic(Arithmetic[Noisy]):
         value, error = FLOATS.call(node, x[0]), arguments[-1][1]
         if node.name in ("sign", "Heaviside"):
             return value, np.where(error < np.abs(arguments[0][0]), 0.0, np.where(error > 0, 1.0, 0.0))
-        if node.name in _SENSITIVE and _is_polynomial(node.args[0]):
+        if node.name in CORRECTED and _is_polynomial(node.args[0]):
+            # the argument is known to twice the precision
             error = np.zeros_like(error)
         slope = np.abs(_SLOPES[node.name](arguments[-1][0], value))
         own = 0.0 if node.name == "Abs" else _ULPS.get(node.name, _FEW_ULPS) * _UNIT * np.abs(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import exp, pi, sqrt
 from typing import TypeAlias
 
@@ -36,7 +36,7 @@ class _Factor:
 
     def lowered(self) -> _Factor:
         """One power less."""
-        return _Factor(self.power - 1, self.rate, self.bend, self.slope, self.offset)
+        return replace(self, power=self.power - 1)
 
     def derivatives(self) -> list[tuple[float, _Factor]]:
         """The derivative without that of the exponential, which belongs to the law."""
@@ -53,47 +53,33 @@ class _Factor:
 def pair_erf(s: ClosedTerm, t: ClosedTerm, law: Law) -> Sized:
     """E[s(u) t(v)] and the size of its parts, by [Stein1981] down to arcsines and bivariate normal probabilities."""
     scale = s.times(t)
-    value, size = _Moments(law).of(_Factor.of(s), _Factor.of(t))
+    value, size = _moment(law, _Factor.of(s), _Factor.of(t), {})
     return scale * value, abs(scale) * size
 
 
-@dataclass
-class _Moments:
-    """Expectations of products of two factors, each computed once."""
-
-    law: Law
-    known: dict[tuple[_Factor, _Factor], Sized] = field(default_factory=dict)
-
-    def of(self, f: _Factor, g: _Factor) -> Sized:
-        """E[f(u) g(v)]."""
-        if (f, g) not in self.known:
-            self.known[f, g] = self._reduced(f, g) if f.power or g.power else _mean(self.law, f, g)
-        return self.known[f, g]
-
-    def _reduced(self, f: _Factor, g: _Factor) -> Sized:
-        """E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v] under the law that the exponentials make."""
-        law = self.law.times_gaussian(f.bend, g.bend)
-        of_u = bool(f.power)
-        lower = (f.lowered(), g) if of_u else (f, g.lowered())
-        rates = (f.rate, g.rate) if of_u else (g.rate, f.rate)
-        own = law.c1**2 if of_u else law.c2**2
-        parts = [
-            (
-                own * rates[0] + law.covariance * rates[1],
-                own * abs(rates[0]) + law.covariance_size * abs(rates[1]),
-                lower,
-            )
-        ]
-        same, other = (own, own), (law.covariance, law.covariance_size)
-        along_u, along_v = (same, other) if of_u else (other, same)
-        parts += [(c * along_u[0], abs(c) * along_u[1], (d, lower[1])) for c, d in lower[0].derivatives()]
-        parts += [(c * along_v[0], abs(c) * along_v[1], (lower[0], d)) for c, d in lower[1].derivatives()]
-        value = size = np.zeros(len(law.cos))
-        for factor, factor_size, (left, right) in parts:
-            if np.any(factor_size):
-                moment = self.of(left, right)
-                value, size = value + factor * moment[0], size + factor_size * moment[1]
-        return value, size
+def _moment(centred: Law, f: _Factor, g: _Factor, known: dict[tuple[_Factor, _Factor], Sized]) -> Sized:
+    """E[u h] = μ E[h] + Σ₁₁ E[∂h/∂u] + Σ₁₂ E[∂h/∂v] under the law that the exponentials make; each computed once."""
+    if (f, g) in known:
+        return known[f, g]
+    if not (f.power or g.power):
+        return known.setdefault((f, g), _mean(centred, f, g))
+    law = centred.times_gaussian(f.bend, g.bend)
+    of_u = bool(f.power)
+    lower = (f.lowered(), g) if of_u else (f, g.lowered())
+    rates = (f.rate, g.rate) if of_u else (g.rate, f.rate)
+    own = law.c1**2 if of_u else law.c2**2
+    mean_size = own * abs(rates[0]) + law.covariance_size * abs(rates[1])
+    parts = [(own * rates[0] + law.covariance * rates[1], mean_size, lower)]
+    same, other = (own, own), (law.covariance, law.covariance_size)
+    along_u, along_v = (same, other) if of_u else (other, same)
+    parts += [(c * along_u[0], abs(c) * along_u[1], (d, lower[1])) for c, d in lower[0].derivatives()]
+    parts += [(c * along_v[0], abs(c) * along_v[1], (lower[0], d)) for c, d in lower[1].derivatives()]
+    value = size = np.zeros(len(law.cos))
+    for factor, factor_size, both in parts:
+        if np.any(factor_size):
+            found = _moment(centred, *both, known)
+            value, size = value + factor * found[0], size + factor_size * found[1]
+    return known.setdefault((f, g), (value, size))
 
 
 def _mean(law: Law, f: _Factor, g: _Factor) -> Sized:

@@ -63,10 +63,6 @@ class Pieces:
             hinges.append(Hinge(h.sign, h.at, tuple(h.sign * raised)))
         return Pieces((0.0, *self.base), tuple(hinges))
 
-    def without_base(self) -> Pieces:
-        """The hinges alone."""
-        return Pieces((0.0,), self.hinges)
-
     def expectation(self, other: Pieces, line: Line) -> Array:
         """E[f(cz) g(cz)] for a standard normal z and every c of the line."""
         total = np.zeros(len(line.c))

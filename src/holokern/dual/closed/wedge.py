@@ -155,7 +155,7 @@ def term_sizes(marks: Array, weights: Array) -> Array:
 def _hermite(pieces: Pieces, line: Line) -> Array:
     """Hermite coefficients of the polynomial and of the hinges up to the degree of the polynomial."""
     count = len(pieces.base) if any(pieces.base) else 0
-    hinges = pieces.without_base().hermite(line, count)
+    hinges = replace(pieces, base=(0.0,)).hermite(line, count)
     return np.ascontiguousarray(np.stack([pieces.hermite(line, count) - hinges, hinges]))
 
 

@@ -7,8 +7,7 @@ functions, analytic in z.  Near r = ±1 it is steep at the breaks only, where th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from flint import acb, arb, ctx
@@ -17,8 +16,8 @@ from holokern.activation import Continuation, ErfTerm, ExponentialTerm, Piece, P
 from holokern.dual.enclosure.gaussian_integral import incomplete_moment, normal_density, times_gaussian
 from holokern.dual.enclosure.moments import (
     Number,
+    finite_ends,
     gaussian_expectation,
-    gaussian_tail,
     rigorous_integral,
     second_moment,
 )
@@ -30,56 +29,44 @@ Side = tuple[PieceLine, Number]
 _ROUGH_BITS = 64
 
 
-@dataclass(frozen=True)
-class ConditionalMean:
-    """The mean of τ(v) for v normal with the given deviation, as an analytic function of the mean."""
+def _conditional_mean(line: PieceLine, variance: arb) -> Callable[[acb], acb]:
+    """The mean of τ(v) for v normal with the given variance, as an analytic function of the mean.
 
-    edges: tuple[arb | None, ...]
-    pieces: tuple[tuple[ExponentialTerm | ErfTerm, ...], ...]
-    variance: arb
+    Raises Unsupported when a piece is not of the kind that has a closed form.
+    """
+    parts: list[tuple[arb | None, arb | None, ExponentialTerm | ErfTerm]] = []
+    for (low, high), piece in zip(pairwise([None, *map(to_ball, line.breaks), None]), line.pieces, strict=True):
+        terms: Sequence[ExponentialTerm | ErfTerm] | None = piece.exponential_terms()
+        if terms is None and not line.breaks:
+            terms = piece.erf_terms()
+        if terms is None:
+            raise Unsupported("the conditional mean of this activation has no closed form; use another method")
+        parts += [(low, high, term) for term in terms]
 
-    @classmethod
-    def of(cls, line: PieceLine, variance: arb) -> ConditionalMean:
-        """Prepare a function; Unsupported when a piece is not of the kind that has a closed form."""
-        edges = (None, *(to_ball(b) for b in line.breaks), None)
-        pieces = []
-        for piece in line.pieces:
-            terms: Sequence[ExponentialTerm | ErfTerm] | None = piece.exponential_terms()
-            if terms is None and not line.breaks:
-                terms = piece.erf_terms()
-            if terms is None:
-                raise Unsupported("the conditional mean of this activation has no closed form; use another method")
-            pieces.append(tuple(terms))
-        return cls(edges, tuple(pieces), variance)
-
-    def __call__(self, mean: acb) -> acb:
-        """The conditional mean."""
+    def given(mean: acb) -> acb:
         total = acb(0)
-        for (low, high), terms in zip(pairwise(self.edges), self.pieces, strict=True):
-            for term in terms:
-                if isinstance(term, ErfTerm):
-                    total += self._with_erf(term, mean)
-                else:
-                    total += term.coefficient * incomplete_moment(term, low, high, mean, self.variance)
+        for low, high, term in parts:
+            if isinstance(term, ErfTerm):
+                total += _with_erf(term, mean, variance)
+            else:
+                total += term.coefficient * incomplete_moment(term, low, high, mean, variance)
         return total
 
-    def _with_erf(self, item: ErfTerm, mean: acb) -> acb:
-        """By Stein's lemma from degree to degree, starting with E[erf(κv + β)] = erf((κm + β)/√(1 + 2κ²τ²))."""
-        term, kappa, beta = item.term, item.kappa, item.beta
-        factor, centre, variance = times_gaussian(term, mean, self.variance)
-        start = ((kappa * centre + beta) / (1 + 2 * kappa * kappa * variance).sqrt()).erf()
-        before, now = acb(0), start
-        for k in range(term.degree):
-            gaussian = ExponentialTerm(acb(1), k, acb(-2 * kappa * beta), -kappa * kappa)
-            slope = (
-                2
-                * kappa
-                / arb.pi().sqrt()
-                * (-beta * beta).exp()
-                * incomplete_moment(gaussian, None, None, centre, variance)
-            )
-            before, now = now, centre * now + variance * (k * before + slope)
-        return term.coefficient * factor * now
+    return given
+
+
+def _with_erf(item: ErfTerm, mean: acb, deviation_square: arb) -> acb:
+    """By Stein's lemma from degree to degree, starting with E[erf(κv + β)] = erf((κm + β)/√(1 + 2κ²τ²))."""
+    term, kappa, beta = item.term, item.kappa, item.beta
+    factor, centre, variance = times_gaussian(term, mean, deviation_square)
+    start = ((kappa * centre + beta) / (1 + 2 * kappa * kappa * variance).sqrt()).erf()
+    height = 2 * kappa / arb.pi().sqrt() * (-beta * beta).exp()
+    before, now = acb(0), start
+    for k in range(term.degree):
+        gaussian = ExponentialTerm(acb(1), k, acb(-2 * kappa * beta), -kappa * kappa)
+        slope = height * incomplete_moment(gaussian, None, None, centre, variance)
+        before, now = now, centre * now + variance * (k * before + slope)
+    return term.coefficient * factor * now
 
 
 def mixed_slope(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> arb:
@@ -91,7 +78,7 @@ def mixed_slope(line: PieceLine, c1: Number, c2: Number, r: arb, sine: arb) -> a
         return total
     deviations = to_ball(c1), to_ball(c2)
     for own, other in (deviations, deviations[::-1]):
-        mean = ConditionalMean.of(slope, (other * sine) ** 2)
+        mean = _conditional_mean(slope, (other * sine) ** 2)
         for b, height in jumps:
             x = b / own
             total += height * normal_density(x) / own * mean(acb(other * r * x)).real
@@ -124,18 +111,15 @@ def mixed_moment(first_side: Side, second_side: Side, r: arb, sine: arb) -> arb:
     """
     (outer, c1), (inner, c2) = first_side, second_side
     first, second = to_ball(c1), to_ball(c2)
-    mean = ConditionalMean.of(inner, (second * sine) ** 2)
+    mean = _conditional_mean(inner, (second * sine) ** 2)
     steep = [] if r.contains(0) else [to_ball(b) / (second * r) for b in inner.breaks]
     with working_precision(_ROUGH_BITS):
         energy = second_moment(inner, c2).upper()
     total = arb(0)
     for low, high, piece in _panels(outer, first, steep):
-        # Cauchy–Schwarz: ∫|f||E[g|z]|φ over a tail ≤ √(∫f²φ over the tail · E[g²])
-        start, tail = (low, arb(0)) if low is not None else gaussian_tail([piece, piece], [first, first], -1, high)
-        total += arb(0, (tail * energy).sqrt().upper())
-        stop, tail = (high, arb(0)) if high is not None else gaussian_tail([piece, piece], [first, first], 1, low)
-        total += arb(0, (tail * energy).sqrt().upper())
-
+        # Cauchy–Schwarz: ∫|f||E[g|z]|φ over the tails ≤ √(∫f²φ over them · E[g²])
+        start, stop, tails = finite_ends([piece, piece], [first, first], low, high)
+        total += arb(0, (tails * energy).sqrt().upper())
         function = piece.continuation(ctx.prec + _ROUGH_BITS)
 
         def integrand(z: acb, analytic: bool, f: Continuation = function) -> acb:

@@ -173,9 +173,8 @@ def enclose(
             f"the derivative of {sigma} is unbounded at u = {steep[0].point:g}, where rigorous integrals do not "
             "converge; use hk.dual, which estimates its error"
         )
-    bits = ceil(digits * log2(10)) + _GUARD_BITS
     with working_precision(_ROUGH_BITS):
-        routes = _routes(sigma, (first, second, correlation), bits, method)
+        routes = _routes(sigma, (first, second, correlation), _bits(digits), method)
         scale = _scale(sigma.pieces, first, second)
     exact = not any(isinstance(value, arb) for value in (first, second, correlation))
     failures: list[HolokernError] = []
@@ -186,7 +185,7 @@ def enclose(
         share = work if (name, compute) == routes[-1] else _SHARE * work
         with limited_work(share):
             try:
-                k, kdot = _to_precision(name, compute, _Goal(scale, digits, bits, exact))
+                k, kdot = _to_precision(name, compute, scale, digits, exact)
             except (Unsupported, NotHolonomic, SingularPath, PrecisionLost, CheckFailed) as error:
                 failures.append(error)
             else:
@@ -202,19 +201,13 @@ def enclose(
     raise Unsupported(f"no rigorous method encloses {sigma} at c1 = {c1}, c2 = {c2}, r = {r} ({reasons}); use hk.dual")
 
 
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    """How narrow the balls must be, and whether the input is exact."""
-
-    scale: arb
-    digits: int
-    bits: int
-    exact: bool
+def _bits(digits: int) -> int:
+    return ceil(digits * log2(10)) + _GUARD_BITS
 
 
-def _to_precision(name: str, compute: Compute, goal: _Goal) -> Pair:
-    """Raise the working precision until the balls are narrow enough."""
-    scale, digits, bits, exact = goal.scale, goal.digits, goal.bits, goal.exact
+def _to_precision(name: str, compute: Compute, scale: arb, digits: int, exact: bool) -> Pair:
+    """Raise the working precision until the balls are narrow enough; ``exact`` if the input is."""
+    bits = _bits(digits)
     precision = bits + _EXPECTED_LOSS.get(name, 0)
     missing = precision
     for attempt in range(1, _ATTEMPTS + 1):

@@ -8,7 +8,6 @@ times half the panel [Trefethen2013, Thm. 19.3].  The nodes give sums of powers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -17,7 +16,7 @@ from math import ceil, isqrt, log2
 from flint import acb, arb, arb_mat, arb_poly, ctx
 
 from holokern.activation import Continuation, Piece, PieceLine
-from holokern.dual.enclosure.moments import Number, gaussian_tail, hermite_moment, hermite_polynomial, pieces_between
+from holokern.dual.enclosure.moments import Number, finite_ends, hermite_moment, hermite_polynomial, pieces_between
 from holokern.errors import PrecisionLost
 from holokern.numeric import charge, cost, to_ball, units_left, working_precision
 
@@ -55,16 +54,15 @@ def hermite_moments(line: PieceLine, c: Number, count: int) -> list[arb]:
     ['0.534822', '0.385129']
     """
     parts = list(pieces_between(line, c))
-    numerical = [part for part in parts if part.piece is not None and part.piece.exponential_terms() is None]
+    numerical = [(low, high, piece) for low, high, piece in parts if piece and piece.exponential_terms() is None]
     if len(numerical) < len(parts) or count < 3:
         return [hermite_moment(line, c, n) for n in range(count)]
     bits = ctx.prec
     # the positive terms of He_n are e^n √n! where its value is √n!
     with working_precision(bits + ceil(count * log2(2.72)) + _ROUGH_BITS):
         totals = [arb(0)] * count
-        for part in numerical:
-            assert part.piece is not None
-            found = _Interval(part.piece, to_ball(c), part.low, part.high, count, bits).moments()
+        for low, high, piece in numerical:
+            found = _Interval(piece, to_ball(c), low, high, count, bits).moments()
             totals = [total + value for total, value in zip(totals, found, strict=True)]
     return [+value for value in totals]
 
@@ -95,8 +93,7 @@ class _Interval:
         function = self.piece.continuation(ctx.prec)
         top = hermite_polynomial(self.count - 1)
         with working_precision(self.bits):
-            left, left_tail = (self.low, arb(0)) if self.low is not None else self._tail(-1, self.high, top)
-            right, right_tail = (self.high, arb(0)) if self.high is not None else self._tail(1, self.low, top)
+            left, right, tails = finite_ends([self.piece], [self.scale], self.low, self.high, top)
         panels, rest = self._panels(function, left, right)
         size = max((panel.bound for panel in panels), default=arb(1), key=float)
         values, nodes, errors = [], [], [arb(0)] * self.count
@@ -109,7 +106,9 @@ class _Interval:
                 worst = max(float((g / r).log()) for g, r in zip(growth, roots, strict=True)) / 0.693
                 excess = float((panel.bound * panel.half / size).log()) / 0.693 + worst
                 number = max(_NODE_STEP, ceil((self.bits + 8 + excess) / (2 * log2(_RATIO)) / _NODE_STEP) * _NODE_STEP)
-                left_out = panel.bound * panel.half * _remainder(number)
+                # the bound of the error for max|f| = 1 on a panel of half width 1
+                remainder = arb(64) / 15 * arb(_RATIO) ** (-2 * number) / (1 - arb(_RATIO) ** -2)
+                left_out = panel.bound * panel.half * remainder
                 errors = [error + left_out * g for error, g in zip(errors, growth, strict=True)]
             # rules are kept, but work must not depend on what was asked before
             charge(0 if number in made else number**2 * (_ROOT + _ROOT_BIT * int(ctx.prec)))
@@ -124,18 +123,13 @@ class _Interval:
         found = _from_powers(_power_sums(nodes, values, self.count))
         with working_precision(_ROUGH_BITS):
             # beyond √n the bounds of |He_n|/√n! grow with n
-            tails = (left_tail + right_tail).upper() * (2 * arb.pi()).sqrt()
-            if not all(abs(end) > isqrt(self.count) + 1 for end, open_ in self._ends(left, right) if open_):
+            tails = tails.upper() * (2 * arb.pi()).sqrt()
+            near = isqrt(self.count) + 1
+            if (self.low is None and not abs(left) > near) or (self.high is None and not abs(right) > near):
                 raise PrecisionLost("a Gaussian tail begins before the turning points of the Hermite polynomials")
             errors = [(error + tails * roots[n] / roots[-1] + rest[n]).upper() for n, error in enumerate(errors)]
         root = (2 * arb.pi()).sqrt()
         return [(value + arb(0, error)) / root for value, error in zip(found, errors, strict=True)]
-
-    def _ends(self, left: arb, right: arb) -> tuple[tuple[arb, bool], tuple[arb, bool]]:
-        return (left, self.low is None), (right, self.high is None)
-
-    def _tail(self, side: int, near: arb | None, polynomial: tuple[int, ...]) -> tuple[arb, arb]:
-        return gaussian_tail([self.piece], [self.scale], side, near, polynomial)
 
     def _panels(self, function: Continuation, left: arb, right: arb) -> tuple[list[_Panel], list[arb]]:
         """Panels in whose ellipses f is analytic, and bounds of what slivers at singular ends contribute."""
@@ -170,7 +164,9 @@ class _Interval:
             width, height = (half * (_RATIO + sign / arb(_RATIO)) / 2 for sign in (1, -1))
             tall = arb(0, height.upper())
             worst = arb(0)
-            for strip in _strips(middle, width):
+            # parts of the real axis of the ellipse
+            cuts = [middle + width * (2 * arb(k) / _PARTS - 1) for k in range(_PARTS + 1)]
+            for strip in (low.union(high) for low, high in pairwise(cuts)):
                 value = abs(function(acb(self.scale * strip, self.scale * tall), True)).upper()
                 if not value.is_finite():
                     return None
@@ -181,18 +177,6 @@ class _Interval:
             farthest = ((abs(middle) + width) ** 2 + height**2).sqrt().upper()
             # zero would have no logarithm
             return _Panel(middle, half, worst.max(arb(2) ** -(4 * self.bits)).upper(), farthest)
-
-
-def _strips(middle: arb, width: arb) -> Iterator[arb]:
-    """Parts of the real axis of an ellipse."""
-    for k in range(_PARTS):
-        low, high = (middle + width * (2 * arb(j) / _PARTS - 1) for j in (k, k + 1))
-        yield low.union(high)
-
-
-def _remainder(nodes: int) -> arb:
-    """The bound of the error for max|f| = 1 on a panel of half width 1."""
-    return arb(64) / 15 * arb(_RATIO) ** (-2 * nodes) / (1 - arb(_RATIO) ** -2)
 
 
 @lru_cache(maxsize=64)

@@ -46,13 +46,9 @@ def _meet(b: object, c1: Number, d: object, c2: Number, sign: int) -> bool:
     left, right = to_ball(b) * to_ball(c2), sign * to_ball(d) * to_ball(c1)
     if not left.overlaps(right):
         return False
-    if (b == 0 and d == 0) or (_is_exact(c1) and _is_exact(c2) and b * c2 == sign * d * c1):  # type: ignore[operator]
+    if (b == 0 and d == 0) or (not isinstance(c1, arb) and not isinstance(c2, arb) and b * c2 == sign * d * c1):  # type: ignore[operator]
         return True
     raise PrecisionLost("the balls do not tell whether two jumps meet at r = ±1; give the deviations exactly")
-
-
-def _is_exact(value: Number) -> bool:
-    return not isinstance(value, arb)
 
 
 def with_zero_deviation(line: PieceLine, c1: Number, c2: Number, r: arb, sign: int) -> tuple[arb, arb]:

@@ -8,15 +8,15 @@ proved bound of the growth of the factors covers the rest.  Everything happens a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import pairwise
 
-from flint import acb, acb_poly, arb, ctx
+from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from holokern.activation import ExponentialTerm, Piece, PieceLine, TailBound
-from holokern.dual.enclosure.gaussian_integral import Ball, gaussian_integral, normal_density
+from holokern.dual.enclosure.gaussian_integral import gaussian_integral, normal_density
 from holokern.errors import BadInput, PrecisionLost
 from holokern.numeric import charge, cost, to_ball, units_left
 from holokern.weyl import exact_rational
@@ -96,19 +96,10 @@ def gaussian_expectation(factors: Sequence[tuple[PieceLine, Number]], polynomial
     return total
 
 
-@dataclass(frozen=True)
-class Between:
-    """An interval in z between two breaks of σ(cz), and the piece there; none where balls leave the order open."""
-
-    low: arb | None
-    high: arb | None
-    piece: Piece | None
-
-
-def pieces_between(line: PieceLine, c: Number) -> Iterator[Between]:
-    """The intervals on which σ(cz) is one piece."""
+def pieces_between(line: PieceLine, c: Number) -> Iterator[tuple[arb | None, arb | None, Piece | None]]:
+    """The intervals in z between breaks of σ(cz), and the piece there; none where balls leave the order open."""
     for low, high, sample in _intervals([(line, c)]):
-        yield Between(low, high, None if sample is None else _piece_at(line, to_ball(c) * sample))
+        yield low, high, None if sample is None else _piece_at(line, to_ball(c) * sample)
 
 
 # -- the line cut at all breaks --------------------------------------------------------------------------------------
@@ -151,7 +142,7 @@ def _piece_at(line: PieceLine, point: arb) -> Piece:
 def _sliver(factors: Sequence[tuple[PieceLine, Number]], polynomial: Sequence[int], low: arb, high: arb) -> arb:
     """The integral between two ends that the balls cannot separate, from the range of the integrand there."""
     hull = low.union(high)
-    value: arb = _evaluate(polynomial, hull) * normal_density(hull)
+    value: arb = arb_poly(list(polynomial))(hull) * normal_density(hull)
     for line, s in factors:
         value *= line.ball(to_ball(s) * hull)
     return value * (high - low)
@@ -175,8 +166,7 @@ def _integral(
 def _numerical_integral(
     pieces: Sequence[Piece], scales: Sequence[arb], polynomial: Sequence[int], low: arb | None, high: arb | None
 ) -> arb:
-    left, left_tail = (low, arb(0)) if low is not None else gaussian_tail(pieces, scales, -1, high, polynomial)
-    right, right_tail = (high, arb(0)) if high is not None else gaussian_tail(pieces, scales, 1, low, polynomial)
+    left, right, tail = finite_ends(pieces, scales, low, high, polynomial)
     normalisation = 1 / (2 * arb.pi()).sqrt()
     hermite = None if tuple(polynomial) == (1,) else acb_poly(list(polynomial))
 
@@ -196,7 +186,6 @@ def _numerical_integral(
 
     price = sum(piece.price for piece in pieces)
     result = rigorous_integral(integrand, left, right, price).real * normalisation
-    tail = left_tail + right_tail
     return result if tail.is_zero() else result + arb(0, tail.upper())
 
 
@@ -219,10 +208,19 @@ def rigorous_integral(integrand: Callable[[acb, bool], acb], low: arb, high: arb
     return result
 
 
-def gaussian_tail(
-    pieces: Sequence[Piece], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int] = (1,)
+def finite_ends(
+    pieces: Sequence[Piece], scales: Sequence[arb], low: arb | None, high: arb | None, polynomial: Sequence[int] = (1,)
+) -> tuple[arb, arb, arb]:
+    """Finite ends in the place of infinite ones, for an integral of Q(z) Π f_i(s_i z) φ(z), and a bound of the rest."""
+    left, left_tail = (low, arb(0)) if low is not None else _gaussian_tail(pieces, scales, -1, high, polynomial)
+    right, right_tail = (high, arb(0)) if high is not None else _gaussian_tail(pieces, scales, 1, low, polynomial)
+    return left, right, left_tail + right_tail
+
+
+def _gaussian_tail(
+    pieces: Sequence[Piece], scales: Sequence[arb], side: int, near: arb | None, polynomial: Sequence[int]
 ) -> tuple[arb, arb]:
-    """Where to stop on an infinite side of an integral of Q(z) Π f_i(s_i z) φ(z), and a bound of what is left out.
+    """Where to stop on an infinite side, and a bound of what is left out.
 
     With |f| ≤ K (1+z)^p exp(az + bz²) the logarithm g of the bound of the integrand is concave and
     ∫_R^∞ exp(g) ≤ exp(g(R))/|g'(R)| once g'(R) < 0.  ``near`` is the finite end of the interval, if any.
@@ -266,10 +264,6 @@ def _bound_below_one(piece: Piece, side: int, start: arb) -> arb | None:
             return None
         found, top = found.max(value.upper()), top / 2
     return found.upper()
-
-
-def _evaluate(polynomial: Sequence[int], z: Ball) -> Ball:
-    return reduce(lambda value, q: value * z + q, reversed(polynomial), z * 0)
 
 
 @lru_cache(maxsize=256)

@@ -45,8 +45,8 @@ class Places(NamedTuple):
     unwanted: int = EVERYTHING
 
 
-class Form(ABC):
-    """Moments of an activation at single deviations."""
+class LineForm(ABC):
+    """Moments of an activation at single deviations, and distances and slopes of pairs; deviations may be zero."""
 
     @abstractmethod
     def norms(self, c: Array) -> Array:
@@ -59,10 +59,6 @@ class Form(ABC):
     @abstractmethod
     def means(self, c: Array) -> Array:
         """E[σ(cz)]."""
-
-
-class LineForm(Form):
-    """Distances and slopes of pairs after an activation; deviations may be zero."""
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from holokern.activation import Activation, ClosedTerm, closed_terms
+from holokern.activation import Activation, closed_terms
 from holokern.dual.forms.form import Code, DistanceForm, Places
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array
@@ -150,7 +150,8 @@ def pair_form(activation: Activation, homogeneity: float | None) -> PairForm | N
         return None
     curved = [term for term in terms.value if term.erf is not None]
     plain = [term for term in terms.value if term.erf is None]
-    if len(curved) != 1 or len(plain) > 1 or not all(map(_is_simple, terms.value)):
+    more = any(term.side or term.rate or term.bend or term.wave or term.offset for term in terms.value)
+    if len(curved) != 1 or len(plain) > 1 or more:
         return None
     power = curved[0].power
     if power > 1 or any(term.power != power for term in plain):
@@ -160,7 +161,3 @@ def pair_form(activation: Activation, homogeneity: float | None) -> PairForm | N
     # τ(scale·u) has its powers of u scaled; erf is odd
     a, b = (float(part[0].coefficient) * scale**power if part else 0.0 for part in (plain, curved))
     return PairForm(LINEAR_ERF if power else ERF, a, -b if slope * scale < 0 else b, abs(slope * scale))
-
-
-def _is_simple(term: ClosedTerm) -> bool:
-    return not (term.side or term.rate or term.bend or term.wave or term.offset)

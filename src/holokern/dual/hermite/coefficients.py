@@ -31,16 +31,10 @@ class HermiteSequence:
     scale: Number | ExactReal
 
     def coefficients(self, c: Number, count: int) -> list[arb]:
-        """E[He_n(z) σ(cz)] for n < ``count``, at flint's working precision.
+        """E[He_n(z) σ(cz)] for n < ``count`` and a deviation c > 0, at flint's working precision.
 
         The recurrence runs forwards, so the balls may widen; a caller who finds them too wide asks again with more
         bits.  Where the leading coefficient of the recurrence vanishes the value comes from its integral.
-
-        Parameters
-        ----------
-        c : Fraction or arb
-            A positive standard deviation.
-        count : int
 
         Examples
         --------

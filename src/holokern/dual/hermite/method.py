@@ -246,21 +246,6 @@ def _split(line: PieceLine, pair: Pair, goals: tuple[float, float]) -> tuple[int
 # -- one deviation ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Energies:
-    """E[σ(cz)²] and c²E[σ′(cz)²]; the second is infinite as a bound of Σ n γ_n² when σ jumps."""
-
-    value: float
-    slope: float
-    jumps: bool
-
-
-@lru_cache(maxsize=256)
-def _energies(line: PieceLine, c: Fraction) -> _Energies:
-    value, slope = _second_moments(line, c, _START_BITS)
-    return _Energies(float(value), float(slope), line.jump_order == 0)
-
-
 @lru_cache(maxsize=512)
 def _second_moments(line: PieceLine, c: Fraction, precision: int) -> tuple[arb, arb]:
     """E[σ(cz)²] and c²E[σ′(cz)²], the classical derivative meant."""
@@ -270,10 +255,9 @@ def _second_moments(line: PieceLine, c: Fraction, precision: int) -> tuple[arb, 
 
 
 def _scales(sequence: HermiteSequence, c1: Fraction, c2: Fraction) -> tuple[float, float]:
-    first, second = (_energies(sequence.line, c) for c in (c1, c2))
-    scale = float(np.sqrt(first.value * second.value))
-    slope = float(np.sqrt(first.slope * second.slope))
-    return scale, (slope + (scale if first.jumps else 0.0)) / float(c1 * c2)
+    first, second = (tuple(map(float, _second_moments(sequence.line, c, _START_BITS))) for c in (c1, c2))
+    scale, slope = (float(np.sqrt(a * b)) for a, b in zip(first, second, strict=True))
+    return scale, (slope + (scale if sequence.line.jump_order == 0 else 0.0)) / float(c1 * c2)
 
 
 @dataclass(frozen=True)
@@ -288,7 +272,7 @@ class _Deviation:
 @lru_cache(maxsize=64)
 def _deviation(line: PieceLine, c: Fraction, length: int) -> _Deviation:
     sequence = hermite_sequence(line)
-    energies = _energies(line, c)
+    energy = float(_second_moments(line, c, _START_BITS)[0])
     precision = _START_BITS
     while precision <= _MOST_BITS:
         with working_precision(precision):
@@ -303,12 +287,13 @@ def _deviation(line: PieceLine, c: Fraction, length: int) -> _Deviation:
                 total += square
                 slope += square * n
                 gamma[n] = float(normalised) if normalised.is_finite() else np.nan
-            width = total.rad() / energies.value
+            width = total.rad() / energy
             if total.is_finite() and width <= _TIGHT:
                 whole, slope_whole = _second_moments(line, c, precision)
                 rest = (whole - total).max(arb(0)).upper().sqrt().upper()
                 slope_rest = arb.pos_inf()
-                if not energies.jumps:
+                # Σ n γ_n² has no finite bound when σ jumps
+                if line.jump_order != 0:
                     slope_rest = (slope_whole - slope).max(arb(0)).upper().sqrt().upper()
                 return _Deviation(gamma, float(rest), float(slope_rest))
         # about as many bits again as the balls have lost

@@ -102,8 +102,9 @@ def _derive(operators: tuple[Operator, ...], c2: fmpq | None) -> Recurrence:
             continue
         best, start = divisor, max(start, first)
     start = max(start, _exceptions(shortest, best))
-    best, lowered = _without_low_zeros(best)
-    start += lowered
+    # from its first term on: p_j h_(n+j) + … becomes an equation from h_n on, true j later
+    low = next(k for k, value in enumerate(best) if value)
+    best, start = tuple(_shifted(value, -low) for value in best[low:]), start + low
     while start > 0 and _follows(best, start - 1, operators, field, variance):
         start -= 1
     return Recurrence(best, start)
@@ -135,12 +136,6 @@ def _stein_row(
         for shift, value in row.items():
             total[shift + beta] = total.get(shift + beta, field.zero) + value * coefficient
     return {shift: value for shift, value in total.items() if value}
-
-
-def _without_low_zeros(row: Shift) -> tuple[Shift, int]:
-    """Start the equation at its first term: p_j h_(n+j) + … becomes an equation from h_n on, true j later."""
-    low = next(k for k, value in enumerate(row) if value)
-    return tuple(_shifted(value, -low) for value in row[low:]), low
 
 
 def _follows(

@@ -14,18 +14,15 @@ import numpy as np
 from holokern.activation import Activation
 from holokern.activation import activation as as_activation
 from holokern.dual.dual import dual
-from holokern.dual.quadrature.profile import HALF_RANGE, profile_of
-from holokern.dual.quadrature.sides import Side, gauss_nodes
 from holokern.dual.roughness import has_infinite_slope
 from holokern.dual.sampling.mehler import hermite_sums
-from holokern.numeric import Array, between
+from holokern.dual.tables.samples import FURTHER, nodes_between_breaks, reach_of
+from holokern.numeric import Array
 
 TERMS = 2048
 """How many coefficients are computed."""
 
-# Gauss nodes of a panel; the Hermite function of degree 2048 makes one and a half waves on it
-_NODES = 16
-# deviations: waves of degree 2048 are 2π/√2048 = 0.14 long near zero
+# deviations: waves of degree 2048 are 2π/√2048 = 0.14 long near zero, so that a panel has one and a half
 _WIDTH = 0.2
 
 
@@ -39,14 +36,9 @@ def spectrum(activation: object, c: float = 1.0) -> Array:
     [0.398942, 0.5, 0.282095]
     """
     sigma = as_activation(activation)
-    side = Side.of(profile_of(sigma), np.array([float(c)]))
-    # the weight is the root of the density, which reaches √2 times as far
-    reach = np.sqrt(2) * HALF_RANGE + float(max(side.left[0], side.right[0]))
-    grid = np.linspace(-reach, reach, 1 + int(np.ceil(2 * reach / min(_WIDTH, 2 * _WIDTH / c))))
-    panels = between(np.concatenate([grid, np.clip(side.breaks[0], -reach, reach)])[None])
-    gamma = np.zeros(TERMS)
-    for _, z, weights in gauss_nodes(panels, _NODES):
-        gamma += hermite_sums(np.asarray(sigma(c * z)).reshape(1, -1), z.ravel(), weights.ravel(), TERMS)[0]
+    deviation = np.array([float(c)])
+    nodes = nodes_between_breaks(sigma, deviation, float(reach_of(sigma, deviation)[0]) + FURTHER, _WIDTH)
+    gamma = np.asarray(hermite_sums(nodes.values[:1], nodes.x, nodes.weights, TERMS)[0])
     gamma.setflags(write=False)
     return gamma
 

@@ -150,7 +150,7 @@ class _Problem:
             values = start.states(c1, c2, np.array([at]), side)[0, :, 0]
             constraints += [Constraint(at, float(value), 0, i) for i, value in enumerate(values)]
         constraints += [Constraint(0.0, value, 0, i) for i, value in known.items()]
-        slope = start.moments.independent(c1, c2, [(1, 1)])[0]
+        slope = start.moments.correlated(c1, c2, [(1, 1)], np.zeros(1))[0]
         return cls(system, states, known, constraints, singular, float(slope[0, 0]))
 
     def fit(self, basis: Basis, count: int, mu: float | None) -> Fit:

@@ -38,19 +38,13 @@ class HermiteMoments:
     values: Array
     errors: Array
 
-    def independent(self, c1: Array, c2: Array, exponents: Sequence[tuple[int, int]]) -> tuple[Array, Array]:
-        """c1^i c2^j E[∂_u^i ∂_v^j σ(u)σ(v)] at r = 0 for each (i, j), and errors: two arrays (points, exponents)."""
-        one, other = np.searchsorted(self.deviations, c1), np.searchsorted(self.deviations, c2)
-        i, j = np.array(exponents, dtype=np.intp).T
-        weight = _roots_of_factorials(int(max(i.max(), j.max())) + 1)
-        left, right = self.values[one][:, i] * weight[i], self.values[other][:, j] * weight[j]
-        error = self.errors[one][:, i] * weight[i] * np.abs(right) + np.abs(left) * self.errors[other][:, j] * weight[j]
-        return left * right, error + EPS * np.abs(left * right)
-
     def correlated(
         self, c1: Array, c2: Array, exponents: Sequence[tuple[int, int]], r: Numbers
     ) -> tuple[Numbers, Array]:
-        """The same at correlations r, |r| well below 1, which may be complex."""
+        """c1^i c2^j E[∂_u^i ∂_v^j σ(u)σ(v)] for each (i, j), and errors: two arrays (points, exponents).
+
+        The correlations r may be complex, with |r| well below 1.
+        """
         one, other = np.searchsorted(self.deviations, c1), np.searchsorted(self.deviations, c2)
         i, j = np.array(exponents, dtype=np.intp).T
         count = self.values.shape[1] - int(max(i.max(), j.max()))

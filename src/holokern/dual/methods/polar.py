@@ -65,13 +65,9 @@ class Start:
         return cls(table, hermite_moments(activation, np.concatenate([c1, c2]), highest + 1 + extra))
 
     def states(self, c1: Array, c2: Array, angle: Numbers, side: Array | float = 1.0) -> Numbers:
-        """H at one angle for each pair of deviations, and perturbations as large as its errors.
+        """H at one angle for each pair of deviations, and perturbations as large as its errors: (pairs, rank, COLUMNS).
 
         With ``side`` -1 the angle is the distance from θ = π.
-
-        Returns
-        -------
-        array, (pairs, rank, COLUMNS)
         """
         # the float next to π/2 is not π/2, and an entry of H may be smaller than what that makes
         value, error = self.moments.correlated(c1, c2, self.table.exponents, side * np.cos(angle))

@@ -35,12 +35,6 @@ _AT_ONCE = 1 << 17
 """Nodes at a time: their polynomials take 20 megabytes."""
 
 
-def box_width(theta: float) -> float:
-    """The width of a box: the deviation of the convolution, or less."""
-    cos = abs(float(np.cos(theta)))
-    return float(min(_WIDEST, np.sin(theta) / np.sqrt(max(cos, 1e-3))))
-
-
 def box_count(theta: Array, reach: Array) -> Array:
     """How many boxes `pair_on_boxes` takes, roughly."""
     return np.asarray(2 * reach / np.minimum(_WIDEST, np.sin(theta)))
@@ -63,7 +57,8 @@ def pair_on_boxes(f: Sampled, g: Sampled, theta: float, ends: tuple[Array, Array
     """
     cos, sin = abs(float(np.cos(theta))), float(np.sin(theta))
     turned = np.cos(theta) < 0
-    width = box_width(theta)
+    # the deviation of the convolution, or less
+    width = float(min(_WIDEST, sin / np.sqrt(max(cos, 1e-3))))
     second, other = (-ends[1][::-1], lambda y: g(-y)) if turned else (ends[1], g)
     first = int(np.floor(min(ends[0][0], second[0]) / width))
     count = int(np.ceil(max(ends[0][-1], second[-1]) / width)) - first + 1

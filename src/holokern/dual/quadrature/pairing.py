@@ -9,7 +9,6 @@ each θ down to zero, and each is integrated by a Gauss–Legendre rule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,6 @@ from holokern.dual.quadrature.sides import (
     outer_range,
     visible_ends,
 )
-from holokern.dual.quadrature.smoothness import Smoothness
 from holokern.errors import PrecisionLost
 from holokern.numeric import Array, Index, Panels, patience
 
@@ -45,27 +43,16 @@ _LONGEST = 5e7
 _BOX = 4
 
 
-@dataclass(frozen=True)
-class _Blur:
-    """E[g | x] as a function of x: what is common to all nodes of a set of points."""
+def _blur(g: Side, theta: Array, resolution: Resolution) -> Callable[..., Array]:
+    """E[g | x] as a function of x: what is common to all nodes of a set of points is computed once."""
+    cosines, sines, all_breaks, smooth = np.cos(theta), np.sin(theta), g.breaks, g.smoothness
 
-    g: Side
-    cos: Array
-    sin: Array
-    breaks: Array
-    smooth: Smoothness
-    resolution: Resolution
-
-    @classmethod
-    def of(cls, g: Side, theta: Array, resolution: Resolution) -> _Blur:
-        return cls(g, np.cos(theta), np.sin(theta), g.breaks, g.smoothness, resolution)
-
-    def at(self, x: Array, owner: Index, terms: Terms | None = None) -> Array:
+    def at(x: Array, owner: Index, terms: Terms | None = None) -> Array:
         """E[g], E[ġ], E[|g|], E[|ġ|] given x, one row each; ``owner`` tells the point of every x.
 
         Or the means of ``terms(v, which)``, where ``which`` tells the x of every row of values v of g's argument.
         """
-        g, cos, sin = self.g, self.cos[owner][:, None], self.sin[owner][:, None]
+        cos, sin = cosines[owner][:, None], sines[owner][:, None]
         centre = x[:, None] * cos
         left, right = g.left[owner][:, None], g.right[owner][:, None]
         low, high = -_inner_reach(left, -centre, sin), _inner_reach(right, centre, sin)
@@ -73,9 +60,9 @@ class _Blur:
             first, last = (end / g.c[owner][:, None] for end in g.profile.hollow)
             low, high = -_beyond_gap(-low, (centre - first) / sin), _beyond_gap(high, (last - centre) / sin)
         with np.errstate(over="ignore"):
-            breaks, ends = (self.breaks[owner] - centre) / sin, (self.smooth.ends[owner] - centre) / sin
-            needed = visible_ends(ends, self.smooth.gaps[owner] / sin, low, high)
-        panels = cut_line(low, high, breaks, needed).halved(self.resolution.halvings)
+            breaks, ends = (all_breaks[owner] - centre) / sin, (smooth.ends[owner] - centre) / sin
+            needed = visible_ends(ends, smooth.gaps[owner] / sin, low, high)
+        panels = cut_line(low, high, breaks, needed).halved(resolution.halvings)
 
         def with_sizes(v: Array, which: Index) -> tuple[Array, ...]:
             value, slope = g.value(v, owner[which]), g.slope(v, owner[which])
@@ -86,7 +73,9 @@ class _Blur:
         def given(y: Array, which: Index) -> tuple[Array, ...]:
             return wanted(centre[which] + y * sin[which], which)
 
-        return np.array(expectations(panels, self.resolution.nodes, given, len(x), 4 * EVALUATIONS))
+        return np.array(expectations(panels, resolution.nodes, given, len(x), 4 * EVALUATIONS))
+
+    return at
 
 
 def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
@@ -95,12 +84,12 @@ def pair(f: Side, g: Side, theta: Array, resolution: Resolution) -> Moments:
     outer = _outer_panels(f, g, theta, twice).halved(resolution.halvings)
     boxed = _better_on_boxes(f, g, theta, _nested_work(g, theta, outer, resolution), resolution)
     outer = outer.part(~boxed[outer.owner])
-    blur = _Blur.of(g, theta, resolution)
+    blur = _blur(g, theta, resolution)
     totals = np.zeros((4, len(theta)))
     for part, x, weight in gauss_nodes(outer, resolution.nodes, _outer_nodes(resolution)):
         heavy = weight * normal(x)
         value, slope = heavy * f.value(x, part.owner), heavy * f.slope(x, part.owner)
-        means = blur.at(x.ravel(), np.repeat(part.owner, x.shape[1])).reshape(4, *x.shape)
+        means = blur(x.ravel(), np.repeat(part.owner, x.shape[1])).reshape(4, *x.shape)
         for i, outside in enumerate((value, slope, np.abs(value), np.abs(slope))):
             totals[i] += part.total((outside * means[i]).sum(axis=1), len(theta))
     totals = 2 * totals if twice else totals
@@ -146,7 +135,7 @@ def mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array]) -> 
 def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], resolution: Resolution) -> Array:
     outer = _outer_panels(f, g, theta, False).halved(resolution.halvings)
     _allow(_nested_work(g, theta, outer, resolution), f, g, theta)
-    blur = _Blur.of(g, theta, resolution)
+    blur = _blur(g, theta, resolution)
     total = np.zeros(len(theta))
     for part, x, weight in gauss_nodes(outer, resolution.nodes, _outer_nodes(resolution)):
         owner = np.repeat(part.owner, x.shape[1])
@@ -157,7 +146,7 @@ def _mean_square(f: Side, g: Side, theta: Array, scales: tuple[Array, Array], re
         ) -> tuple[Array, ...]:
             return ((here[which][:, None] - g.value(v, owner[which]) / there[which][:, None]) ** 2 / 2,)
 
-        means = blur.at(x.ravel(), owner, squares)[0].reshape(x.shape)
+        means = blur(x.ravel(), owner, squares)[0].reshape(x.shape)
         total += part.total((weight * normal(x) * means).sum(axis=1), len(theta))
     return total
 
@@ -214,7 +203,7 @@ def _on_boxes(f: Side, g: Side, theta: float, resolution: Resolution) -> Array:
 
 def conditional(g: Side, x: Array, theta: Array, resolution: Resolution) -> tuple[Array, Array]:
     """E[ġ(x cos θ + y sin θ)] and E[|ġ|] at one x for each point."""
-    means = _Blur.of(g, theta, resolution).at(x, np.arange(len(x)))
+    means = _blur(g, theta, resolution)(x, np.arange(len(x)))
     return means[1], means[3]
 
 

@@ -92,10 +92,6 @@ class Mesh:
         """How many parts each panel has when none is wider than this."""
         return np.maximum(1.0, np.ceil(np.diff(self.edges) / width - 1e-9))
 
-    def panel_of(self, x: Array) -> Index:
-        """The panel of `all_edges` that holds each point; points beyond the ends belong to the last ones."""
-        return panel_of(self.all_edges, x)
-
     def values_at(self, values: Array, x: Array) -> Array:
         """Functions, given by their values, at increasing points."""
         return interpolated(self.all_edges, values, x)

@@ -144,8 +144,7 @@ def losses(
 def _close_loss(rows: Rows, c1: Array, c2: Array, theta: float, norms: tuple[float, float]) -> float | None:
     """1 - k/(n₁n₂) of one pair of a smooth σ on a mesh, if its angle is small on the scale of the mesh."""
     (first,), (second,) = rows(c1), rows(c2)
-    close = None if first is None or second is None else first.close_to(second, theta)
-    return None if close is None else close.loss(norms)
+    return None if first is None or second is None else first.loss(second, theta, norms)
 
 
 def _small_losses(sigma: Activation, c1: Array, c2: Array, theta: Array, scales: tuple[Array, Array]) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -43,10 +42,7 @@ class PointRow:
     def of(cls, sigma: Activation, c: Array) -> list[PointRow | None]:
         """Sample at different deviations; None where σ(cx) is too rough for a mesh of bearable size.
 
-        Raises
-        ------
-        PrecisionLost
-            If the mass of σ(cx) overflows for one of them.
+        Raises PrecisionLost if the mass of σ(cx) overflows for one of them.
         """
         reach = reach_of(sigma, c)
         functions, scale = scaled_functions(sigma, c[:, None], reach), scale_of(sigma, c)
@@ -82,9 +78,10 @@ class PointRow:
             count = next(some for some in _TERMS if some >= needed)
             powers = np.cos(theta) ** np.arange(count)
             return np.asarray(np.sum(self._terms(count) * other._terms(count) * powers, axis=1))
-        close = self.close_to(other, small)
+        close = self._close(other, small)
         if close is not None:
-            return close.correlations(-1.0 if theta > np.pi / 2 else 1.0)
+            (u, v, weights, masses), sign = close, -1.0 if theta > np.pi / 2 else 1.0
+            return np.array([np.sum(f(sign * v) @ weights * f(u) * masses) for f in functions_of(self.sigma)])
         mesh = self._joint_mesh(other)
         first, second = (one.mesh.values_at(one.values, mesh.nodes) for one in (self, other))
         beyond = mesh.nodes[:, None] ** 2 > np.array([self.mesh.edges[-1], other.mesh.edges[-1]]) ** 2
@@ -92,44 +89,29 @@ class PointRow:
         found = Correlation(mesh, np.stack([first, second], axis=1), bool(self.sigma.breaks)).at(small)
         return np.asarray(found[int(theta > np.pi / 2)][:, 0, 1])
 
-    def close_to(self, other: PointRow, theta: float) -> ClosePair | None:
-        """The pair with another deviation at the angle θ ≤ π/2, if it is a close one."""
+    def loss(self, other: PointRow, theta: float, norms: tuple[float, float]) -> float | None:
+        """1 - E[σ(u)σ(v)]/(n1 n2) for the norms n1 and n2 at a small angle, as half the mean square of a difference.
+
+        None if σ has a break, or the angle is not small on the scale of the mesh.
+        """
+        close = self._close(other, theta)
+        if close is None:
+            return None
+        u, v, weights, masses = close
+        difference = (self.sigma(u) / norms[0])[:, None] - self.sigma(v) / norms[1]
+        return float(np.sum(difference**2 @ weights * masses)) / 2
+
+    def _close(self, other: PointRow, theta: float) -> tuple[Array, Array, Array, Array] | None:
+        """Values of u, those of v given each u, the weights of these and of u.
+
+        None unless a Gauss–Hermite rule resolves σ(v) given u: σ has no break, and the angle is small.
+        """
         mesh = self._joint_mesh(other)
         if self.sigma.breaks or not is_close(mesh, theta):
             return None
-        return ClosePair(self, other, mesh, theta)
+        z, weights = hermite_rule(CLOSE_NODES)
+        y = np.cos(theta) * mesh.nodes[:, None] + np.sin(theta) * z
+        return self.c * mesh.nodes, other.c * y, weights, mesh.masses
 
     def _joint_mesh(self, other: PointRow) -> Mesh:
         return Mesh(np.unique(np.concatenate([self.mesh.edges, other.mesh.edges])))
-
-
-@dataclass(frozen=True, eq=False)
-class ClosePair:
-    """Two deviations at an angle so small that, given u, a Gauss–Hermite rule resolves σ(v); σ must have no break."""
-
-    # first, second: the rows
-    first: PointRow
-    second: PointRow
-    mesh: Mesh  # a mesh that resolves both
-    theta: float  # the angle
-
-    @cached_property
-    def _points(self) -> tuple[Array, Array, Array]:
-        """The values of u and v, and the weights of the rule."""
-        z, weights = hermite_rule(CLOSE_NODES)
-        x = self.mesh.nodes
-        y = np.cos(self.theta) * x[:, None] + np.sin(self.theta) * z
-        return self.first.c * x, self.second.c * y, weights
-
-    def correlations(self, sign: float) -> Array:
-        """E[f(u) f(sign v)] for f = σ and σ′."""
-        u, v, weights = self._points
-        given = [f(sign * v) @ weights * f(u) for f in functions_of(self.first.sigma)]
-        return np.array([np.sum(one * self.mesh.masses) for one in given])
-
-    def loss(self, norms: tuple[float, float]) -> float:
-        """1 - E[σ(u)σ(v)]/(n1 n2) for the norms n1 and n2, as half the mean square of a difference."""
-        u, v, weights = self._points
-        sigma = self.first.sigma
-        difference = (sigma(u) / norms[0])[:, None] - sigma(v) / norms[1]
-        return float(np.sum(difference**2 @ weights * self.mesh.masses)) / 2

@@ -47,17 +47,15 @@ class _NetworkClassifier(ClassifierMixin, NetworkRidge):  # type: ignore[misc]
         self._solve(X, binarizer.transform(y).astype(float))
         return self
 
-    def _regressed(self, X: Array) -> Array:
-        """The regressed signs: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        return _flat(self.solution_.mean(X))
-
     def decision_function(self, X: Any) -> Array:
         """The regressed signs: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        return self._regressed(self._checked(X))
+        X = self._checked(X)
+        return _flat(self.solution_.mean(X))
 
     def predict(self, X: Any) -> Any:
         """The class with the largest regressed sign."""
-        return self._labels(self._regressed(self._checked(X)))
+        X = self._checked(X)
+        return self._labels(_flat(self.solution_.mean(X)))
 
     def leave_one_out(self) -> Any:
         """The label of every training point predicted by a fit without it."""

@@ -10,6 +10,7 @@ so f_t is a Gaussian process. The ridge α is weight decay towards the initial w
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from holokern.model.solvers.ridge import EighRidge
 from holokern.numeric import Array
 
 
+@dataclass(eq=False, repr=False)
 class GradientDescentEnsemble(ManyTargets):
     """Infinitely many infinitely wide networks, each from its own random start, trained by gradient descent.
 
@@ -60,6 +62,11 @@ class GradientDescentEnsemble(ManyTargets):
     (True, True)
     """
 
+    _: KW_ONLY
+    time: float = np.inf
+    learning_rate: float = 1.0
+    alpha: float = 0.0
+    trained: str = "all"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ManyTargets._parameter_constraints,
         "time": [Interval(Real, 0, None, closed="both")],
@@ -67,24 +74,6 @@ class GradientDescentEnsemble(ManyTargets):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "trained": [StrOptions({"all", "last"})],
     }
-
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int | None = 3,
-        bias: float = 0.0,
-        weight_variance: float | None = None,
-        *,
-        time: float = np.inf,
-        learning_rate: float = 1.0,
-        alpha: float = 0.0,
-        trained: str = "all",
-    ) -> None:
-        super().__init__(activation, depth, bias, weight_variance)
-        self.time = time
-        self.learning_rate = learning_rate
-        self.alpha = alpha
-        self.trained = trained
 
     def _solve(self, X: Array, targets: Array) -> None:
         """Diagonalise the kernel of the training; every time t is then cheap."""
@@ -127,8 +116,7 @@ class GradientDescentEnsemble(ManyTargets):
             raise BadInput(f"the training time must be >= 0, got {until}")
         vectors = self._factor.vectors
         weights = ((self._training(X, self.X_fit_) @ vectors) * self._gain(until)) @ vectors.T
-        mean = weights @ self._targets
-        mean = mean[:, 0] if self._flat else mean
+        mean = self._shaped(weights @ self._targets)
         if return_std:
             return mean, np.sqrt(self._variance(X, weights))
         return (mean, self._covariance(X, weights)) if return_cov else mean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,21 +20,23 @@ from holokern.network import Network, layers
 from holokern.numeric import Array
 
 
+@dataclass(eq=False, repr=False)
 class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
-    """What all estimators share: the parameters of a network, and data that may have positions, as images do."""
+    """What all estimators share: the parameters of a network, and data that may have positions, as images do.
 
+    The fields of an estimator are its parameters; scikit-learn compares and shows them.
+    """
+
+    activation: object = "relu"
+    depth: int | None = 3
+    bias: float = 0.0
+    weight_variance: float | None = None
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "activation": "no_validation",
         "depth": [Interval(Integral, 1, None, closed="left"), None],
         "bias": [Interval(Real, 0, None, closed="left")],
         "weight_variance": [Interval(Real, 0, None, closed="neither"), None],
     }
-
-    def __init__(self, activation: object, depth: int | None, bias: float, weight_variance: float | None) -> None:
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
 
     def _network_kernel(self, kind: Kind, chosen: dict[str, float] | None = None) -> NetworkKernel:
         """The kernel of the network that the parameters describe; the activation may be a network or layers."""
@@ -58,7 +61,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class ManyTargets(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
-    """Regression with one or several targets; ``_solve`` fits a matrix of them."""
+    """Regression with one or several targets; ``_solve`` fits a matrix of them, one column each."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,10 +91,23 @@ class ManyTargets(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         self._solve(X, y.reshape(len(y), -1))
         return self
 
+    def _shaped(self, values: Array) -> Array:
+        """One column for each target, as the targets were given."""
+        return values[:, 0] if self._flat else values
 
+
+@dataclass(eq=False, repr=False)
 class NetworkRidge(NetworkEstimator):
     """Kernel ridge regression with the kernel of an infinitely wide network; the public estimators are its children."""
 
+    alpha: Any = 0.01
+    _: KW_ONLY
+    solver: str = "cholesky"
+    n_landmarks: int = 1000
+    tol: float = 1e-8
+    max_iter: int = 1000
+    random_state: Any = None
+    remainder: bool = False
     _kind: ClassVar[Kind]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NetworkEstimator._parameter_constraints,
@@ -103,30 +119,6 @@ class NetworkRidge(NetworkEstimator):
         "random_state": ["random_state"],
         "remainder": ["boolean"],
     }
-
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int | None = 3,
-        bias: float = 0.0,
-        weight_variance: float | None = None,
-        alpha: Any = 0.01,
-        *,
-        solver: str = "cholesky",
-        n_landmarks: int = 1000,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        remainder: bool = False,
-    ) -> None:
-        super().__init__(activation, depth, bias, weight_variance)
-        self.alpha = alpha
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.remainder = remainder
 
     def _solve(self, X: Array, targets: Array) -> None:
         """Fit a matrix of targets to checked data."""

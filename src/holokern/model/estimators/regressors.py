@@ -5,6 +5,7 @@ Gaussian processes may choose their hyperparameters by the largest marginal like
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import ceil
 from typing import Any, ClassVar
 
@@ -85,9 +86,6 @@ class _NetworkRegressor(ManyTargets, NetworkRidge):
         check_is_fitted(self)
         return self._shaped(self.solution_.leave_one_out())
 
-    def _shaped(self, values: Array) -> Array:
-        return values[:, 0] if self._flat else values
-
     def _repeated(self, values: Array) -> Array:
         """The same for every target, in a last axis."""
         return values if self._flat else np.repeat(values[..., None], self._targets.shape[1], axis=-1)
@@ -153,6 +151,7 @@ class NTKRegressor(_NetworkRegressor):
     _kind: ClassVar[Kind] = "ntk"
 
 
+@dataclass(eq=False, repr=False)
 class NNGPRegressor(_NetworkRegressor):
     """Gaussian process regression with the NNGP kernel: the Bayesian posterior of an infinitely wide network.
 
@@ -185,42 +184,13 @@ class NNGPRegressor(_NetworkRegressor):
     True
     """
 
+    _: KW_ONLY
+    fit_parameters: tuple[str, ...] = ()
     _kind: ClassVar[Kind] = "nngp"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_NetworkRegressor._parameter_constraints,
         "fit_parameters": [tuple, list],
     }
-
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int | None = 3,
-        bias: float = 0.0,
-        weight_variance: float | None = None,
-        alpha: Any = 0.01,
-        *,
-        solver: str = "cholesky",
-        n_landmarks: int = 1000,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        remainder: bool = False,
-        fit_parameters: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(
-            activation,
-            depth,
-            bias,
-            weight_variance,
-            alpha,
-            solver=solver,
-            n_landmarks=n_landmarks,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            remainder=remainder,
-        )
-        self.fit_parameters = fit_parameters
 
     def _solve(self, X: Array, targets: Array) -> None:
         chosen = most_likely(self, X, targets) if self.fit_parameters else {}

@@ -8,7 +8,7 @@ missing at (x, x) and at (y, y): a bound for every pair from the diagonal alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,27 +16,12 @@ from holokern.model.kernel import NetworkKernel, alike
 from holokern.model.solvers.ridge import CholeskyRidge, EighRidge, explained
 from holokern.numeric import Array
 
+if TYPE_CHECKING:
+    from holokern.model.features.harmonics import HarmonicFeatures
 
-class FeatureMap(Protocol):
-    """Features φ of points with φ(x)·φ(y) ≈ K(x, y)."""
 
-    @property
-    def kernel(self) -> NetworkKernel:
-        """The kernel."""
-        ...
-
-    @property
-    def count(self) -> int:
-        """The number of features."""
-        ...
-
-    def features(self, x: Any) -> Any:
-        """One row of features for each row of ``x``: arrays of numpy, JAX or torch."""
-        ...
-
-    def proved(self, x: Array) -> float | None:
-        """A bound of |K - φ·φ|/√(K(x,x) K(y,y)) for all pairs of these points, None where nothing is proved."""
-        ...
+FeatureMap: TypeAlias = "Landmarks | HarmonicFeatures"
+"""Features φ of points with φ(x)·φ(y) ≈ K(x, y), one row for each point."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +123,14 @@ class Landmarks:
         return len(self.points)
 
     def features(self, x: Any) -> Any:
-        """φ of each row of ``x``."""
+        """φ of each row of ``x``, an array of numpy, JAX or torch."""
         if isinstance(x, np.ndarray):
             return self.kernel(x, self.points) @ self.root
         points, root = (alike(part, x) for part in (self.points, self.root))
         return getattr(self.kernel.network, self.kernel.kind)(x, points) @ root
 
     def proved(self, x: Array) -> float:
-        """The largest share of the diagonal that is missing bounds the error of all pairs."""
+        """A bound of |K - φ·φ|/√(K(x,x) K(y,y)) for all pairs: the largest share of the diagonal that is missing."""
         own = self.kernel.diagonal(x)
         share = np.divide(missing(self, x, self.features(x)), own, out=np.zeros_like(own), where=own > 0)
         return float(np.max(share, initial=0.0))

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from math import comb
 from typing import Any
 
 import numpy as np
 
 from holokern.model.features.feature_map import measure
-from holokern.model.features.radial import Radial, next_polynomial
+from holokern.model.features.radial import Radial, polynomials
 from holokern.model.kernel import NetworkKernel, alike
 from holokern.numeric import Array
 
@@ -141,30 +141,20 @@ class HarmonicFeatures:
         cosines = unit @ alike(self.directions.T, unit)
         d = self.radial.dimension
         signs = alike(self.signs, unit)
-        before, now = 0.0 * cosines, 0.0 * cosines + 1.0
-        total = 0.0 * cosines
-        place, degree = 0, 0
-        while place < len(self.mixed):
-            mine = [b for b in self.mixed[place:] if self.radial.degrees[b] == degree]
+        total, place = 0.0 * cosines, 0
+        for degree, now in enumerate(islice(polynomials(cosines, d), self.radial.degrees[self.mixed[-1]] + 1)):
+            mine = [b for b in self.mixed if self.radial.degrees[b] == degree]
             if mine:
                 size = float(np.sqrt(_harmonics(d, degree) / len(self.directions)))
-                weights = radial[:, mine[0] : mine[-1] + 1] if mine == list(range(mine[0], mine[-1] + 1)) else None
-                if weights is None:
-                    weights = xp.stack([radial[:, b] for b in mine], axis=1)
+                adjacent = mine[-1] - mine[0] == len(mine) - 1
+                weights = radial[:, mine[0] : mine[-1] + 1] if adjacent else xp.stack([radial[:, b] for b in mine], 1)
                 total = total + (size * (weights @ signs[place : place + len(mine), :])) * now
                 place += len(mine)
-                if place == len(self.mixed):
-                    break
-            before, now = now, next_polynomial(cosines, now, before, degree, d)
-            degree += 1
         return total
 
 
 def _polynomial(cosines: Any, degree: int, dimension: int) -> Any:
-    before, now = cosines, 0.0 * cosines + 1.0
-    for k in range(degree):
-        before, now = now, next_polynomial(cosines, now, before, k, dimension)
-    return now
+    return next(islice(polynomials(cosines, dimension), degree, None))
 
 
 def _harmonics(dimension: int, degree: int) -> int:

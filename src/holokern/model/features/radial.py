@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -159,21 +161,23 @@ def coefficients(kernel: NetworkKernel, dimension: int, rows: Array, columns: Ar
         left, points = left[:, :1], points[:, :1]
     values = kernel(left, points).reshape(len(rows), len(columns), len(cosines))
     result = np.empty((last + 1, len(rows), len(columns)))
-    before, now = np.zeros_like(cosines), np.ones_like(cosines)
-    for k in range(last + 1):
+    for mean, now in zip(result, polynomials(cosines, dimension), strict=False):
         # 1/N_k is the mean square of P_k.
-        result[k] = values @ (weights * now / np.sum(weights * now * now))
-        before, now = now, next_polynomial(cosines, now, before, k, dimension)
+        mean[:] = values @ (weights * now / np.sum(weights * now * now))
     return result
 
 
-def next_polynomial(cosines: Any, now: Any, before: Any, degree: int, dimension: int) -> Any:
-    """P_{k+1} from P_k and P_{k-1}, by (k + d - 2) P_{k+1} = (2k + d - 2) t P_k - k P_{k-1}."""
-    # in one dimension there are no harmonics beyond degree 1
-    if degree == 0 or dimension == 1:
-        return cosines * now
-    share = degree / (degree + dimension - 2)
-    return (1.0 + share) * cosines * now - share * before
+def polynomials(cosines: Any, dimension: int) -> Iterator[Any]:
+    """P_0, P_1, …, by (k + d - 2) P_{k+1} = (2k + d - 2) t P_k - k P_{k-1}."""
+    before, now = cosines, 0.0 * cosines + 1.0
+    for degree in count():
+        yield now
+        # in one dimension there are no harmonics beyond degree 1
+        if degree == 0 or dimension == 1:
+            before, now = now, cosines * now
+        else:
+            share = degree / (degree + dimension - 2)
+            before, now = now, (1.0 + share) * cosines * now - share * before
 
 
 @lru_cache(maxsize=16)

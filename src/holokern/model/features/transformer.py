@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ _KEPT = 20_000  # Points kept of a stream: enough for pools of landmarks, little
 _FIRST_COUNT = 64  # where the search for a tolerance starts
 
 
+@dataclass(eq=False, repr=False)
 class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):  # type: ignore[misc]
     """Features whose inner products approximate the NNGP kernel or the NTK, for linear models on many points.
 
@@ -74,6 +76,12 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Network
     True
     """
 
+    _: KW_ONLY
+    n_components: int = 1000
+    kernel: str = "ntk"
+    method: str = "landmarks"
+    tolerance: float | None = None
+    random_state: Any = None
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NetworkEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -82,26 +90,6 @@ class NetworkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Network
         "tolerance": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int | None = 3,
-        bias: float = 0.0,
-        weight_variance: float | None = None,
-        *,
-        n_components: int = 1000,
-        kernel: str = "ntk",
-        method: str = "landmarks",
-        tolerance: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(activation, depth, bias, weight_variance)
-        self.n_components = n_components
-        self.kernel = kernel
-        self.method = method
-        self.tolerance = tolerance
-        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> NetworkFeatures:
@@ -193,6 +181,7 @@ def _is_other_kind(X: Any) -> bool:
     return bool(is_jax_array(X) or is_torch_array(X))
 
 
+@dataclass(eq=False, repr=False)
 class NTKTransformer(NetworkFeatures):
     """Nyström features from landmarks: :class:`NetworkFeatures` with ``method="landmarks"`` and no held-out pairs.
 
@@ -219,30 +208,14 @@ class NTKTransformer(NetworkFeatures):
     True
     """
 
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int | None = 3,
-        bias: float = 0.0,
-        weight_variance: float | None = None,
-        *,
-        n_components: int = 100,
-        kernel: str = "ntk",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            activation,
-            depth,
-            bias,
-            weight_variance,
-            n_components=n_components,
-            kernel=kernel,
-            method="landmarks",
-            random_state=random_state,
-        )
+    _: KW_ONLY
+    n_components: int = 100
+    method: str = field(default="landmarks", init=False)
+    tolerance: float | None = field(default=None, init=False)
 
     @property
     def landmarks_(self) -> Array:
         """The landmarks."""
         check_is_fitted(self)
-        return self.map_.points  # type: ignore[no-any-return,attr-defined]
+        assert isinstance(self.map_, Landmarks)
+        return self.map_.points

@@ -9,6 +9,7 @@ differences of order six: the kernels are analytic in the logarithms of the hype
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,39 +28,28 @@ _REACH = 0.08
 _EXACT = {"bias": Rates(bias=1.0, weight=0.0), "weight_variance": Rates(bias=0.0, weight=1.0)}
 
 
+@dataclass(eq=False, repr=False)
 class _NetworkGaussianKernel(Kernel):  # type: ignore[misc]
     """A kernel of a network; hyperparameters are positive and optimised in their logarithms."""
 
     _kind: ClassVar[Kind]
+    activation: object = "relu"
+    depth: int = 3
+    bias: float = 0.1
+    weight_variance: float | None = None
+    _: KW_ONLY
+    parameter_names: tuple[str, ...] = ()
+    parameter_values: Any = ()
+    input_shape: tuple[int, ...] | None = None
+    bias_bounds: Any = (1e-3, 1e3)
+    weight_variance_bounds: Any = (1e-3, 1e3)
+    parameter_bounds: Any = (1e-3, 1e3)
 
-    def __init__(
-        self,
-        activation: object = "relu",
-        depth: int = 3,
-        bias: float = 0.1,
-        weight_variance: float | None = None,
-        *,
-        parameter_names: tuple[str, ...] = (),
-        parameter_values: Any = (),
-        input_shape: tuple[int, ...] | None = None,
-        bias_bounds: Any = (1e-3, 1e3),
-        weight_variance_bounds: Any = (1e-3, 1e3),
-        parameter_bounds: Any = (1e-3, 1e3),
-    ) -> None:
-        if isinstance(activation, layers.Layer) and not np.size(parameter_values):
-            known = layers.deviations(activation)
-            parameter_names = parameter_names or tuple(known)
-            parameter_values = tuple(known.get(name, 1.0) for name in parameter_names)
-        self.activation = activation
-        self.depth = depth
-        self.bias = bias
-        self.weight_variance = weight_variance
-        self.parameter_names = parameter_names
-        self.parameter_values = parameter_values
-        self.input_shape = input_shape
-        self.bias_bounds = bias_bounds
-        self.weight_variance_bounds = weight_variance_bounds
-        self.parameter_bounds = parameter_bounds
+    def __post_init__(self) -> None:
+        if isinstance(self.activation, layers.Layer) and not np.size(self.parameter_values):
+            known = layers.deviations(self.activation)
+            self.parameter_names = self.parameter_names or tuple(known)
+            self.parameter_values = tuple(known.get(name, 1.0) for name in self.parameter_names)
 
     @property
     def _is_made(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -80,10 +80,6 @@ class EighRidge:
         values, vectors = eigh(kernel, check_finite=False)
         return cls(np.maximum(values, 0.0), vectors, alpha)
 
-    def with_alpha(self, alpha: float) -> EighRidge:
-        """The same diagonalisation with another ridge."""
-        return EighRidge(self.values, self.vectors, alpha)
-
     @property
     def inverse_values(self) -> Array:
         """1/(λ + α), or 0 where λ + α vanishes within rounding."""
@@ -129,7 +125,7 @@ class RidgePath:
         >>> path.coefficients[:, :, 0].tolist(), path.best
         ([[0.5, 1.0], [0.25, 0.5]], 1.0)
         """
-        steps = [factor.with_alpha(float(alpha)) for alpha in alphas]
+        steps = [replace(factor, alpha=float(alpha)) for alpha in alphas]
         coefficients = np.array([step.solve(targets) for step in steps])
         left_out = np.array(
             [left_out_predictions(step, targets, c) for step, c in zip(steps, coefficients, strict=True)]

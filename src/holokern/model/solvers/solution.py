@@ -10,7 +10,8 @@ different points.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,19 +55,26 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class DenseSolution:
-    """By a factorisation of the whole matrix."""
+class _KernelSolution:
+    """A solution C of (K + αI) C = Y."""
 
     problem: Problem
-    factor: Factorisation
     coefficients: Array
     alpha: float
-    path: RidgePath | None
-    steps: int = 1
 
     def mean(self, x: Array) -> Array:
         """Predictions K(x, X) C, block by block."""
-        return _expand(self.problem, self.coefficients, x)
+        points = self.problem.points
+        return _products(lambda some: self.problem.kernel(some, points), x, len(points), self.coefficients)
+
+
+@dataclass(frozen=True)
+class DenseSolution(_KernelSolution):
+    """By a factorisation of the whole matrix."""
+
+    factor: Factorisation
+    path: RidgePath | None
+    steps: int = 1
 
     def variance(self, x: Array) -> Array:
         """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x)."""
@@ -92,19 +100,12 @@ class DenseSolution:
 
 
 @dataclass(frozen=True)
-class CgSolution:
+class CgSolution(_KernelSolution):
     """By conjugate gradients on tiles."""
 
-    problem: Problem
     preconditioner: NystromPreconditioner
-    coefficients: Array
-    alpha: float
     steps: int
     residual: float
-
-    def mean(self, x: Array) -> Array:
-        """Predictions K(x, X) C, block by block."""
-        return _expand(self.problem, self.coefficients, x)
 
     def variance(self, x: Array) -> Array:
         """k(x, x) - K(x, X) (K + αI)⁻¹ K(X, x), with one more solution by conjugate gradients a block of rows."""
@@ -159,7 +160,7 @@ def solve(problem: Problem, solver: str) -> DenseSolution | FeatureRidge | CgSol
         return FeatureRidge.of(features, problem.points, problem.targets, alpha, problem.remainder)
     preconditioner = NystromPreconditioner.of(problem.kernel, landmarks, problem.points, alpha)
     result = _run_cg(problem, preconditioner, alpha, problem.targets)
-    return CgSolution(problem, preconditioner, result.solution, alpha, max(result.steps, 1), result.residual)
+    return CgSolution(problem, result.solution, alpha, preconditioner, max(result.steps, 1), result.residual)
 
 
 def _dense(problem: Problem, solver: str) -> DenseSolution:
@@ -167,11 +168,11 @@ def _dense(problem: Problem, solver: str) -> DenseSolution:
     if len(problem.alphas) == 1:
         (alpha,) = problem.alphas
         factor = factorise(matrix, alpha, solver)
-        return DenseSolution(problem, factor, factor.solve(problem.targets), alpha, None)
+        return DenseSolution(problem, factor.solve(problem.targets), alpha, factor, None)
     every = EighRidge.of(matrix, 0.0)
     path = RidgePath.of(every, problem.targets, problem.alphas)
-    chosen = every.with_alpha(path.best)
-    return DenseSolution(problem, chosen, chosen.solve(problem.targets), path.best, path)
+    chosen = replace(every, alpha=path.best)
+    return DenseSolution(problem, chosen.solve(problem.targets), path.best, chosen, path)
 
 
 def _run_cg(problem: Problem, preconditioner: NystromPreconditioner, alpha: float, right: Array) -> CgResult:
@@ -200,10 +201,11 @@ def _run_cg(problem: Problem, preconditioner: NystromPreconditioner, alpha: floa
     return found
 
 
-def _expand(problem: Problem, coefficients: Array, x: Array) -> Array:
-    result = np.empty((len(x), coefficients.shape[1]))
-    for rows in row_blocks(len(x), len(problem.points)):
-        np.matmul(problem.kernel(x[rows], problem.points), coefficients, out=result[rows])
+def _products(columns: Callable[[Array], Array], x: Array, width: int, weights: Array) -> Array:
+    """Products of ``columns``, so many numbers for each point, with weights: some points at a time."""
+    result = np.empty((len(x), weights.shape[1]))
+    for rows in row_blocks(len(x), width):
+        np.matmul(columns(x[rows]), weights, out=result[rows])
     return result
 
 
@@ -253,10 +255,7 @@ class FeatureRidge:
 
     def mean(self, x: Array) -> Array:
         """Predictions."""
-        result = np.empty((len(x), self.weights.shape[1]))
-        for rows in row_blocks(len(x), self.features.count):
-            np.matmul(self.features.features(x[rows]), self.weights, out=result[rows])
-        return result
+        return _products(self.features.features, x, self.features.count, self.weights)
 
     def variance(self, x: Array) -> Array:
         """Posterior variance k(x, x) - φ·φ + α φᵀ(ΦᵀΦ + αI)⁻¹φ: what the features miss counts as unknown."""

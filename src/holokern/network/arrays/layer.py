@@ -208,10 +208,7 @@ class ArrayLayer:
 def array_layer(layer: HiddenLayer, ends: tuple[float, float], eps: float) -> ArrayLayer:
     """A layer for deviations between ``ends``, in floats with the rounding ``eps``.
 
-    Raises
-    ------
-    Unsupported
-        If there is no table of its activation.
+    Raises Unsupported if there is no table of its activation.
     """
     try:
         table = layer.dual.table(*ends)

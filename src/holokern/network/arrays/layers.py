@@ -101,16 +101,13 @@ class _ArrayWalk:
         self.is_standard = owner.kernels.is_standard
         self.tape: list[Any] = []
 
-    def _told(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """What ``make`` gives for inputs with themselves; for pairs what it gave for both sides."""
         if self.tapes is not None:
             return next(self.tapes[0]), next(self.tapes[1])
         made = make()
         self.tape.append(made)
         return made, made
-
-    def sides(self, make: Callable[[], Any]) -> tuple[Any, Any]:
-        """For both sides."""
-        return self._told(make)
 
     def _layer(self, dual: DualActivation, like: AnyArray) -> ArrayLayer:
         span = span_of(dict(self.owner.data.spans), dual)
@@ -135,7 +132,7 @@ class _ArrayWalk:
             found = variances()
             return _ArraySide(safe_root(self.xp, found), self.squares(dual, found))
 
-        return self._told(make)
+        return self.sides(make)
 
     def activated(
         self, dual: DualActivation, sides: tuple[Any, Any], layout: Layout, gap: Any, tangent: Any

@@ -12,20 +12,13 @@ from holokern.numeric import machine
 
 
 class Step(NamedTuple):
-    """The numbers of a layer.
+    """The numbers of a layer."""
 
-    Attributes
-    ----------
-    residual, bias, weight
-        As in `HiddenLayer`.
-    fold
-        +1 if k is even in the correlation, -1 if it is odd, else 0.
-    """
-
+    # residual, bias, weight: as in `HiddenLayer`
     residual: bool
     bias: float
     weight: float
-    fold: int
+    fold: int  # +1 if k is even in the correlation, -1 if it is odd, else 0
 
 
 @machine.bare_entry

@@ -71,24 +71,14 @@ _SINGLE, _SINGLE_CELL = 2e-8, 0.035
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The kernels of a network for deviations in a scope, in one part of the angles.
+    """The kernels of a network for deviations in a scope, in one part of the angles."""
 
-    Attributes
-    ----------
-    table
-        NNGP and, if there is one, NTK, divided by the roots of their diagonals.
-    roots
-        The logarithms of the roots of the diagonals; a single point when the network is scale-free.
-    powers
-        The powers of a deviation that the roots grow with when the network is scale-free, else 0.
-    fold
-        The sign that both kernels take when θ becomes π - θ, or 0 if there is no such rule.
-    """
-
-    table: Table
+    table: Table  # NNGP and, if there is one, NTK, divided by the roots of their diagonals
+    # the logarithms of the roots of the diagonals; a single point when the network is scale-free
     roots: tuple[Series, ...]
+    # the powers of a deviation that the roots grow with when the network is scale-free, else 0
     powers: tuple[float, float]
-    fold: int
+    fold: int  # the sign that both kernels take when θ becomes π - θ, or 0 if there is no such rule
 
     def scales(self, length: Array) -> Array:
         """The roots of the diagonals of points, one row for each kernel; 0 for zero vectors."""

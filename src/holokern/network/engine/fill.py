@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from holokern.network.engine.expanded import ExpandedRows
 from holokern.network.engine.expansion import Expansion, expansion_of
 from holokern.network.engine.layered import LayeredRows, Matrix, first_tile
-from holokern.network.engine.write_rows import mirror, write_rows
 from holokern.network.hidden_layer import HiddenLayer, scale_free, scope_of
 from holokern.network.plan import Engine, plan_for
 from holokern.network.points import MULTIPLE, DataRange, Points, Strip
-from holokern.numeric import Array, one_thread
+from holokern.numeric import Array, Index, one_thread
 from holokern.progress import report
 
 _HEIGHT = 64
@@ -39,8 +38,8 @@ _RARE = 512
 _GROUP = 4
 """Octaves of deviations whose diagonals share tables."""
 
-_MIRRORED = 512
-"""Rows that are mirrored at a time."""
+_MIRRORED, _BLOCK = 512, 128
+"""Rows that are mirrored at a time, and in blocks of so many rows and columns: a few stay in the second cache."""
 
 Outs = tuple[Array | None, Array | None]
 
@@ -167,17 +166,12 @@ class Part:
         """Rows layer by layer; made when first needed."""
         with self._lock:
             if not hasattr(self, "_layered"):
-                data, way = self.way.data, self.way
-                deviations = self.rows.length, self.columns.length
-                by_pairs = way.engine == "pairs"
-                scope = scope_of(way.layers, data.low, data.high)
-                first = way.layers[0].dual
-                rounding = None
-                if first.jumps and first.hinges is not None:
-                    rounding = self.rows.rounding, self.columns.rounding
-                self._layered = LayeredRows.of(
-                    way.layers, *deviations, scope, by_pairs, data.pairs, data.zeros, rounding
-                )
+                layers, data, first = self.way.layers, self.way.data, self.way.layers[0].dual
+                is_exact = first.jumps and first.hinges is not None
+                rounding = (self.rows.rounding, self.columns.rounding) if is_exact else None
+                deviations, by_pairs = (self.rows.length, self.columns.length), self.way.engine == "pairs"
+                scope = scope_of(layers, data.low, data.high)
+                self._layered = LayeredRows.of(layers, *deviations, scope, by_pairs, data.pairs, data.zeros, rounding)
             return self._layered
 
 
@@ -188,11 +182,28 @@ def _fill_part(part: Part, outs: Outs, threads: int | None) -> None:
     def write(some: slice, others: slice, starts: NDArray[np.int64], panels: Array) -> None:
         for panel, out in zip(panels, outs, strict=True):
             if out is not None:
-                write_rows(panel, starts, part.rule == _LONGER, part.rows.order[some], rank, out)
+                _write(panel, starts, part.rule == _LONGER, part.rows.order[some], rank, out)
 
     kernels = tuple(kernel for kernel, out in enumerate(outs) if out is not None)
     for _ in each_strip(part, kernels, write, threads):
         pass
+
+
+def _write(panel: Array, starts: NDArray[np.int64], only: bool, order: Index, rank: Index, out: Array) -> None:
+    """Write rows of the sorted matrix to their places in ``out``.
+
+    With ``only``, row i from the column ``starts[i]`` on; else also what stands before, without a test of every entry.
+    An empty ``rank`` means that the points kept their order.
+    """
+    found = panel.take(rank, axis=1) if len(rank) else panel
+    if len(rank) and not only:
+        out[order] = found
+        return
+    for row, first, place in zip(found, starts, order, strict=True):
+        if len(rank):
+            np.copyto(out[place], row, where=rank >= first)
+        else:
+            out[place, first:] = row[first:]
 
 
 def each_strip(
@@ -278,13 +289,23 @@ def _mirror(outs: Outs, points: Points, threads: int | None) -> None:
     """The other half; strips of the lower triangle write different pairs, so threads do not meet."""
     for out in outs:
         if out is not None:
-            task = partial(_mirrored_rows, out, points)
-            for _ in spread(task, range(0, len(out), _MIRRORED), threads):
+            for _ in spread(partial(_mirror_rows, out, points.rank), range(0, len(out), _MIRRORED), threads):
                 pass
 
 
-def _mirrored_rows(out: Array, points: Points, start: int) -> None:
-    mirror(out, points.rank, start, min(start + _MIRRORED, len(out)))
+def _mirror_rows(out: Array, rank: Index, start: int) -> None:
+    """Copy each entry that was computed, the one whose row comes first in the sorted order, to its mirror image.
+
+    For some rows from ``start`` on and the columns up to the diagonal, block by block.
+    """
+    for low in range(start, min(start + _MIRRORED, len(out)), _BLOCK):
+        rows = slice(low, min(low + _BLOCK, len(out)))
+        for left in range(0, rows.stop, _BLOCK):
+            columns = slice(left, left + _BLOCK)
+            lower, upper = out[rows, columns], out[columns, rows]
+            found = np.where(rank[rows, None] < rank[columns], lower, upper.T)
+            lower[...] = found
+            upper[...] = found.T
 
 
 def diagonals(layers: tuple[HiddenLayer, ...], points: Points) -> Diagonals:

@@ -16,10 +16,7 @@ from holokern.numeric import Array, Range
 def layer_table(layer: HiddenLayer, span: LayerSpan, smallest: float, short: bool = False) -> tuple[DualTable, Range]:
     """The table of a layer from an angle on, and the range that it was asked for.
 
-    Raises
-    ------
-    PrecisionLost
-        If the activation is too rough, or oscillates too fast for a short table where one is asked for.
+    Raises PrecisionLost if the activation is too rough, or oscillates too fast for a short table that is asked for.
     """
     part = span.shared if smallest == layer.dual.smallest_angles[0] else span.near
     # Sums are long where σ oscillates over a wide range, which the layers after the first seldom meet.

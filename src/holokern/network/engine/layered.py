@@ -70,30 +70,14 @@ class TableCells:
 
 @dataclass(eq=False)
 class LayerStep:
-    """One layer and the points of both sides when they enter it.
-
-    Attributes
-    ----------
-    layer
-        The layer.
-    sides
-        Rows and columns.
-    span
-        The ranges of deviations that its tables serve.
-    by_pairs
-        Whether every pair is computed by itself, because there are very few.
-    few
-        Whether there are few entries in all.
-    angles
-        The smallest angles of the tables that pay.
-    """
+    """One layer and the points of both sides when they enter it."""
 
     layer: HiddenLayer
-    sides: tuple[LayerSide, LayerSide]
-    span: LayerSpan
-    by_pairs: bool
-    few: bool
-    angles: tuple[float, ...]
+    sides: tuple[LayerSide, LayerSide]  # rows and columns
+    span: LayerSpan  # the ranges of deviations that its tables serve
+    by_pairs: bool  # whether every pair is computed by itself, because there are very few
+    few: bool  # whether there are few entries in all
+    angles: tuple[float, ...]  # the smallest angles of the tables that pay
     _tables: dict[Group, TableCells | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,7 +86,8 @@ class LayerStep:
         theta, dual = tile[0], self.layer.dual
         lost, slope = np.full_like(theta, np.nan), np.zeros_like(theta)
         if dual.hinges is not None:
-            lost, slope = self._by_hinges(theta, some, others)
+            first, second = (side.part(part) for side, part in zip(self._hinges, (some, others), strict=True))
+            lost, slope = dual.hinge_tile(theta, first, second)
             if not np.any(np.isnan(lost)):
                 return lost, slope
         form = dual.smooth_form
@@ -119,8 +104,8 @@ class LayerStep:
             if made is None:
                 continue
             # Only what is missing is written, so that a value does not depend on the other pairs of its tile.
-            first = group == self.groups[0] and dual.hinges is None
-            found = (lost, slope) if first else (np.empty_like(theta), slope.copy())
+            is_first = group == self.groups[0] and dual.hinges is None
+            found = (lost, slope) if is_first else (np.empty_like(theta), slope.copy())
             left = self._by_table(made, theta, some, others, *found, with_tangent)
             if found[0] is not lost:
                 where = np.isnan(lost)
@@ -235,10 +220,6 @@ class LayerStep:
         if made.has_slope:
             slope[:] = found[2] * (rows.numbers[2][some][:, None] * columns.numbers[2][others] / self.layer.weight)
         return int(np.sum(np.isnan(lost)))
-
-    def _by_hinges(self, theta: Array, some: Some, others: Some) -> tuple[Array, Array]:
-        first, second = (side.part(part) for side, part in zip(self._hinges, (some, others), strict=True))
-        return self.layer.dual.hinge_tile(theta, first, second)
 
     @cached_property
     def _hinges(self) -> tuple[HingeSide, HingeSide]:

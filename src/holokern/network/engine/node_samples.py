@@ -54,20 +54,11 @@ class _NodeStep(LayerStep):
 
 @dataclass(frozen=True, eq=False)
 class NodeSamples:
-    """A network at deviations c.
+    """A network at deviations c."""
 
-    Attributes
-    ----------
-    c
-        The deviations.
-    steps
-        The layers.
-    roots
-        The roots of the diagonals of NNGP and NTK, one row each; those of the NTK are infinite where σ jumps.
-    """
-
-    c: Array
+    c: Array  # the deviations
     steps: list[_NodeStep]
+    # the roots of the diagonals of NNGP and NTK, one row each; those of the NTK are infinite where σ jumps
     roots: Array
 
     @classmethod
@@ -90,10 +81,7 @@ class NodeSamples:
     def at(self, theta: Array) -> Array:
         """The kernels divided by the roots of the diagonals, of shape (kernels, c, c, angles).
 
-        Raises
-        ------
-        PrecisionLost
-            If a layer has no table for the angles that it meets, or an entry is not finite.
+        Raises PrecisionLost if a layer has no table for the angles that it meets, or an entry is not finite.
         """
         count, kernels = len(self.c), self.kernels
         found = np.empty((kernels, count, count, len(theta)))

@@ -20,21 +20,11 @@ _SAMPLES = 33
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """The ranges of the tables of a layer, which it shares with layers of its activation where that saves time.
+    """The ranges of the tables of a layer, which it shares with layers of its activation where that saves time."""
 
-    Attributes
-    ----------
-    shared
-        For angles away from 0 and π.
-    near
-        For all angles. The first layer does not share its table, as it may never meet small angles.
-    narrow
-        A range that is shared only with layers that meet about as few deviations.
-    """
-
-    shared: Range
-    near: Range
-    narrow: Range
+    shared: Range  # for angles away from 0 and π
+    near: Range  # For all angles. The first layer does not share its table, as it may never meet small angles.
+    narrow: Range  # a range that is shared only with layers that meet about as few deviations
 
     @classmethod
     def everywhere(cls, span: Range) -> LayerSpan:

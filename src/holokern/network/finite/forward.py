@@ -11,7 +11,7 @@ import numpy as np
 
 from holokern.errors import BadInput, Unsupported
 from holokern.network import layers
-from holokern.network.finite.taps import Taps, convolution, gathered, scattered, transposed
+from holokern.network.finite.taps import gathered, scattered, taps_of
 from holokern.numeric import Array
 
 Pull = Callable[[Any], Any]
@@ -174,10 +174,7 @@ def _concat(layer: layers.Concat, x: Any, record: Record, place: Place) -> tuple
     """Channels side by side; branches whose share is not their number of channels are scaled to have that share."""
     branches = _branches(layer, x, False)
     widths = np.array([one.shape[-1] for one in branches], dtype=float)
-    shapes = place.shape if isinstance(place.shape, tuple) else (place.shape,)
-    known = all(shape.width is not None for shape in shapes)
-    shares = np.array(layer.weights if layer.weights is not None else (widths if known else np.ones(len(branches))))
-    factors = np.sqrt(shares / shares.sum() * widths.sum() / widths)
+    factors = np.sqrt(np.array(layer.shares(place.shape)) * widths.sum() / widths)
     ends = np.cumsum(widths).astype(int)[:-1]
 
     def back(change: Array) -> Any:
@@ -198,25 +195,11 @@ def _dense(layer: layers.Dense, x: Array, record: Record, place: Place) -> tuple
     return y.reshape(*x.shape[:-1], channels), lambda change: pull(change.reshape(y.shape)).reshape(x.shape)
 
 
-def _conv(layer: layers.Conv, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
-    sizes = [_each(value, x) for value in (layer.kernel, layer.stride, layer.dilation)]
-    found = convolution(x.shape[1:-1], sizes[0], sizes[1], sizes[2], layer.padding)
-    return _convolved(layer, x, record, place, *found)
-
-
-def _conv_transpose(layer: layers.ConvTranspose, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
-    found = transposed(x.shape[1:-1], _each(layer.kernel, x), _each(layer.stride, x), layer.padding)
-    return _convolved(layer, x, record, place, *found)
-
-
-def _convolved(
-    layer: layers.Conv | layers.ConvTranspose,
-    x: Array,
-    record: Record,
-    place: Place,
-    taps: Taps,
-    after: tuple[int, ...],
+def _convolution(
+    layer: layers.Conv | layers.ConvTranspose, x: Array, record: Record, place: Place
 ) -> tuple[Array, Pull]:
+    windows = layer.windows(x.shape[1:-1])
+    taps = taps_of(windows, x.shape[1:-1])
     channels = _channels(layer, record, place)
     seen = gathered(x, taps)
     patches = seen.reshape(len(x), len(taps), -1)
@@ -225,11 +208,7 @@ def _convolved(
     def back(change: Array) -> Array:
         return scattered(pull(change.reshape(y.shape)).reshape(seen.shape), taps, x.shape[1:-1])
 
-    return y.reshape(len(x), *after, channels), back
-
-
-def _each(value: int | tuple[int, ...], x: Array) -> tuple[int, ...]:
-    return (value,) * (x.ndim - 2) if isinstance(value, int) else tuple(value)
+    return y.reshape(len(x), *(window.count for window in windows), channels), back
 
 
 def _recurrent(layer: layers.Recurrent, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
@@ -295,9 +274,8 @@ def _layer_norm(layer: layers.LayerNorm, x: Array, record: Record, place: Place)
 
 
 def _pool(layer: layers.SumPool | layers.AvgPool, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
-    window = _each(layer.window, x)
-    strides = window if layer.stride is None else _each(layer.stride, x)
-    taps, after = convolution(x.shape[1:-1], window, strides, (1,) * len(window), layer.padding)
+    windows = layer.windows(x.shape[1:-1])
+    taps = taps_of(windows, x.shape[1:-1])
     share = np.ones(len(taps))
     if isinstance(layer, layers.AvgPool):
         share /= np.sum(taps >= 0, axis=1) if layer.normalize_edges else taps.shape[1]
@@ -309,7 +287,7 @@ def _pool(layer: layers.SumPool | layers.AvgPool, x: Array, record: Record, plac
         )
 
     y = gathered(x, taps).sum(axis=2) * share[:, None]
-    return y.reshape(len(x), *after, x.shape[-1]), back
+    return y.reshape(len(x), *(window.count for window in windows), x.shape[-1]), back
 
 
 def _global_pool(layer: layers.GlobalSumPool, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
@@ -348,12 +326,7 @@ def _index(layer: layers.Index, x: Array, record: Record, place: Place) -> tuple
 
 def _aggregate(layer: layers.Aggregate, x: Array, record: Record, place: Place) -> tuple[Array, Pull]:
     assert record.adjacency is not None
-    matrix = record.adjacency
-    if layer.with_itself:
-        matrix = matrix + np.eye(matrix.shape[1])
-    if layer.how == "mean":
-        total = matrix.sum(axis=2, keepdims=True)
-        matrix = matrix / np.where(total == 0, 1.0, total)
+    matrix = layer.matrices(np, record.adjacency)
     return matrix @ x, lambda change: matrix.transpose(0, 2, 1) @ change
 
 
@@ -362,8 +335,8 @@ _RULES: dict[type, Rule] = {
     layers.Aggregate: _aggregate,
     layers.AvgPool: _pool,
     layers.Concat: _concat,
-    layers.Conv: _conv,
-    layers.ConvTranspose: _conv_transpose,
+    layers.Conv: _convolution,
+    layers.ConvTranspose: _convolution,
     layers.Dense: _dense,
     layers.Dropout: _dropout,
     layers.FanOut: _fan_out,

@@ -260,13 +260,16 @@ class Concat(_Join):
         known = [width for width in widths if width is not None]
         return Shape(_known(branches), sum(known) if len(known) == len(widths) else None, False, _sources(branches))
 
+    def shares(self, shape: Output) -> list[float]:
+        """The share of each branch."""
+        shapes = shape if isinstance(shape, tuple) else (shape,)
+        widths = [one.width for one in shapes if isinstance(one, Shape) and one.width is not None]
+        given = self.weights or (widths if len(widths) == len(shapes) else [1.0] * len(shapes))
+        return [weight / sum(given) for weight in given]
+
     def apply(self, walk: Walk, state: Branches, context: Context) -> Branches:
         """C ← Σ wC / Σ w."""
-        states = self._states(state)
-        shapes = context.shape if isinstance(context.shape, tuple) else (context.shape,)
-        widths = [one.width for one in shapes if isinstance(one, Shape) and one.width is not None]
-        given = self.weights or (widths if len(widths) == len(states) else [1.0] * len(states))
-        shares = [weight / sum(given) for weight in given]
+        states, shares = self._states(state), self.shares(context.shape)
 
         def mean(parts: list[Any]) -> Any:
             return sum(share * part for share, part in zip(shares, parts, strict=True))

@@ -18,7 +18,7 @@ import numpy as np
 
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Walk
-from holokern.network.layers.state import Layout, State
+from holokern.network.layers.state import Layout, State, same_positions
 from holokern.network.layers.weights import require_positions
 from holokern.numeric import AnyArray
 
@@ -52,7 +52,8 @@ class Mixing(Layer):
         ends = (state.first, state.second)
         sums = [self._of_side(walk, xp.ones_like(end), side) for side, end in enumerate(ends)]
         means = [self._of_side(walk, end, side) for side, end in enumerate(ends)]
-        own = walk.sides(lambda: _diagonal(xp, crossed, tuple(means[0].shape)))
+        shape = tuple(means[0].shape)
+        own = walk.sides(lambda: same_positions(xp, crossed, math.prod(shape[:-1])).reshape(shape))
         sides = walk.sides(lambda: sums[0] * means[0] - own[0])
         rows, columns = layout.rows, layout.columns
         gap = crossed - 0.5 * (rows(own[0]) + columns(own[1]))
@@ -60,13 +61,6 @@ class Mixing(Layer):
         tangent = None if state.tangent is None else both(state.tangent)
         after = State(layout, sides[0], sides[1], gap, tangent)
         return without_positions(after) if self._removes_positions else after
-
-
-def _diagonal(xp: ModuleType, array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-    """Entries of the same position of a paired array (P, P, inputs)."""
-    count = math.prod(shape[:-1])
-    places = xp.arange(count)
-    return array.reshape(count, count, -1)[places, places].reshape(shape)
 
 
 def without_positions(state: State) -> State:
@@ -237,11 +231,14 @@ class Aggregate(Mixing):
             self.refuse(f"its input has shape {before}; graphs have one axis of positions, the nodes")
         return before
 
-    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
-        xp, pattern = walk.xp, walk.patterns()[side]
+    def matrices(self, xp: ModuleType, pattern: AnyArray) -> AnyArray:
+        """What each node takes of each other, from the weights of its neighbours, for every graph."""
         if self.with_itself:
             pattern = pattern + xp.eye(pattern.shape[1], dtype=pattern.dtype)
         if self.how == "mean":
             total = xp.sum(pattern, axis=2, keepdims=True)
             pattern = pattern / xp.where(total == 0, xp.ones_like(total), total)
-        return by_input(walk, pattern, array, layout, side)
+        return pattern
+
+    def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
+        return by_input(walk, self.matrices(walk.xp, walk.patterns()[side]), array, layout, side)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,10 +163,7 @@ class Dropout(Layer):
         tangent = state.tangent
         if state.layout.is_tied:
             return xp.zeros_like(gap), None if tangent is None else tangent / self.rate
-        count = 1
-        for size in state.positions:
-            count *= size
-        same = xp.eye(count, dtype=gap.dtype).reshape(*state.positions, *state.positions, 1)
+        same = xp.eye(math.prod(state.positions), dtype=gap.dtype).reshape(*state.positions, *state.positions, 1)
         if tangent is not None:
             tangent = tangent * (1.0 + same * (1.0 / self.rate - 1.0))
         return gap * (1.0 - same), tangent

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import ClassVar
 
+import numpy as np
+
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
 from holokern.network.layers.mixing import Mixing, axes_of, by_input, without_positions
 from holokern.network.layers.state import Layout, State
@@ -43,16 +45,15 @@ class _Pool(Mixing):
             self.refuse(f"its window is larger than its input of shape {before}")
         return replace(before, positions=positions)
 
-    def _share(self, window: Window, count: int) -> AnyArray:
+    def _share(self, window: Window) -> AnyArray:
         """What the sum over each window is multiplied by."""
         return 1.0
 
     def _mix(self, walk: Walk, array: AnyArray, layout: Layout, side: int) -> AnyArray:
         axes = axes_of(layout, side)
-        counts = tuple(array.shape[axis] for axis in axes)
-        for axis, count, window in zip(axes, counts, self.windows(counts), strict=True):
+        for axis, window in zip(axes, self.windows(tuple(array.shape[axis] for axis in axes)), strict=True):
             array = window_sums(walk.xp, taken(walk.xp, array, axis, window.places, 0.0), (axis,), window)
-            share = self._share(window, count)
+            share = self._share(window)
             if not isinstance(share, float):
                 shape = [1] * array.ndim
                 shape[axis] = window.count
@@ -90,9 +91,9 @@ class AvgPool(_Pool):
 
     normalize_edges: bool = False
 
-    def _share(self, window: Window, count: int) -> AnyArray:
+    def _share(self, window: Window) -> AnyArray:
         if self.normalize_edges and self.padding == "same":
-            return 1.0 / window.matrix(count).sum(axis=1)
+            return 1.0 / np.sum(window.taps() >= 0, axis=1)
         return 1.0 / window.size
 
 

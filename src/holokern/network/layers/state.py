@@ -11,6 +11,7 @@ coincide, as black borders of images do.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -83,24 +84,24 @@ class State:
         return State(self.layout, sides[0], sides[1], gap, tangent)
 
 
+def same_positions(xp: ModuleType, array: AnyArray, count: int) -> AnyArray:
+    """Entries (P, …) of the same position of an array (P, P, …), with so many positions."""
+    places = xp.arange(count)
+    return array.reshape(count, count, -1)[places, places]
+
+
 def tied(xp: ModuleType, state: State) -> State:
     """Keep only the pairs of the same position."""
     layout = state.layout
     if layout.is_tied:
         return state
-    count = 1
-    for size in state.positions:
-        count *= size
-    places = xp.arange(count)
+    count, rows, columns = math.prod(state.positions), state.first.shape[-1], state.second.shape[-1]
 
     def diagonal(array: AnyArray) -> AnyArray:
-        if array is None:
-            return None
-        if layout.is_paired:
-            return array.reshape(count, count, -1)[places, places].reshape(*state.positions, -1)
-        rows, columns = state.first.shape[-1], state.second.shape[-1]
+        if array is None or layout.is_paired:
+            return None if array is None else same_positions(xp, array, count).reshape(*state.positions, -1)
         flat = xp.moveaxis(array.reshape(count, rows, count, columns), 2, 1)
-        return flat[places, places].reshape(*state.positions, rows, columns)
+        return same_positions(xp, flat, count).reshape(*state.positions, rows, columns)
 
     kept = replace(layout, is_tied=True)
     return State(kept, state.first, state.second, diagonal(state.gap), diagonal(state.tangent))

@@ -8,7 +8,9 @@ parametrisation where weights have variance W²/fan-in [Jacot2018], [Arora2019].
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from holokern.errors import BadInput
 from holokern.network.layers.layer import Branches, Context, Layer, Output, Shape, Walk, per_dimension
@@ -102,8 +104,29 @@ class Dense(Weighted):
         return tuple(Window(tuple(range(count)), 1, 1, 1) for count in positions)
 
 
+class _Convolution(Weighted):
+    """A linear map of windows that move over positions."""
+
+    padding: Padding
+    _numbers: ClassVar[tuple[str, ...]]  # what has one number for each axis of positions
+    _window: ClassVar[Callable[..., Window]]  # the window along an axis, from the count of positions and these numbers
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_windows(self, self._numbers, self.padding)
+
+    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
+        """The window along each axis."""
+        numbers = (per_dimension(self, name, getattr(self, name), len(positions)) for name in self._numbers)
+        return tuple(self._window(*axis, self.padding) for axis in zip(positions, *numbers, strict=True))
+
+    def shape(self, shape: Output) -> Output:
+        """One position for every window."""
+        return super().shape(require_positions(self, shape))
+
+
 @dataclass(frozen=True, repr=False)
-class Conv(Weighted):
+class Conv(_Convolution):
     """A convolution over any number of axes of positions.
 
     Parameters
@@ -130,26 +153,12 @@ class Conv(Weighted):
     dilation: int | tuple[int, ...] = 1
     width: int | None = None
     trainable: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_windows(self, ("kernel", "stride", "dilation"), self.padding)
-
-    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
-        """The window along each axis."""
-        numbers = (per_dimension(self, n, getattr(self, n), len(positions)) for n in ("kernel", "stride", "dilation"))
-        return tuple(
-            Window.convolution(count, size, stride, dilation, self.padding)
-            for count, size, stride, dilation in zip(positions, *numbers, strict=True)
-        )
-
-    def shape(self, shape: Output) -> Output:
-        """One position for every window."""
-        return super().shape(require_positions(self, shape))
+    _numbers: ClassVar[tuple[str, ...]] = ("kernel", "stride", "dilation")
+    _window: ClassVar[Callable[..., Window]] = Window.convolution
 
 
 @dataclass(frozen=True, repr=False)
-class ConvTranspose(Weighted):
+class ConvTranspose(_Convolution):
     """A transposed convolution: it puts ``stride`` - 1 zeros between the positions, then does a convolution.
 
     The parameters are those of `Conv`; there is no dilation.
@@ -162,22 +171,8 @@ class ConvTranspose(Weighted):
     padding: Padding = "same"
     width: int | None = None
     trainable: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_windows(self, ("kernel", "stride"), self.padding)
-
-    def windows(self, positions: tuple[int, ...]) -> tuple[Window, ...]:
-        """The window along each axis."""
-        numbers = (per_dimension(self, name, getattr(self, name), len(positions)) for name in ("kernel", "stride"))
-        return tuple(
-            Window.transposed(count, size, stride, self.padding)
-            for count, size, stride in zip(positions, *numbers, strict=True)
-        )
-
-    def shape(self, shape: Output) -> Output:
-        """About ``stride`` positions for every one."""
-        return super().shape(require_positions(self, shape))
+    _numbers: ClassVar[tuple[str, ...]] = ("kernel", "stride")
+    _window: ClassVar[Callable[..., Window]] = Window.transposed
 
 
 def check_deviations(layer: Layer, *names: str) -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holokern.network.layers.state import State
 from holokern.numeric import AnyArray
@@ -51,11 +52,7 @@ class Window:
     def transposed(cls, count: int, size: int, stride: int, padding: Padding) -> Window:
         """The window of a transposed convolution: ``stride`` - 1 zeros between positions, then a convolution."""
         length = count * stride + (max(size - stride, 0) if padding == "valid" else 0)
-        shift = size - 1
-        if padding == "same" and stride <= size - 1:
-            shift = -(-(size + stride - 2) // 2)
-        if padding == "circular":
-            shift = size - 1 - max(size - stride, 0) // 2
+        shift = size - 1 - (0 if padding == "valid" else max(size - stride, 0) // 2)
         places = np.arange(-shift, length + size - 1 - shift)
         if padding == "circular":
             places = places % length
@@ -72,15 +69,10 @@ class Window:
         """The number of output positions."""
         return max(0, (len(self.places) - self.dilation * (self.size - 1) - 1) // self.stride + 1)
 
-    def matrix(self, count: int) -> AnyArray:
-        """How often each output position sees each of ``count`` input positions."""
-        found = np.zeros((self.count, count))
-        for out in range(self.count):
-            for tap in range(self.size):
-                place = self.places[out * self.stride + tap * self.dilation]
-                if place >= 0:
-                    found[out, place] += 1.0
-        return found
+    def taps(self) -> NDArray[np.int64]:
+        """The input position that each output position sees at each tap, or -1."""
+        taps = self.stride * np.arange(self.count)[:, None] + self.dilation * np.arange(self.size)
+        return np.take(np.array(self.places), taps)
 
 
 def window_sums(xp: ModuleType, array: AnyArray, axes: tuple[int, ...], window: Window) -> AnyArray:
