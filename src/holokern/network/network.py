@@ -397,8 +397,9 @@ class Network:
         wanted: tuple[bool, bool],
         *,
         out: tuple[Target, Target] = (None, None),
+        threads: int | None = 1,
         engine: Engine = "auto",
         single: bool = False,
     ) -> list[Any]:
         """[NNGP or None, NTK or None] of a part, bit by bit as in the whole; with ``single`` to single precision."""
-        return matrices(self, X, Y, out, 1, wanted, engine, data, single)
+        return matrices(self, X, Y, out, threads, wanted, engine, data, single)

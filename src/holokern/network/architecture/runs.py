@@ -132,9 +132,7 @@ class Run:
 
 def _tables(window: Window, positions: tuple[int, ...], dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The input of each output and tap, -1 outside: for all positions, and for places of the axis."""
-    taps = window.stride * np.arange(window.count)[:, None] + window.dilation * np.arange(window.size)
-    own = np.array(window.places, dtype=np.int64)[taps]
-    at = np.arange(math.prod(positions)).reshape(positions)
+    own, at = window.taps(), np.arange(math.prod(positions)).reshape(positions)
     found = np.where(own.reshape(-1) < 0, -1, np.moveaxis(np.take(at, own.reshape(-1), axis=dimension), dimension, -1))
     shape = [size for axis, size in enumerate(positions) if axis != dimension]
     mine = np.moveaxis(found.reshape(*shape, window.count, window.size), -2, dimension)

@@ -72,7 +72,7 @@ class Window:
     def taps(self) -> NDArray[np.int64]:
         """The input position that each output position sees at each tap, or -1."""
         taps = self.stride * np.arange(self.count)[:, None] + self.dilation * np.arange(self.size)
-        return np.take(np.array(self.places), taps)
+        return np.take(np.array(self.places, dtype=np.int64), taps)
 
 
 def window_sums(xp: ModuleType, array: AnyArray, axes: tuple[int, ...], window: Window) -> AnyArray:
