@@ -98,19 +98,13 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         except BadInput:
             return None
 
-    def __mul__(self, other: object) -> Operator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: Operator) -> Operator:
         return Operator(self.algebra, multiply_terms(self._terms, right._terms, self.algebra.dimension))
 
-    def __truediv__(self, other: object) -> Operator:
-        divisor = self._coerce(other)
-        if divisor is None:
-            return NotImplemented
-        constant = divisor.constant_value()
+    def _over(self, right: Operator) -> Operator:
+        constant = right.constant_value()
         if constant is None:
-            raise BadOperator(f"cannot divide by {divisor}; only division by a non-zero rational number is defined")
+            raise BadOperator(f"cannot divide by {right}; only division by a non-zero rational number is defined")
         return Operator(self.algebra, {key: c / constant for key, c in self._terms.items()})
 
     def constant_value(self) -> fmpq | None:

@@ -29,9 +29,9 @@ def listed(generators: object) -> list[object]:
 
 
 class RingElement(ABC):
-    """An immutable element of a ring: differences, and operations with numbers from the left.
+    """An immutable element of a ring: the operators of Python, for elements and for what can be read as one.
 
-    A final class gives sums, negatives, products, LaTeX, and the reading of other objects (:meth:`_coerce`).
+    A final class gives sums, negatives, products and quotients of elements, LaTeX, and the reading of other objects.
     """
 
     __slots__ = ()
@@ -44,20 +44,24 @@ class RingElement(ABC):
         """``other`` as an element of the same ring, or None when it is of a kind that is not read."""
 
     @abstractmethod
-    def __add__(self, other: object) -> Self: ...
+    def _plus(self, right: Self) -> Self: ...
 
     @abstractmethod
     def __neg__(self) -> Self: ...
 
     @abstractmethod
-    def __mul__(self, other: object) -> Self: ...
+    def _times(self, right: Self) -> Self: ...
 
     @abstractmethod
-    def __truediv__(self, other: object) -> Self: ...
+    def _over(self, right: Self) -> Self: ...
 
     @abstractmethod
     def latex(self) -> str:
         """LaTeX source."""
+
+    def __add__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._plus(right)
 
     def __radd__(self, other: object) -> Self:
         return self + other
@@ -67,18 +71,26 @@ class RingElement(ABC):
 
     def __sub__(self, other: object) -> Self:
         right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
+        return NotImplemented if right is None else self._plus(-right)
 
     def __rsub__(self, other: object) -> Self:
         return (-self) + other
 
+    def __mul__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._times(right)
+
     def __rmul__(self, other: object) -> Self:
         left = self._coerce(other)
-        return NotImplemented if left is None else left * self
+        return NotImplemented if left is None else left._times(self)
+
+    def __truediv__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._over(right)
 
     def __rtruediv__(self, other: object) -> Self:
         left = self._coerce(other)
-        return NotImplemented if left is None else left / self
+        return NotImplemented if left is None else left._over(self)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
@@ -114,10 +126,7 @@ class TermSum(RingElement, Generic[A, C]):
     def _like(self, terms: dict[tuple[int, ...], Any]) -> Self:
         return type(self)(self.algebra, terms)
 
-    def __add__(self, other: object) -> Self:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _plus(self, right: Self) -> Self:
         terms: dict[tuple[int, ...], Any] = dict(self._terms)
         for key, c in right._terms.items():
             total = terms[key] + c if key in terms else c

@@ -11,7 +11,7 @@ from flint import fmpq
 from holokern.errors import BadInput, CheckFailed
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, widened
-from holokern.weyl.algebra.orders import Order, elimination, grevlex
+from holokern.weyl.algebra.orders import Order, elimination
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational
 from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
@@ -19,7 +19,7 @@ from holokern.weyl.constructions.annihilators import (
     polynomials_of,
     sorted_by_degree,
 )
-from holokern.weyl.constructions.operations import intersection
+from holokern.weyl.constructions.operations import annihilator_of_image
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.certificate import CofactorSearch
 from holokern.weyl.groebner.division import Divider
@@ -173,22 +173,11 @@ def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -
 def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, fmpq], n: int) -> bool:
     """Whether h q ∈ I for a polynomial h in x that does not vanish at the point."""
     algebra = ideal.algebra
-    multiples = intersection(ideal, algebra.ideal(q))
-    quotients = []
     order = elimination(algebra, [algebra.variables[n], *algebra.derivations])
-    divider = Divider([q], grevlex(algebra))
-    for g in multiples.generators:
-        # q is central in D[s], so g = q h = h q
-        (quotient,), rest = divider.divide(g)
-        assert not rest
-        quotients.append(quotient)
-    for h in groebner_basis(quotients, order, certified=ideal.certified):
+    # q is central in D[s], so the h are those with h q ∈ I
+    for h in groebner_basis(annihilator_of_image(ideal, q).generators, order, certified=ideal.certified):
         if not any(any(key[n:]) for key, _ in h):
-            value = fmpq(0)
-            for key, c in h:
-                for name, e in zip(algebra.variables[:n], key, strict=False):
-                    c = c * point[name] ** e  # noqa: PLW2901
-                value = value + c
-            if value != 0:
+            powers = (c * prod(v**e for v, e in zip(point.values(), key, strict=False)) for key, c in h)
+            if sum(powers, fmpq(0)) != 0:
                 return True
     return False

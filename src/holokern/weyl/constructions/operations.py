@@ -26,7 +26,7 @@ AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.
 
-    A new variable u commutes with everything; I ∩ J is what uI + (1 - u)J has in common with D [SST2000, §1.1].
+    I ∩ J has the a with (a, 0) in the module of the (f, f), f ∈ I, and (0, g), g ∈ J [SST2000, §1.1].
 
     Examples
     --------
@@ -39,21 +39,12 @@ def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """
     result = first
     for other in others:
-        result = _intersection(result, other)
+        result.expect_same_algebra(other)
+        certified, zero = result.certified or other.certified, first.algebra.zero
+        # the row of zeros is for two ideals (0)
+        rows = [(zero, zero), *((f, f) for f in result.generators), *((zero, g) for g in other.generators)]
+        result = LeftIdeal(first.algebra, first_components(first.algebra, rows, certified), certified=certified)
     return result
-
-
-def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
-    first.expect_same_algebra(second)
-    small = first.algebra
-    n, certified = small.dimension, first.certified or second.certified
-    large = enlarged(small, "u")
-    u = large.gens[n]
-    generators = [u * widened(g, large, range(n)) for g in first.generators]
-    generators += [(1 - u) * widened(g, large, range(n)) for g in second.generators]
-    basis = groebner_basis(generators, elimination(large, large.variables[n:]), certified=certified)
-    kept = [{(*key[:n], *key[n + 1 : -1]): c for key, c in g} for g in basis if not any(key[n] for key, _ in g)]
-    return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
 
 @bounded

@@ -21,6 +21,7 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.matrices import shortest
 from holokern.weyl.rational.polynomials import multiplicity
 
 _MAX_ORDER = 8  # of the operators that are tried by default
@@ -209,7 +210,7 @@ class _Search:
     def _relation(self, columns: list[RationalFunction], order: int) -> list[RationalFunction] | None:
         """A vector v free of t with Σ v_j columns_j = 0 and v_order not zero."""
         common = common_denominator(self.field, columns)
-        search: Dependence[int, int, RationalFunction] = Dependence(self.field.one, _shortest)
+        search: Dependence[int, int, RationalFunction] = Dependence(self.field.one, shortest)
         relation = None
         # the wanted column comes last, so that it is expressed by the others
         for j in (*range(order + 1, len(columns)), *range(order + 1)):
@@ -220,8 +221,3 @@ class _Search:
             vector = {power: self.field(self.field.ctx.from_dict(terms)) for power, terms in rows.items()}
             relation = search.add(j, vector)
         return None if relation is None else [relation.get(j, self.field.zero) for j in range(len(columns))]
-
-
-def _shortest(row: dict[int, RationalFunction]) -> int:
-    """The place of the simplest entry."""
-    return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))

@@ -220,10 +220,7 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         except BadInput:
             return None
 
-    def __mul__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: RationalOperator) -> RationalOperator:
         result: dict[Exponents, RationalFunction] = {}
         for beta, c in right._terms.items():
             derivatives: dict[Exponents, RationalFunction] = {}
@@ -249,10 +246,7 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
             known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
         return known[k]
 
-    def __truediv__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _over(self, right: RationalOperator) -> RationalOperator:
         function = right.as_function()
         if function is None or (self.order > 0 and function.constant_value() is None):
             raise BadOperator(f"cannot divide by {right} from the right; multiply by its reciprocal from the left")

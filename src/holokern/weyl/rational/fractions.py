@@ -175,10 +175,7 @@ class RationalFunction(RingElement):
         except BadInput:
             return None
 
-    def __add__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _plus(self, right: RationalFunction) -> RationalFunction:
         if self.denominator == right.denominator:
             return _reduced(self.field, self.numerator + right.numerator, self.denominator)
         top = self.numerator * right.denominator + right.numerator * self.denominator
@@ -187,16 +184,10 @@ class RationalFunction(RingElement):
     def __neg__(self) -> RationalFunction:
         return RationalFunction(self.field, -self.numerator, self.denominator)
 
-    def __mul__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: RationalFunction) -> RationalFunction:
         return _reduced(self.field, self.numerator * right.numerator, self.denominator * right.denominator)
 
-    def __truediv__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _over(self, right: RationalFunction) -> RationalFunction:
         if right.is_zero:
             raise ZeroDivisionError(f"division of {self} by zero")
         return _reduced(self.field, self.numerator * right.denominator, self.denominator * right.numerator)

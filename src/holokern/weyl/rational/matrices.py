@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
+from holokern.numeric import Dependence
 from holokern.weyl.algebra.monomials import raised
 from holokern.weyl.rational.algebra import Exponents
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
@@ -45,29 +46,24 @@ def _dot(row: Sequence[RationalFunction], column: Sequence[RationalFunction]) ->
 
 
 def inverse_matrix(matrix: Matrix) -> Matrix:
-    """The inverse, by elimination with the shortest pivot; BadInput if there is none.
+    """The inverse: its rows are the unit vectors as combinations of the given rows; BadInput if there is none.
 
     >>> from holokern.weyl import function_field
     >>> K = function_field("x")
     >>> inverse_matrix(((K("x"), K(1)), (K(0), K("x"))))
     ((1/x, (-1)/x^2), (0, 1/x))
     """
-    n = len(matrix)
-    field = matrix[0][0].field
-    rows = [[*row, *(field.one if i == j else field.zero for j in range(n))] for i, row in enumerate(matrix)]
-    for column in range(n):
-        choices = [i for i in range(column, n) if rows[i][column]]
-        if not choices:
-            raise BadInput("the matrix is singular; give an invertible one")
-        best = min(choices, key=lambda i: len(rows[i][column].numerator) + len(rows[i][column].denominator))
-        rows[column], rows[best] = rows[best], rows[column]
-        pivot = rows[column][column]
-        rows[column] = [entry / pivot if entry else entry for entry in rows[column]]
-        for i in range(n):
-            factor = rows[i][column]
-            if i != column and factor:
-                rows[i] = [a - factor * b if b else a for a, b in zip(rows[i], rows[column], strict=True)]
-    return tuple(tuple(row[n:]) for row in rows)
+    places, one = range(len(matrix)), matrix[0][0].field.one
+    search: Dependence[int, int, RationalFunction] = Dependence(one, shortest)
+    if any(search.add(i, dict(enumerate(row))) for i, row in enumerate(matrix)):
+        raise BadInput("the matrix is singular; give an invertible one")
+    relations = [search.add(-1, {j: one}) or {} for j in places]
+    return tuple(tuple(-relation.get(i, one - one) for i in places) for relation in relations)
+
+
+def shortest(row: Mapping[int, RationalFunction]) -> int:
+    """The place of the simplest entry."""
+    return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))
 
 
 def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Sequence[str]) -> tuple[Matrix, ...]:
