@@ -8,11 +8,9 @@ from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
-from holokern.weyl.algebra.operator import Operator, substituted, widened
-from holokern.weyl.algebra.orders import elimination
+from holokern.weyl.algebra.operator import Operator, substituted
 from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.closure import direct_sum, tensor_product
-from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
