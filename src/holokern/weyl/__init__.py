@@ -60,7 +60,7 @@ from holokern.weyl.rational.fractions import FunctionField, RationalFunction, co
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
 from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
 from holokern.weyl.rational.parameters import substitution
-from holokern.weyl.rational.polynomials import evaluate_polynomial, multiplicity, split_off
+from holokern.weyl.rational.polynomials import by_powers, evaluate_polynomial, multiplicity, split_off
 from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
@@ -95,6 +95,7 @@ __all__ = [
     "bernstein_basis",
     "bernstein_operator",
     "bernstein_sato",
+    "by_powers",
     "check_groebner_basis",
     "check_membership",
     "common_denominator",
