@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flint import fmpz_mpoly
 
 from holokern.pfaffian.system import BasisElement, PfaffianSystem
-from holokern.weyl import Matrix, RationalFunction, latex_name
+from holokern.weyl import Matrix, RationalFunction, latex_monomial, latex_name
 
 _WIDTH = 100  # characters that a terminal shows side by side
 _LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array takes any number
@@ -188,8 +188,7 @@ def latex_element(element: BasisElement, coordinates: str) -> str:
         names = [rf"\partial_{{{index}}}" for index in ("11", "12", "22")]
     else:
         names = [r"\partial_u", r"\partial_v"] if coordinates == "sigma" else ["u", "v"]
-    powers = [name if e == 1 else f"{name}^{{{e}}}" for name, e in zip(names, element, strict=True) if e]
-    return " ".join(powers) or "1"
+    return latex_monomial(names, element) or "1"
 
 
 def _pmatrix(table: list[list[str]]) -> str:

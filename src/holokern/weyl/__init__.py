@@ -1,7 +1,7 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
-from holokern.weyl.algebra.monomials import grevlex_key, lowered, raised
-from holokern.weyl.algebra.notation import latex_name
+from holokern.weyl.algebra.monomials import grevlex_key, lowered, of_degree, raised
+from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
 from holokern.weyl.algebra.symbols import SymbolIdeal
@@ -122,6 +122,7 @@ __all__ = [
     "inverse_matrix",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
+    "latex_monomial",
     "latex_name",
     "lauricella",
     "lclm",
@@ -130,8 +131,10 @@ __all__ = [
     "localization",
     "lowered",
     "membership_certificate",
+    "monomial_text",
     "multiplicity",
     "multiply_matrices",
+    "of_degree",
     "polynomial_solutions",
     "product_of_functions",
     "raised",

@@ -13,7 +13,6 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 
 from flint import fmpz_mpoly, nmod_mat
 
@@ -33,6 +32,7 @@ from holokern.weyl import (
     function_field,
     grevlex_key,
     lowered,
+    of_degree,
     raised,
     rational_weyl_algebra,
 )
@@ -133,8 +133,7 @@ class _Prolonged:
             spare = self.order - max(map(sum, generator))
             known: dict[Exponents, Row] = {(0,) * self.n: generator}
             for size in range(1, spare + 1):
-                for choice in combinations_with_replacement(range(self.n), size):
-                    key = tuple(choice.count(i) for i in range(self.n))
+                for key in of_degree(self.n, size):
                     i, lower = lowered(key)
                     known[key] = differentiate(known[lower], i)
             found += known.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations_with_replacement
 
 from holokern.errors import NotHolonomic
 from holokern.weyl.algebra.weyl_algebra import Monomial
@@ -21,6 +22,16 @@ def lowered(key: Monomial) -> tuple[int, Monomial]:
     """
     i = next(place for place, e in enumerate(key) if e)
     return i, (*key[:i], key[i] - 1, *key[i + 1 :])
+
+
+def of_degree(size: int, degree: int) -> list[Monomial]:
+    """All monomials of a degree in ``size`` variables, lexicographically largest first.
+
+    >>> of_degree(2, 2)
+    [(2, 0), (1, 1), (0, 2)]
+    """
+    chosen = combinations_with_replacement(range(size), degree)
+    return [tuple(places.count(i) for i in range(size)) for places in chosen]
 
 
 def divides(a: Monomial, b: Monomial) -> bool:

@@ -31,7 +31,7 @@ def text(operator: Operator) -> str:
     '1/2*dx^2 - x'
     """
     names = (*operator.algebra.variables, *operator.algebra.derivations)
-    return join_terms([(c, monomial(names, key)) for key, c in sorted_terms(operator)], "*", str)
+    return join_terms([(c, monomial_text(names, key)) for key, c in sorted_terms(operator)], "*", str)
 
 
 def latex(operator: Operator) -> str:
@@ -51,7 +51,7 @@ def latex(operator: Operator) -> str:
     return join_terms([(c, latex_monomial(names, key)) for key, c in sorted_terms(operator)], " ", number)
 
 
-def monomial(names: Iterable[str], exponents: Iterable[int]) -> str:
+def monomial_text(names: Iterable[str], exponents: Iterable[int]) -> str:
     """A product of powers as text; the empty text for 1."""
     return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
 

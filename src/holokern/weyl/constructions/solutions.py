@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product as cartesian
 from math import comb
 
 from flint import fmpq
 
 from holokern.errors import TooLarge
 from holokern.numeric import bounded, nullspace
+from holokern.weyl.algebra.monomials import of_degree
 from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import Monomial, enlarged
 from holokern.weyl.modules.bfunction import b_function, b_function_along
@@ -45,7 +45,7 @@ def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
         return ()
     if comb(n + degree, n) > _MAX_UNKNOWNS:
         raise TooLarge(f"the b-function of {ideal!r} allows solutions of degree {degree}; that is too large to search")
-    keys = [key for key in cartesian(range(degree + 1), repeat=n) if sum(key) <= degree]
+    keys = sorted(key for total in range(degree + 1) for key in of_degree(n, total))
     none = (0,) * n
     images: list[dict[tuple[int, Monomial], fmpq]] = []
     for key in keys:

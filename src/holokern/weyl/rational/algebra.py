@@ -12,7 +12,7 @@ from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.weyl.algebra.monomials import lowered
-from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
+from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, split_names, weyl_algebra
@@ -287,7 +287,7 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     def __str__(self) -> str:
         pieces = []
         for key, c in self._sorted():
-            powers = monomial(self.algebra.derivations, key)
+            powers = monomial_text(self.algebra.derivations, key)
             pieces.append(_term(str(c), powers, f"({c})*{powers}", f"{c}*{powers}"))
         return " + ".join(pieces).replace("+ -", "- ") or "0"
 

@@ -99,52 +99,24 @@ def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly])
 
 def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]:
     """Rows of the i-th matrix: normal forms of ∂_i times the standard monomials of the ideal."""
-    border = _Border(ideal)
-    return tuple(
-        tuple(border.row(raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
-    )
+    field, standard = ideal.algebra.field, ideal.standard_exponents
+    known: dict[Exponents, list[RationalFunction]] = {
+        key: [field.one if other == key else field.zero for other in standard] for key in standard
+    }
+    for lead, g in zip(ideal.leading_exponents, ideal.groebner(), strict=True):
+        known[lead] = [-g.terms.get(other, field.zero) for other in standard]
 
+    def row(key: Exponents) -> list[RationalFunction]:
+        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial that is not standard."""
+        if key not in known:
+            places = [i for i, e in enumerate(key) if e]
+            lowers = {i: (*key[:i], key[i] - 1, *key[i + 1 :]) for i in places}
+            i = next(i for i in places if lowers[i] not in standard)
+            total = [c.derivative(ideal.algebra.variables[i]) for c in row(lowers[i])]
+            for c, monomial in zip(row(lowers[i]), standard, strict=True):
+                if c:
+                    total = [a + c * b if b else a for a, b in zip(total, row(raised(monomial, i)), strict=True)]
+            known[key] = total
+        return known[key]
 
-class _Border:
-    """Coordinates of monomials on the border of the standard ones, each made from a lower one."""
-
-    def __init__(self, ideal: RationalIdeal) -> None:
-        self.field = ideal.algebra.field
-        self.names = ideal.algebra.variables
-        self.standard = {key: place for place, key in enumerate(ideal.standard_exponents)}
-        self.leading = dict(zip(ideal.leading_exponents, ideal.groebner(), strict=True))
-        self.known: dict[Exponents, tuple[RationalFunction, ...]] = {}
-
-    def row(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        if key not in self.known:
-            self.known[key] = self._make(key)
-        return self.known[key]
-
-    def _make(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        row = [self.field.zero] * len(self.standard)
-        if key in self.standard:
-            row[self.standard[key]] = self.field.one
-        elif key in self.leading:
-            for other, c in self.leading[key]:
-                if other != key:
-                    row[self.standard[other]] = -c
-        else:
-            self._from_lower(key, row)
-        return tuple(row)
-
-    def _from_lower(self, key: Exponents, row: list[RationalFunction]) -> None:
-        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial of the border."""
-        i, lower = next(
-            (i, other)
-            for i, other in ((i, (*key[:i], e - 1, *key[i + 1 :])) for i, e in enumerate(key) if e)
-            if other not in self.standard
-        )
-        inner = self.row(lower)
-        for monomial, place in self.standard.items():
-            c = inner[place]
-            if not c:
-                continue
-            row[place] = row[place] + c.derivative(self.names[i])
-            for column, value in enumerate(self.row(raised(monomial, i))):
-                if value:
-                    row[column] = row[column] + c * value
+    return tuple(tuple(tuple(row(raised(key, i))) for key in standard) for i in range(ideal.algebra.dimension))
