@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb, arb_mat, fmpz_mpoly
+from flint import arb, arb_mat, fmpz, fmpz_mpoly
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
-from holokern.numeric import Array
+from holokern.numeric import Array, Index
 from holokern.weyl import FunctionField, Matrix, RationalFunction, evaluate_polynomial, exact_rational, split_off
 
 if TYPE_CHECKING:
@@ -34,16 +34,7 @@ class CompiledMatrices:
         self.places = np.array(places, dtype=np.intp)
         self.factors = len(factors)
         polynomials = [*factors, *(f.numerator for f in distinct)]
-        monomials: dict[tuple[int, ...], int] = {}
-        rows = [
-            [(monomials.setdefault(tuple(map(int, key)), len(monomials)), int(c)) for key, c in polynomial.terms()]
-            for polynomial in polynomials
-        ]
-        self.exponents = np.array(list(monomials), dtype=np.intp).reshape(len(monomials), -1)
-        self.table = np.zeros((len(polynomials), len(monomials)))
-        for i, row in enumerate(rows):
-            for j, c in row:
-                self.table[i, j] = float(c)
+        self.exponents, self.table = tabulated([p.to_dict() for p in polynomials])
         split = [split_off(f.denominator, factors) for f in distinct]
         self.powers = np.array([powers for powers, _ in split], dtype=np.intp).reshape(len(split), len(factors))
         self.scales = np.array([float(rest.leading_coefficient()) for _, rest in split])
@@ -76,6 +67,23 @@ class CompiledMatrices:
             stretch, diagonal = scaling
             stacked *= np.reshape(stretch, (-1, *(1,) * (stacked.ndim - 1))) * np.divide.outer(diagonal, diagonal)
         return stacked
+
+
+def tabulated(polynomials: Sequence[Mapping[tuple[int, ...], int | fmpz]]) -> tuple[Index, Array]:
+    """The monomials of polynomials given by their terms, (monomials, variables), and their coefficients as floats.
+
+    >>> [table.tolist() for table in tabulated([{(1, 0): 2, (0, 1): -3}, {(0, 1): 5}])]
+    [[[1, 0], [0, 1]], [[2.0, -3.0], [0.0, 5.0]]]
+    """
+    places: dict[tuple[int, ...], int] = {}
+    for polynomial in polynomials:
+        for key in polynomial:
+            places.setdefault(key, len(places))
+    table = np.zeros((len(polynomials), len(places)))
+    for row, polynomial in zip(table, polynomials, strict=True):
+        for key, c in polynomial.items():
+            row[places[key]] = float(int(c))
+    return np.array(list(places), dtype=np.intp).reshape(len(places), -1), table
 
 
 def ball_matrices(system: PfaffianSystem, point: Sequence[object]) -> tuple[arb_mat, ...]:

@@ -164,17 +164,15 @@ class UnexpandedSystem:
         self, value: Callable[[fmpz_mpoly], Scalar], zero: Scalar
     ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
         """The rows with numbers for their coefficients: the columns of the pivots, and those of the standard ones."""
-        known: dict[int, Scalar] = {}
-        left, right = [], []
-        for row in self.relations.rows:
-            numbers = {}
-            for beta, c in row.items():
-                if id(c) not in known:
-                    known[id(c)] = value(c)
-                numbers[beta] = known[id(c)]
-            left.append([numbers.get(beta, zero) for beta in self.relations.pivots])
-            right.append([numbers.get(beta, zero) for beta in self.relations.standard])
-        return left, right
+        rows, relations = self._rows_with(value), self.relations
+        left = [[row.get(beta, zero) for beta in relations.pivots] for row in rows]
+        return left, [[row.get(beta, zero) for beta in relations.standard] for row in rows]
+
+    def _rows_with(self, value: Callable[[fmpz_mpoly], Scalar]) -> list[dict[Exponents, Scalar]]:
+        """The relations with other coefficients; derivatives share theirs, each of which is asked for once."""
+        shared = {id(c): c for row in self.relations.rows for c in row.values()}
+        known = {name: value(c) for name, c in shared.items()}
+        return [{beta: known[id(c)] for beta, c in row.items()} for row in self.relations.rows]
 
     def _coordinates(
         self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, Sequence[fmpq]]
@@ -245,13 +243,9 @@ class UnexpandedSystem:
         self, images: Mapping[str, RationalFunction], field: FunctionField
     ) -> dict[Exponents, list[RationalFunction]]:
         own = self.relations.field
-        known: dict[int, RationalFunction] = {}
-        rows = []
-        for row in self.relations.rows:
-            for c in row.values():
-                if id(c) not in known:
-                    known[id(c)] = own(c).substitute(images)
-            rows.append({beta: known[id(c)] for beta, c in row.items() if known[id(c)]})
+        rows = [
+            {beta: c for beta, c in row.items() if c} for row in self._rows_with(lambda c: own(c).substitute(images))
+        ]
         solved = eliminated([row for row in rows if row], field, self.relations.pivots)
         if solved is None or len(solved) < len(self.relations.pivots):
             raise self._on_singular(images)

@@ -269,14 +269,14 @@ def _ball_sum(A: list[list[arb]], b: list[arb], shift: float) -> list[arb]:
     half = arb(p) / 2
     matrix = arb_mat([[a - shift if i == j else a for j, a in enumerate(row)] for i, row in enumerate(A)])
     vector = arb_mat([[entry] for entry in b])
-    one = arb_mat([[arb(int(i == j)) for j in range(p)] for i in range(p)])
+    one = arb_mat(p, p, 1)
     a, total = one / half, arb(1)
     m = vector * (a * vector).transpose() / (half + 1)
     first, second = a, m
     size, square = _norm(matrix), (p * sum((entry * entry for entry in b), arb(0))).upper()
     for n in range(1, _MOST_TERMS):
         moved = matrix * a
-        c = _trace(moved) / (2 * n) + _trace(m) * (n + half) / (4 * n)
+        c = moved.trace() / (2 * n) + m.trace() * (n + half) / (4 * n)
         a = (moved + one * c) / (n + half)
         m = (matrix * m + vector * (a * vector).transpose()) / (n + half + 1)
         total, first, second = total + c, first + a, second + m
@@ -302,10 +302,6 @@ def _norm(matrix: arb_mat) -> arb:
     for row in matrix.tolist():
         best = best.max(sum((abs(entry) for entry in row), arb(0)).upper())
     return best
-
-
-def _trace(matrix: arb_mat) -> arb:
-    return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))
 
 
 def fisher_bingham_ideal(p: int, *, diagonal: bool = True) -> LeftIdeal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import factorial, prod
-from numbers import Number
+from numbers import Number, Rational
 from typing import TypeAlias
 
 import numpy as np
@@ -15,9 +15,9 @@ from holokern.errors import BadInput, UnknownName
 from holokern.hgm.lines.ball_lines import value_at
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
-from holokern.numeric import to_fmpq, to_fraction
+from holokern.numeric import to_fraction
 from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
-from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator
+from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator, exact_rational
 
 Holonomic: TypeAlias = (
     LeftIdeal | RationalIdeal | PfaffianSystem | UnexpandedSystem | Operator | RationalOperator | Sequence[Operator]
@@ -81,20 +81,17 @@ def as_ball(value: object) -> Ball:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, str):
-        value = _rational(value)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Number, fmpq, fmpz)):
-        raise BadInput(f"expected a number or a ball, got {value!r}")
-    if isinstance(value, Fraction):
-        return arb(to_fmpq(value))
-    if isinstance(value, (fmpq, fmpz)):
-        return arb(value)
-    if isinstance(value, (int, np.integer)):
-        return arb(int(value))
-    number = complex(value)  # type: ignore[call-overload]
-    if not np.isfinite(number):
-        raise BadInput(f"expected a finite number, got {value!r}")
-    return acb(number.real, number.imag) if isinstance(value, (complex, np.complexfloating)) else arb(number.real)
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, Number) and not isinstance(value, Rational):
+        number = complex(value)  # type: ignore[call-overload]
+        if not np.isfinite(number):
+            raise BadInput(f"expected a finite number, got {value!r}")
+        return acb(number.real, number.imag) if isinstance(value, (complex, np.complexfloating)) else arb(number.real)
+    try:
+        return arb(exact_rational(value))
+    except BadInput:
+        raise BadInput(f"expected a number such as 0.5 or '1/3', or a ball, got {value!r}") from None
 
 
 def as_complex(value: object) -> complex:
@@ -106,13 +103,6 @@ def as_complex(value: object) -> complex:
         return ball
     ball = as_ball(value)
     return complex(ball) if isinstance(ball, acb) else complex(float(ball))
-
-
-def _rational(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise BadInput(f"expected a number such as 0.5 or '1/3', got {text!r}") from None
 
 
 def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: object) -> list[Ball]:

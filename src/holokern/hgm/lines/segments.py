@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpz_mpoly
 
 from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, nearest_root, power_table
-from holokern.pfaffian import PfaffianSystem
+from holokern.pfaffian import PfaffianSystem, tabulated
 
 Powers = tuple[int, ...]
 
@@ -66,39 +66,27 @@ class LineTable:
     @classmethod
     def of(cls, system: PfaffianSystem, determinant: bool = False) -> LineTable:
         """Prepare a system; ``determinant`` for one in three coordinates whose ways come close to y1y3 = y2²."""
-        terms_of = _terms_with_determinant if determinant else _terms
-        factors = [f.numerator for f in system.singular_locus]
-        powers = system.multiplicities
-        found: dict[Powers, dict[tuple[int, int], list[tuple[int, fmpz_mpoly, int]]]] = {}
-        for (variable, i, j), (numerator, own, scale) in system.entries.items():
+        factors, powers = [f.numerator for f in system.singular_locus], system.multiplicities
+        polynomials = [*factors, *(numerator for numerator, _, _ in system.entries.values())]
+        one = {(0,) * (len(system.variables) + determinant): 1}
+        # the monomial 1, so that there is one
+        exponents, table = tabulated(
+            [*(_with_determinant(p) if determinant else p.to_dict() for p in polynomials), one]
+        )
+        found: dict[Powers, dict[tuple[int, int], list[tuple[int, Array]]]] = {}
+        rows = table[len(factors) : -1]
+        for ((variable, i, j), (_, own, scale)), row in zip(system.entries.items(), rows, strict=True):
             missing = tuple(p - q for p, q in zip(powers, own, strict=True))
-            found.setdefault(missing, {}).setdefault((i, j), []).append((variable, numerator, scale))
-        monomials: dict[tuple[int, ...], int] = {}
-        named = [_numbered(terms_of(f), monomials) for f in factors]
-        listed = [
-            (
-                missing,
-                list(places),
-                [[(v, _numbered(terms_of(top), monomials), s) for v, top, s in rows] for rows in places.values()],
-            )
-            for missing, places in found.items()
-        ]
-        count, variables = max(len(monomials), 1), len(system.variables)
-        exponents = np.array(list(monomials) or [(0,) * (variables + determinant)], dtype=np.intp)
+            found.setdefault(missing, {}).setdefault((i, j), []).append((variable, row / scale))
         groups = []
-        for missing, keys, values in listed:
-            tops = np.zeros((variables, len(keys), count))
-            for place, entries in enumerate(values):
-                for v, terms, scale in entries:
-                    for at, c in terms:
-                        tops[v, place, at] += c / scale
-            rows, columns = np.array(keys, dtype=np.intp).T
-            groups.append(_Group(missing, rows, columns, tops))
-        dense = np.zeros((len(factors), count))
-        for k, terms in enumerate(named):
-            for at, c in terms:
-                dense[k, at] = c
-        return cls(system.rank, exponents, dense, powers, tuple(groups), determinant)
+        for missing, places in found.items():
+            tops = np.zeros((len(system.variables), len(places), len(exponents)))
+            for place, parts in enumerate(places.values()):
+                for v, part in parts:
+                    tops[v, place] = part
+            lines, columns = np.array(list(places), dtype=np.intp).T
+            groups.append(_Group(missing, lines, columns, tops))
+        return cls(system.rank, exponents, table[: len(factors)], powers, tuple(groups), determinant)
 
     def cancellation(self, stops: Sequence[Array]) -> float:
         """How much larger the terms of a denominator or of the numerators are than their sums, on the way."""
@@ -269,21 +257,13 @@ class _Products:
         return self._known[powers]
 
 
-def _terms(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
-    return {tuple(map(int, key)): int(value) for key, value in polynomial.terms()}
-
-
-def _terms_with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
+def _with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
     """The terms after y1^i y3^j = y1^(i-m) y3^(j-m) (y2² + d)^m, m the smaller of i and j."""
     total: dict[tuple[int, ...], int] = {}
-    for (i, k, j), value in _terms(polynomial).items():
+    for key, value in polynomial.terms():
+        i, k, j = map(int, key)
         m = min(i, j)
         for e in range(m + 1):
             new = (i - m, k + 2 * (m - e), j - m, e)
-            total[new] = total.get(new, 0) + value * comb(m, e)
+            total[new] = total.get(new, 0) + int(value) * comb(m, e)
     return {key: value for key, value in total.items() if value}
-
-
-def _numbered(terms: dict[tuple[int, ...], int], monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
-    """Coefficients with the numbers of their monomials; new monomials are added."""
-    return [(monomials.setdefault(key, len(monomials)), float(value)) for key, value in terms.items()]

@@ -20,7 +20,7 @@ from holokern.errors import TooLarge
 from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
-from holokern.pfaffian.derivation.quotient import PRIMES, echelon
+from holokern.pfaffian.derivation.quotient import PRIMES, echelon, needed
 from holokern.weyl import (
     Entry,
     FunctionField,
@@ -167,7 +167,7 @@ class _Prolonged:
             tail = [k for k, c in enumerate(targets[beta]) if c and k != self.place[beta]]
             if not set(tail) <= inside:
                 return None
-        chosen = self._needed(table, [targets[beta] for beta in goals])
+        chosen = needed(table, pivots, [self.place[beta] for beta in goals])
         rows = tuple(self.rows[k] for k in chosen)
         return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, tuple(self._pivots(chosen, prime)))
 
@@ -189,20 +189,6 @@ class _Prolonged:
                     known[id(c)] = value_modulo(c, point, prime)
                 entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
         return nmod_mat(len(rows), len(self.columns), entries, prime)
-
-    def _needed(self, table: nmod_mat, goals: Sequence[list[int]]) -> list[int]:
-        """The rows that the goals are combinations of, with a preference for the first ones."""
-        prime = int(table.modulus())
-        count, width = table.nrows(), table.ncols()
-        # columns of the transposed table: the first independent rows are its pivots
-        flat = [int(c) for c in table.transpose().entries()]
-        extended = [[*flat[k * count : (k + 1) * count], *(goal[k] for goal in goals)] for k in range(width)]
-        reduced, pivots = echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
-        used = set()
-        for pivot, row in zip(pivots, reduced, strict=False):
-            if pivot < count and any(row[count:]):
-                used.add(pivot)
-        return sorted(used)
 
     def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
         _, pivots = echelon(self._at_random_point([self.rows[k] for k in chosen], prime))

@@ -218,21 +218,10 @@ class _Elimination:
         targets = tuple(
             dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in STEPS if (i + di, j + dj) not in basis)
         )
-        shifts = self._needed(targets)
+        at = {monomial: place for place, monomial in enumerate(self.columns)}
+        shifts = [self.shifts[row] for row in needed(self.matrix, self.pivots, [at[target] for target in targets])]
         pivots = self._pivot_monomials(shifts, targets, basis)
         return Quotient(self.presentation, basis, targets, tuple(shifts), pivots, self.dimension)
-
-    def _needed(self, targets: tuple[Pair, ...]) -> list[Shift]:
-        """The relations that take part in the normal forms of the targets, among the first independent ones."""
-        independent = [self.shifts[row] for row in echelon(self.matrix.transpose())[1]]
-        rank = len(independent)
-        square = self._matrix(independent, [self.columns[c] for c in self.pivots])
-        unit = [0] * (rank * len(targets))
-        at = {self.columns[c]: i for i, c in enumerate(self.pivots)}
-        for column, target in enumerate(targets):
-            unit[at[target] * len(targets) + column] = 1
-        combination = square.transpose().solve(nmod_mat(rank, len(targets), unit, self.prime)).tolist()
-        return [shift for shift, row in zip(independent, combination, strict=True) if any(int(c) for c in row)]
 
     def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> nmod_mat:
         """The coefficients of some monomials in some relations."""
@@ -280,3 +269,12 @@ def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
     for row in rows:
         pivots.append(next(k for k in range(pivots[-1] + 1 if pivots else 0, width) if row[k]))
     return rows, pivots
+
+
+def needed(table: nmod_mat, pivots: Sequence[int], targets: Sequence[int]) -> list[int]:
+    """The rows of a table that its reduced rows with the pivots ``targets`` are made of, the first ones if possible."""
+    independent, prime = echelon(table.transpose())[1], int(table.modulus())
+    square = nmod_mat(len(pivots), len(pivots), [int(table[i, j]) for j in pivots for i in independent], prime)
+    unit = [int(pivot == target) for pivot in pivots for target in targets]
+    combination = square.solve(nmod_mat(len(pivots), len(targets), unit, prime)).tolist()
+    return [i for i, row in zip(independent, combination, strict=True) if any(map(int, row))]

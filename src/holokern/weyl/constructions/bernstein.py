@@ -11,7 +11,7 @@ from flint import fmpq
 from holokern.errors import BadInput, CheckFailed
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, widened
-from holokern.weyl.algebra.orders import Order, elimination
+from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational
 from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
@@ -65,8 +65,7 @@ def _of_power(polynomial: Operator, certified: bool) -> BFunction:
     algebra = symbolic.algebra
     slopes = [d.apply(f) for d in f.algebra.gens[n:]]
     generators = [*symbolic.generators, *(widened(g, algebra, range(n)) for g in (f, *slopes) if g)]
-    power = tuple(int(i == n) for i in range(2 * n + 2))
-    order = Order("s first", 2 * n + 2, (power, tuple(1 - e for e in power)), True)
+    order = elimination(algebra, algebra.variables[n:])
     divider = Divider(groebner_basis(generators, order, certified=certified), order)
     reduced = next(b for b in minimal_polynomial(algebra.gens[n], divider.remainder) if b is not None)
     roots = reduced.roots

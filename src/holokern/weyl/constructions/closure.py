@@ -123,20 +123,12 @@ def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal
     """
     f, g = _entries(first, second)
     zero = f.algebra.field.zero
-    a, b = len(f.row), len(g.row)
-    matrices = []
-    for P, Q in zip(f.matrices, g.matrices, strict=True):
-        rows = []
-        for i in range(a):
-            for j in range(b):
-                row = [zero] * (a * b)
-                for k in range(a):
-                    row[k * b + j] = row[k * b + j] + P[i][k]
-                for k in range(b):
-                    row[i * b + k] = row[i * b + k] + Q[j][k]
-                rows.append(row)
-        matrices.append(tuple(rows))
-    return Entry(f.algebra, tuple(matrices), [c * d for c in f.row for d in g.row]).annihilator()
+    pairs = [(i, j) for i in range(len(f.row)) for j in range(len(g.row))]
+    matrices = tuple(
+        [[(P[i][k] if j == m else zero) + (Q[j][m] if i == k else zero) for k, m in pairs] for i, j in pairs]
+        for P, Q in zip(f.matrices, g.matrices, strict=True)
+    )
+    return Entry(f.algebra, matrices, [c * d for c in f.row for d in g.row]).annihilator()
 
 
 @bounded

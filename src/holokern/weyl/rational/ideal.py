@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any
 
 from flint import fmpz_mpoly
 
@@ -57,13 +56,11 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
     (((0, 1), (x, 0)),)
     """
 
-    _bases: dict[Order, tuple[RationalOperator, ...]]
-    _divided: dict[Order, list[fmpz_mpoly]]
+    _bases: dict[Order, tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
         super().__init__(algebra, generators)
         object.__setattr__(self, "_bases", {})
-        object.__setattr__(self, "_divided", {})
 
     def __reduce__(self) -> tuple[object, ...]:
         return RationalIdeal, (self.algebra, self.generators)
@@ -114,13 +111,14 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         >>> R.ideal("x*dx + y*dy", "dx^2 - dy^2").groebner()
         (dx + (y/x)*dy, dy^2 + ((-2*y)/(x^2 - y^2))*dy)
         """
-        chosen = as_order(self.algebra.polynomial_algebra, order)
-        if chosen not in self._bases:
-            self._bases[chosen], self._divided[chosen] = self._make_basis(key_of(chosen))
-        return self._bases[chosen]
+        return self._basis(order)[0]
 
-    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]:
+    def _basis(self, order: OrderLike = None) -> tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]:
         """The basis, and all polynomials that were divided by on the way."""
+        chosen = as_order(self.algebra.polynomial_algebra, order)
+        if chosen in self._bases:
+            return self._bases[chosen]
+        key = key_of(chosen)
         divided: list[fmpz_mpoly] = []
         rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}, divided) for g in self.generators]
         field = self.algebra.field
@@ -129,7 +127,8 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
             lead = row[max(row, key=key)]
             divided.append(lead)
             found.append(RationalOperator(self.algebra, {k: field.fraction(c, lead) for k, c in row.items()}))
-        return tuple(found), divided
+        self._bases[chosen] = tuple(found), divided
+        return self._bases[chosen]
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -150,8 +149,7 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         """
         from holokern.weyl.rational.parameters import exceptional_values
 
-        self.groebner()
-        return exceptional_values(self.algebra, self._divided[as_order(self.algebra.polynomial_algebra, None)])
+        return exceptional_values(self.algebra, self._basis()[1])
 
     def substitute(
         self, values: Mapping[str, object] | None = None, *, check: bool = True, **named: object
@@ -189,8 +187,7 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         found = RationalIdeal(put.target, [put(g) for g in self.generators])
         if basis is not None:
             default = as_order(self.algebra.polynomial_algebra, None)
-            found._bases[default] = basis
-            found._divided[default] = [c.denominator for g in (*found.generators, *basis) for _, c in g]
+            found._bases[default] = basis, [c.denominator for g in (*found.generators, *basis) for _, c in g]
         return found
 
     @cached_property
