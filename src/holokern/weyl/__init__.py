@@ -58,7 +58,14 @@ from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 from holokern.weyl.rational.basis import differentiate
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
-from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
+from holokern.weyl.rational.matrices import (
+    Matrix,
+    change_of_basis,
+    gauge_transform,
+    inverse_matrix,
+    multiply_matrices,
+    read_matrix,
+)
 from holokern.weyl.rational.parameters import substitution
 from holokern.weyl.rational.polynomials import by_powers, evaluate_polynomial, multiplicity, split_off
 from holokern.weyl.univariate.bernstein import bernstein_basis
@@ -96,6 +103,7 @@ __all__ = [
     "bernstein_operator",
     "bernstein_sato",
     "by_powers",
+    "change_of_basis",
     "check_groebner_basis",
     "check_membership",
     "common_denominator",

@@ -68,11 +68,9 @@ class LineTable:
         """Prepare a system; ``determinant`` for one in three coordinates whose ways come close to y1y3 = y2²."""
         factors, powers = [f.numerator for f in system.singular_locus], system.multiplicities
         polynomials = [*factors, *(numerator for numerator, _, _ in system.entries.values())]
-        one = {(0,) * (len(system.variables) + determinant): 1}
+        terms = (_with_determinant(p) if determinant else p.to_dict() for p in polynomials)
         # the monomial 1, so that there is one
-        exponents, table = tabulated(
-            [*(_with_determinant(p) if determinant else p.to_dict() for p in polynomials), one]
-        )
+        exponents, table = tabulated([*terms, {(0,) * (len(system.variables) + determinant): 1}])
         found: dict[Powers, dict[tuple[int, int], list[tuple[int, Array]]]] = {}
         rows = table[len(factors) : -1]
         for ((variable, i, j), (_, own, scale)), row in zip(system.entries.items(), rows, strict=True):

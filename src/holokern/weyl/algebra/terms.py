@@ -181,8 +181,20 @@ class GeneratedIdeal(ABC, Generic[A, P]):
         raise AttributeError("ideals are immutable")
 
     @abstractmethod
+    def groebner(self) -> tuple[P, ...]:
+        """The reduced Gröbner basis."""
+
+    @abstractmethod
     def contains(self, operator: object) -> bool:
         """Whether ``operator`` lies in the ideal."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return bool(self.algebra == other.algebra) and set(self.groebner()) == set(other.groebner())
+
+    def __hash__(self) -> int:
+        return hash((self.algebra, frozenset(self.groebner())))
 
     def __contains__(self, operator: object) -> bool:
         return self.contains(operator)

@@ -89,7 +89,7 @@ class RationalWeylAlgebra:
     def gen(self, name: str) -> RationalOperator:
         """The generator called ``name``, or the parameter of that name."""
         if name in self.parameters:
-            return self(self.field.gens[self.field.variables.index(name)])
+            return self(self.field.gen(name))
         return self(self.polynomial_algebra.gen(name))
 
     def from_terms(self, terms: Mapping[Exponents, object]) -> RationalOperator:
@@ -329,29 +329,29 @@ def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalO
     return read_with(algebra, text, _times, _divided, _power)
 
 
-def _times(left: RationalOperator, right: RationalOperator, text: str) -> RationalOperator:
+def _times(left: RationalOperator, right: RationalOperator, place: str) -> RationalOperator:
     if left.order + right.order > _MAX_ORDER or _terms(left) * _terms(right) > _MAX_TERMS:
-        raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
+        raise TooLarge(f"{place} has an order above {_MAX_ORDER} or too many terms")
     return left * right
 
 
-def _divided(left: RationalOperator, divisor: RationalOperator, text: str) -> RationalOperator:
+def _divided(left: RationalOperator, divisor: RationalOperator, place: str) -> RationalOperator:
     try:
         return left / divisor
     except BadOperator:
         raise BadOperator(
-            f"cannot divide by {divisor} from the right in {text[:60]!r}; write 1/({divisor})*(...) for a left factor"
+            f"cannot divide by {divisor} from the right in {place}; write 1/({divisor})*(...) for a left factor"
         ) from None
 
 
-def _power(base: RationalOperator, exponent: RationalOperator, text: str) -> RationalOperator:
+def _power(base: RationalOperator, exponent: RationalOperator, place: str) -> RationalOperator:
     function = exponent.as_function()
     value = None if function is None else function.constant_value()
     if value is None or value.q != 1 or (value < 0 and base.order != 0):
-        raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
+        raise BadOperator(f"expected a non-negative integer exponent in {place}, got {exponent}")
     power = int(value.p)
     if max(base.order, 0) * power > _MAX_ORDER or _terms_of_power(base, abs(power)) > _MAX_TERMS:
-        raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
+        raise TooLarge(f"the power {power} in {place} is too large")
     function = base.as_function()
     return base**power if function is None else base.algebra(function**power)
 

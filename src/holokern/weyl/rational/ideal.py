@@ -8,7 +8,6 @@ from math import prod
 
 from flint import fmpz_mpoly
 
-from holokern.errors import BadInput
 from holokern.weyl.algebra.monomials import divides, grevlex_key, outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
@@ -19,8 +18,8 @@ from holokern.weyl.rational.basis import groebner_rows, key_of, primitive_row
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.matrices import (
     Matrix,
+    change_of_basis,
     connection_of_standard_monomials,
-    gauge_transform,
     irreducible_factors,
 )
 
@@ -64,14 +63,6 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return RationalIdeal, (self.algebra, self.generators)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RationalIdeal):
-            return NotImplemented
-        return self.algebra == other.algebra and self.groebner() == other.groebner()
-
-    def __hash__(self) -> int:
-        return hash((self.algebra, self.groebner()))
 
     def __add__(self, other: RationalIdeal) -> RationalIdeal:
         self.expect_same_algebra(other)
@@ -282,15 +273,8 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         if basis is None:
             return standard
         transition = tuple(self.coordinates(b) for b in basis)
-        if len(transition) != self.rank():
-            raise BadInput(f"expected a basis of {self.rank()} operators, got {len(transition)}; the rank decides")
-        try:
-            return gauge_transform(standard, transition, self.algebra.variables)
-        except BadInput:
-            raise BadInput(
-                f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; "
-                f"independent are {', '.join(map(str, self.standard_monomials()))}"
-            ) from None
+        independent = ", ".join(map(str, self.standard_monomials()))
+        return change_of_basis(standard, transition, self.algebra.variables, basis, independent)
 
     def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[Operator, ...]:
         """One squarefree polynomial in x whose zeros are the poles of the connection matrices; 1 without poles.

@@ -80,6 +80,25 @@ def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Se
     return tuple(result)
 
 
+def change_of_basis(
+    matrices: Sequence[Matrix],
+    transform: Matrix,
+    variables: Sequence[str],
+    basis: Sequence[object],
+    independent: object,
+) -> tuple[Matrix, ...]:
+    """The matrices for a vector of operators, given its rows; BadInput unless the operators are a basis."""
+    rank = len(matrices[0])
+    if len(transform) != rank:
+        raise BadInput(f"expected a basis of {rank} operators, got {len(transform)}; the rank decides")
+    try:
+        return gauge_transform(matrices, transform, variables)
+    except BadInput:
+        raise BadInput(
+            f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; independent are {independent}"
+        ) from None
+
+
 def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly]) -> tuple[RationalFunction, ...]:
     """The different irreducible factors of non-zero polynomials of ``field.ctx``, the simplest first.
 
