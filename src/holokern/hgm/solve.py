@@ -12,7 +12,7 @@ import numpy as np
 from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
-from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
+from holokern.hgm.lines.ball_lines import are_balls, precisely, radius
 from holokern.hgm.lines.carry import SIDES, TINY, carry_along, floats_along
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
@@ -27,6 +27,7 @@ from holokern.hgm.lines.initial import (
     read_system,
     row_values,
     start_vector,
+    value_at,
 )
 from holokern.hgm.lines.power_series import regular_start
 from holokern.hgm.lines.rays import Landing, landing

@@ -182,7 +182,10 @@ def matrices_along(matrices: Sequence[Matrix], images: Mapping[str, RationalFunc
     """The matrices in the parameters of a map; SingularPath if its image lies in the singular locus."""
     # the matrix of a coordinate that does not move is not asked for, and may be singular
     pairs = zip(matrices, images.values(), strict=True)
-    moved = [_on_image(matrix, images) if _moves(image) else () for matrix, image in pairs]
+    moved = [
+        _on_image(matrix, images) if any(image.derivative(name) for name in image.field.variables) else ()
+        for matrix, image in pairs
+    ]
     return chain_rule(moved, images, len(matrices[0]))
 
 
@@ -194,10 +197,6 @@ def _on_image(rows: Sequence[Row], images: Mapping[str, RationalFunction]) -> Ma
         raise SingularPath(
             f"the subvariety {where} lies in the singular locus of the system; choose another, or restrict the ideal"
         ) from None
-
-
-def _moves(image: RationalFunction) -> bool:
-    return any(image.derivative(parameter) for parameter in image.field.variables)
 
 
 def chain_rule(

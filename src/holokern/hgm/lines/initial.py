@@ -12,11 +12,10 @@ import numpy as np
 from flint import acb, acb_mat, arb, fmpq, fmpz
 
 from holokern.errors import BadInput, UnknownName
-from holokern.hgm.lines.ball_lines import value_at
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
 from holokern.numeric import to_fraction
-from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
+from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem
 from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator, exact_rational
 
 Holonomic: TypeAlias = (
@@ -92,6 +91,11 @@ def as_ball(value: object) -> Ball:
         return arb(exact_rational(value))
     except BadInput:
         raise BadInput(f"expected a number such as 0.5 or '1/3', or a ball, got {value!r}") from None
+
+
+def value_at(function: RationalFunction, point: Sequence[Ball]) -> Ball:
+    """A rational function at a point of balls."""
+    return as_ball(function(*point))
 
 
 def as_complex(value: object) -> complex:

@@ -13,9 +13,8 @@ from functools import cached_property
 from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput, SingularPath, Unsupported
-from holokern.hgm.lines.ball_lines import value_at
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
-from holokern.hgm.lines.initial import as_fraction
+from holokern.hgm.lines.initial import as_fraction, value_at
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction

@@ -69,10 +69,9 @@ class LineTable:
         factors, powers = [f.numerator for f in system.singular_locus], system.multiplicities
         polynomials = [*factors, *(numerator for numerator, _, _ in system.entries.values())]
         terms = (_with_determinant(p) if determinant else p.to_dict() for p in polynomials)
-        # the monomial 1, so that there is one
-        exponents, table = tabulated([*terms, {(0,) * (len(system.variables) + determinant): 1}])
+        exponents, table = tabulated(list(terms), len(system.variables) + determinant)
         found: dict[Powers, dict[tuple[int, int], list[tuple[int, Array]]]] = {}
-        rows = table[len(factors) : -1]
+        rows = table[len(factors) :]
         for ((variable, i, j), (_, own, scale)), row in zip(system.entries.items(), rows, strict=True):
             missing = tuple(p - q for p, q in zip(powers, own, strict=True))
             found.setdefault(missing, {}).setdefault((i, j), []).append((variable, row / scale))
@@ -210,15 +209,13 @@ class LinePath:
         whole[:, : bottom.shape[1]] = bottom
         if not table.determinant:
             return SeriesEquation(whole, top, None)
-        noise = self._noise(series[:, :, 0])
+        # how many units in the last place the denominator is off: the determinant itself is a difference
+        here = series[:, :, 0]
+        terms, sums = np.abs(here) @ np.abs(table.factors).T, np.abs(here @ table.factors.T)
+        noise = 1.0 + (terms / np.maximum(sums, 1e-300)) @ np.array(table.powers)
         return SeriesEquation(
             whole, top, None, (np.abs(whole) * noise[:, None], np.abs(top) * noise[:, None, None, None])
         )
-
-    def _noise(self, monomials: Array) -> Array:
-        """How many units in the last place the denominator is off: the determinant itself is a difference."""
-        terms, sums = np.abs(monomials) @ np.abs(self.table.factors).T, np.abs(monomials @ self.table.factors.T)
-        return np.asarray(1.0 + np.array(self.table.powers) @ (terms / np.maximum(sums, 1e-300)).T)
 
 
 def multiply_into(numerators: Array, cofactor: Array | None, order: int) -> Array:

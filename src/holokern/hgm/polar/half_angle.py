@@ -7,6 +7,7 @@ halving steps reach it in half the number that r itself would need, and no squar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_mpoly
@@ -57,9 +58,9 @@ class HalfAngleTable:
         kind = fmpq_poly if exact else arb_poly
         plus, minus = kind([1, 0, 1]), kind([sign, 0, -sign])
         weights, result = self._weights(c1, c2), []
-        for i, (bottom, tops) in enumerate(self.rows):
+        for i, (bottom, above) in enumerate(self.rows):
             # as polynomials in r, and then times (1+w²)^degree
-            in_r = {j: _in_correlation(parts, c1, c2) for j, parts in ((-1, bottom), *tops.items())}
+            in_r = {j: _in_correlation(parts, c1, c2) for j, parts in ((-1, bottom), *above.items())}
             degree = max(max(p) for p in in_r.values())
             powers = [minus**k * plus ** (degree - k) for k in range(degree + 1)]
             in_w = {j: sum((powers[k] * c for k, c in p.items()), kind([0])) for j, p in in_r.items()}
@@ -67,7 +68,11 @@ class HalfAngleTable:
             row = BallRow(
                 in_w.pop(-1) * plus * plus, {j: top * speed * (weights[i] / weights[j]) for j, top in in_w.items()}
             )
-            result.append(_without_common_factors(row) if exact else row)
+            if exact:
+                common = reduce(fmpq_poly.gcd, row.entries.values(), row.denominator)
+                tops = {j: arb_poly(top // common) for j, top in row.entries.items()}
+                row = BallRow(arb_poly(row.denominator // common), tops)
+            result.append(row)
         return result
 
     def matrix_row(self, index: int, c1: arb, c2: arb, r: arb) -> list[arb]:
@@ -88,10 +93,3 @@ def _in_correlation(parts: Parts, c1: Number, c2: Number) -> dict[int, Number]:
     """The coefficients of the powers of r = Σ12/(c1c2)."""
     place = [c1 * c1, 0, c2 * c2]
     return {k: evaluate_polynomial(part, place) * (c1 * c2) ** k for (k,), part in parts.items()}
-
-
-def _without_common_factors(row: BallRow) -> BallRow:
-    common = row.denominator
-    for entry in row.entries.values():
-        common = common.gcd(entry)
-    return row.mapped(lambda polynomial: arb_poly(polynomial // common))

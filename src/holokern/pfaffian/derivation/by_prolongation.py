@@ -169,7 +169,8 @@ class _Prolonged:
                 return None
         chosen = needed(table, pivots, [self.place[beta] for beta in goals])
         rows = tuple(self.rows[k] for k in chosen)
-        return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, tuple(self._pivots(chosen, prime)))
+        final = tuple(self.columns[p] for p in echelon(self._at_random_point(rows, prime))[1])
+        return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, final)
 
     def connection(self) -> Connection | None:
         found = self.relations()
@@ -189,10 +190,6 @@ class _Prolonged:
                     known[id(c)] = value_modulo(c, point, prime)
                 entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
         return nmod_mat(len(rows), len(self.columns), entries, prime)
-
-    def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
-        _, pivots = echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
-        return [self.columns[p] for p in pivots]
 
     def _checked(self, found: Connection) -> Connection | None:
         """None unless the matrices are integrable and annihilate the generators."""

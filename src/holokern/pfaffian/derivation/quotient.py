@@ -127,7 +127,7 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
     (3, 1)
     """
     generators = [P for P in operators if P]
-    tops = [_top_form(P) for P in generators]
+    tops = [{key: c for key, c in integer_terms(P).items() if sum(key) == P.degree} for P in generators]
     degree = sum(sorted((P.degree for P in generators), reverse=True)[:2]) + 2
     rows = [
         {(k + i, m + degree - sum(next(iter(top))) - i): c for (k, m), c in top.items()}
@@ -139,10 +139,6 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
         for (k, _), c in row.items():
             matrix[r * (degree + 1) + k] = c
     return degree + 1 - int(nmod_mat(len(rows), degree + 1, matrix, PRIMES[0]).rank())
-
-
-def _top_form(operator: Operator) -> dict[Pair, int]:
-    return {key: c for key, c in integer_terms(operator).items() if sum(key) == operator.degree}
 
 
 def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None) -> Quotient:
@@ -220,7 +216,9 @@ class _Elimination:
         )
         at = {monomial: place for place, monomial in enumerate(self.columns)}
         shifts = [self.shifts[row] for row in needed(self.matrix, self.pivots, [at[target] for target in targets])]
-        pivots = self._pivot_monomials(shifts, targets, basis)
+        late = (*targets, *basis)
+        columns = [m for m in self.columns if m not in set(late)] + [*late]
+        pivots = tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
         return Quotient(self.presentation, basis, targets, tuple(shifts), pivots, self.dimension)
 
     def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> nmod_mat:
@@ -233,13 +231,6 @@ class _Elimination:
                 if monomial in place:
                     values[row * width + place[monomial]] = value
         return nmod_mat(len(shifts), width, values, self.prime)
-
-    def _pivot_monomials(
-        self, shifts: list[Shift], targets: tuple[Pair, ...], basis: Sequence[Pair]
-    ) -> tuple[Pair, ...]:
-        late = {*targets, *basis}
-        columns = [m for m in self.columns if m not in late] + [*targets, *basis]
-        return tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:

@@ -107,18 +107,14 @@ def local_exponents(operator: Operator, point: object) -> LocalExponents:
     if isinstance(point, str) and point in (INFINITY, "inf", "infinity"):
         return _at_infinity(coefficients)
     if isinstance(point, fmpz_poly):
-        place = _irreducible(point)
+        _, factors = point.factor()
+        if len(factors) != 1 or factors[0][1] != 1:
+            raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {point}")
+        place = factors[0][0]
     else:
         value = exact_rational(point)
         place = fmpz_poly([-value.p, value.q])
     return _at_finite(coefficients, place)
-
-
-def _irreducible(polynomial: fmpz_poly) -> fmpz_poly:
-    _, factors = polynomial.factor()
-    if len(factors) != 1 or factors[0][1] != 1:
-        raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {polynomial}")
-    return factors[0][0]
 
 
 def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponents:
@@ -176,20 +172,15 @@ def _indicial(leading: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
 
 def _norm(coefficients: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
     """The resultant in α of the minimal polynomial and Σ c_k(α) s(s-1)…(s-k+1)."""
-    ctx = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex)
+    alpha, s = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex).gens()
     common = lcm(*(int(c.denom()) for c in coefficients))
-    table: dict[tuple[int, int], int] = {}
+    total, falling = 0 * s, s**0
     for k, c in enumerate(coefficients):
-        falling = _falling(k)
-        for i in range(c.degree() + 1):
-            for j in range(k + 1):
-                value = c[i] * falling[j] * common
-                table[i, j] = table.get((i, j), 0) + int(value.p)
-    left = ctx.from_dict({key: value for key, value in table.items() if value})
-    minimal = modulus.numer()
-    right = ctx.from_dict({(i, 0): int(minimal[i]) for i in range(minimal.degree() + 1) if minimal[i]})
-    norm = left.resultant(right, "alpha").to_dict()
-    return fmpz_poly([norm.get((0, j), 0) for j in range(max(j for _, j in norm) + 1)])
+        total += falling * sum((int(a) * alpha**i for i, a in enumerate((c * common).numer())), 0 * s)
+        falling *= s - k
+    minimal = sum((int(a) * alpha**i for i, a in enumerate(modulus.numer())), 0 * s)
+    norm = total.resultant(minimal, "alpha").to_dict()
+    return fmpz_poly([norm.get((0, j), 0) for j in range(max(int(j) for _, j in norm) + 1)])
 
 
 def _result(point: Place, kind: str, polynomial: fmpz_poly) -> LocalExponents:

@@ -162,7 +162,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
 
         content = fmpq(0)
         for c in self._terms.values():
-            content = _gcd(content, c)
+            content = content.gcd(c)
         if sorted_terms(self)[0][1] < 0:
             content = -content
         return Operator(self.algebra, {key: c / content for key, c in self._terms.items()})
@@ -188,12 +188,6 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         from holokern.weyl.algebra.notation import latex
 
         return latex(self)
-
-
-def _gcd(a: fmpq, b: fmpq) -> fmpq:
-    """The positive generator of aZ + bZ inside Q."""
-    numerator = (a.p * b.q).gcd(b.p * a.q)
-    return fmpq(numerator, a.q * b.q)
 
 
 def _rebuild(algebra: WeylAlgebra, terms: list[tuple[Monomial, tuple[int, int]]]) -> Operator:

@@ -104,7 +104,8 @@ class F4Run:
     def _treat_pairs(self, waiting: list[int]) -> None:
         """Let the ``waiting`` generators enter and treat pairs, lowest sugar first, until none is left."""
         supports, queue = self.supports, self._queue
-        while (waiting or queue) and not self._is_everything:
+        # until nothing is left, or the constant 1 has been found
+        while (waiting or queue) and [supports[i].lead for i in queue.active] != [0]:
             sugars = [supports[i].sugar for i in waiting]
             sugar = min([*sugars, queue.lowest_sugar] if queue else sugars)
             if sugar > _MAX_SUGAR:
@@ -112,11 +113,6 @@ class F4Run:
             entering = [i for i in waiting if supports[i].sugar <= sugar]
             waiting = [i for i in waiting if supports[i].sugar > sugar]
             self._enlarge(self._plan_pairs(entering, sugar), sugar)
-
-    @property
-    def _is_everything(self) -> bool:
-        """Whether the constant 1 has been found."""
-        return [self.supports[i].lead for i in self._queue.active] == [0]
 
     def _plan_pairs(self, entering: list[int], sugar: int) -> Plan:
         packing, supports = self._packing, self.supports

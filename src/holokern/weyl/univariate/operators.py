@@ -133,16 +133,13 @@ class UnivariateIdeal:
             row = _derived(row)
         return row
 
-    def _is_gap(self, k: int) -> bool:
-        """Whether G_k is still missing, which happens only while rows are inserted."""
-        return k not in self._rows and k < max(self._rows)
-
     def _reduce(self, row: Row) -> Row:
         row = list(row)
         if not self._rows:
             return row
         for k in range(len(row) - 1, min(self._rows) - 1, -1):
-            if k >= len(row) or not row[k] or self._is_gap(k):
+            # while rows are inserted some may still be missing
+            if k >= len(row) or not row[k] or (k not in self._rows and k < max(self._rows)):
                 continue
             divisor = self._row(k)
             quotient = row[k] // divisor[-1]
@@ -181,11 +178,8 @@ class UnivariateIdeal:
             del self._rows[orders.pop()]
         for k in orders:
             row = self._rows.pop(k)
-            self._rows[k] = [*self._lower_part(row), row[-1]]
-
-    def _lower_part(self, row: Row) -> Row:
-        lower = self._reduce(_trimmed(row[:-1]))
-        return lower + [fmpq_poly()] * (len(row) - 1 - len(lower))
+            lower = self._reduce(_trimmed(row[:-1]))
+            self._rows[k] = [*lower, *[fmpq_poly()] * (len(row) - 1 - len(lower)), row[-1]]
 
     # -- torsion -----------------------------------------------------------------------------------------------------
 
