@@ -79,7 +79,13 @@ class LargestRoot:
         if balls:
             if self.variances is None:
                 raise BadInput("balls need a diagonal Σ; give the diagonal matrix of its exact eigenvalues instead")
-            ball = largest_root_ball(self.variances, self.degrees, x, digits)
+            variances = self.variances
+
+            def compute() -> list[arb]:
+                # fractions are read anew at every precision
+                return [_probability([as_ball(v) for v in variances], as_ball(self.degrees), as_ball(x), digits)]
+
+            (ball,) = precisely(compute, digits)
             return LargestRootValue(ball, float(ball.rad()))
         points = np.asarray(x, dtype=float)
         if not np.all(np.isfinite(points)):
@@ -298,29 +304,15 @@ _RADIUS, _BOUND = 4.0, 16.0
 _GROWTH_BITS, _SPARE_BITS = 12, 20
 
 
-def largest_root_ball(variances: Sequence[object], degrees: object, x: object, digits: int) -> arb:
-    """A ball that contains P(ℓ1 < x) for the diagonal Σ with these variances."""
-
-    def compute() -> list[arb]:
-        # fractions are read anew at every precision
-        return [_probability([as_ball(v) for v in variances], as_ball(degrees), as_ball(x), digits)]
-
-    ball: arb = precisely(compute, digits)[0]
-    return ball
-
-
 def _probability(variances: Sequence[arb], n: arb, x: arb, digits: int) -> arb:
     m = len(variances)
     y = sorted((x / (2 * v) for v in variances), key=float)
     a, c = arb(m + 1) / 2, (n + m + 1) / 2
     total = sum(y, arb(0))
     front = _log_gamma(m, a) - _log_gamma(m, c) + n / 2 * sum((entry.log() for entry in y), arb(0)) - total
-    value = _sum([acb(entry) for entry in y], a, c).real if _distinct(y) else _mean(y, a, c, digits)
+    distinct = all(not one.overlaps(other) for one, other in pairwise(y))
+    value = _sum([acb(entry) for entry in y], a, c).real if distinct else _mean(y, a, c, digits)
     return front.exp() * value
-
-
-def _distinct(y: Sequence[arb]) -> bool:
-    return all(not one.overlaps(other) for one, other in pairwise(y))
 
 
 def _log_gamma(m: int, a: arb) -> arb:

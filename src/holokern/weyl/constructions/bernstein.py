@@ -12,14 +12,14 @@ from holokern.errors import BadInput, CheckFailed
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, widened
 from holokern.weyl.algebra.orders import elimination
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
 from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
     polynomial_of,
     polynomials_of,
     sorted_by_degree,
 )
-from holokern.weyl.constructions.operations import annihilator_of_image
+from holokern.weyl.constructions.operations import annihilator_of_image, graph
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.certificate import CofactorSearch
 from holokern.weyl.groebner.division import Divider
@@ -77,16 +77,8 @@ def _of_power(polynomial: Operator, certified: bool) -> BFunction:
 def of_graph(polynomials: Sequence[Operator], *, certified: bool = False) -> BFunction:
     """The polynomial of the variety from the graph embedding; for one polynomial another route to the same answer."""
     small, r = polynomials[0].algebra, len(polynomials)
-    n = small.dimension
-    graph = enlarged(small, *(["t"] if r == 1 else [f"t{i + 1}" for i in range(r)]), first=True)
-    t, dt = graph.gens[:r], graph.gens[r + n : 2 * r + n]
-    places = range(r, r + n)
-    generators = [t[i] - widened(f, graph, places) for i, f in enumerate(polynomials)]
-    for derivation in small.gens[n:]:
-        slopes = (widened(derivation.apply(f), graph, places) * dt[i] for i, f in enumerate(polynomials))
-        generators.append(sum(slopes, widened(derivation, graph, places)))
-    weights = (*[1] * r, *[0] * n)
-    return b_function(LeftIdeal(graph, generators, certified=certified), weights).reflected(r)
+    constants = LeftIdeal(small, small.gens[small.dimension :], certified=certified)
+    return b_function(graph(constants, polynomials), (*[1] * r, *[0] * small.dimension)).reflected(r)
 
 
 @bounded

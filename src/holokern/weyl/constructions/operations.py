@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
-from holokern.weyl.algebra.operator import Operator, substituted
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.closure import direct_sum, tensor_product
 from holokern.weyl.modules.ideal import LeftIdeal
@@ -95,6 +95,29 @@ def product_of_functions(first: AnyIdeal, second: AnyIdeal) -> AnyIdeal:
     images = [substituted(P, x, [a - b for a, b in zip(dx, dz, strict=True)], large) for P in first.generators]
     images += [substituted(Q, [a + b for a, b in zip(x, z, strict=True)], dz, large) for Q in second.generators]
     return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(large.variables[n:])
+
+
+def graph(ideal: LeftIdeal, polynomials: Sequence[Operator]) -> LeftIdeal:
+    """The image of an ideal when space is embedded as the graph t_i = f_i(x): new variables t come first.
+
+    The t_i - f_i and the P(x, ∂_j + Σ (∂f_i/∂x_j) ∂_(t_i)), P in the ideal, generate it [SST2000, §5.3].
+    """
+    small, r = ideal.algebra, len(polynomials)
+    n = small.dimension
+    large = enlarged(small, *(["t"] if r == 1 else [f"t{i + 1}" for i in range(r)]), first=True)
+    t, x, dt, d = large.gens[:r], large.gens[r : r + n], large.gens[r + n : 2 * r + n], large.gens[2 * r + n :]
+
+    def lifted(f: Operator) -> Operator:
+        return widened(f, large, range(r, r + n))
+
+    derivations = [
+        sum((lifted(derivation.apply(f)) * dt[i] for i, f in enumerate(polynomials)), d[j])
+        for j, derivation in enumerate(small.gens[n:])
+    ]
+    images = [substituted(P, x, derivations, large) for P in ideal.generators]
+    return LeftIdeal(
+        large, [*(t[i] - lifted(f) for i, f in enumerate(polynomials)), *images], certified=ideal.certified
+    )
 
 
 def adjoint(operator: Operator) -> Operator:

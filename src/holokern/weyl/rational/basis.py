@@ -12,7 +12,7 @@ from typing import Any
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
-from holokern.numeric import bounded, charge
+from holokern.numeric import bounded, charge, subtract
 from holokern.weyl.algebra.monomials import divides, lowered, raised
 from holokern.weyl.algebra.orders import Order
 
@@ -95,14 +95,7 @@ class _Element:
 def differentiate(row: Row, i: int) -> Row:
     """∂_i times a row."""
     result: Row = {raised(key, i): c for key, c in row.items()}
-    for key, c in row.items():
-        change = c.derivative(i)
-        if not change.is_zero():
-            total = result[key] + change if key in result else change
-            if total.is_zero():
-                del result[key]
-            else:
-                result[key] = total
+    subtract(result, -1, {key: c.derivative(i) for key, c in row.items()})
     return result
 
 
@@ -122,12 +115,7 @@ def _combine(row: Row, target: Exponents, other: Row, divided: list[fmpz_mpoly] 
     charge(1 + _PRODUCT_WORK * sum(len(c) * len(left) for c in row.values()))
     charge(1 + _PRODUCT_WORK * sum(len(c) * len(right) for c in other.values()))
     result = {k: left * c for k, c in row.items()}
-    for k, c in other.items():
-        total = result[k] - right * c if k in result else -right * c
-        if total.is_zero():
-            del result[k]
-        else:
-            result[k] = total
+    subtract(result, right, other)
     return result if left.is_constant() else strip_content(result, divided)
 
 
