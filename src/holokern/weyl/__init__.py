@@ -63,6 +63,7 @@ from holokern.weyl.rational.matrices import (
     change_of_basis,
     gauge_transform,
     inverse_matrix,
+    irreducible_factors,
     multiply_matrices,
     read_matrix,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "intersection",
     "inverse_fourier_transform",
     "inverse_matrix",
+    "irreducible_factors",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
     "latex_monomial",

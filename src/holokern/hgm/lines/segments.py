@@ -195,11 +195,22 @@ class LinePath:
         series = self._monomials(tracks, at, order)
         factors = [_trimmed(np.einsum("m,pmn->pn", factor, series)) for factor in table.factors]
         speed = (self.end - self.start)[tracks]
-        parts, products = [], _Products(factors)
+        known: dict[Powers, Array | None] = {(0,) * len(factors): None}
+
+        def product(powers: Powers) -> Array | None:
+            """The product of powers of the factors, None for 1; what two of them begin with is multiplied once."""
+            if powers not in known:
+                last = max(k for k, power in enumerate(powers) if power)
+                factor, rest = factors[last], product((*powers[:last], powers[last] - 1, *powers[last + 1 :]))
+                whole = factor if rest is None else multiply_series(factor, rest, rest.shape[1] + factor.shape[1] - 2)
+                known[powers] = whole
+            return known[powers]
+
+        parts = []
         for group in table.groups:
             mixed = np.einsum("pv,vem->pem", speed, group.tops)
-            parts.append(multiply_into(mixed @ series, products.of(group.missing), order))
-        bottom = products.of(table.powers)
+            parts.append(multiply_into(mixed @ series, product(group.missing), order))
+        bottom = product(table.powers)
         bottom = np.ones((len(tracks), 1), dtype=series.dtype) if bottom is None else bottom[:, : order + 1]
         width = min(order + 1, max([bottom.shape[1], *(part.shape[2] for part in parts)]))
         top = np.zeros((len(tracks), width, table.rank, table.rank), dtype=series.dtype)
@@ -233,23 +244,6 @@ def _trimmed(series: Array) -> Array:
         return series
     kept = np.nonzero(np.any(series != 0, axis=tuple(range(series.ndim - 1))))[0]
     return series[..., : int(np.max(kept, initial=0)) + 1]
-
-
-class _Products:
-    """Products of powers of polynomials; what two of them begin with is multiplied once."""
-
-    def __init__(self, factors: list[Array]) -> None:
-        self._factors = factors
-        self._known: dict[Powers, Array | None] = {(0,) * len(factors): None}
-
-    def of(self, powers: Powers) -> Array | None:
-        """The product, None for 1."""
-        if powers not in self._known:
-            last = max(k for k, power in enumerate(powers) if power)
-            factor, rest = self._factors[last], self.of((*powers[:last], powers[last] - 1, *powers[last + 1 :]))
-            whole = factor if rest is None else multiply_series(factor, rest, rest.shape[1] + factor.shape[1] - 2)
-            self._known[powers] = whole
-        return self._known[powers]
 
 
 def _with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:

@@ -21,7 +21,7 @@ from math import lcm
 
 from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 
-from holokern.weyl import FunctionField, Operator
+from holokern.weyl import FunctionField, Operator, irreducible_factors
 
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
@@ -144,13 +144,8 @@ def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmp
         for g in second:
             inner = meeting.resultant(_at(g, other), "other")
             found.append(inner.resultant(_at(f, slope), "slope"))
-    factors: list[fmpz_mpoly] = []
-    for polynomial in found:
-        for factor, _ in polynomial.project_to_context(field.ctx).factor()[1]:
-            positive = -factor if factor.leading_coefficient() < 0 else factor
-            if positive not in factors:
-                factors.append(positive)
-    return factors
+    narrow = [polynomial.project_to_context(field.ctx) for polynomial in found]
+    return [factor.numerator for factor in irreducible_factors(field, narrow)]
 
 
 def _at(polynomial: fmpz_poly, value: fmpz_mpoly) -> fmpz_mpoly:

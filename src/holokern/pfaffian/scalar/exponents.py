@@ -120,24 +120,16 @@ def local_exponents(operator: Operator, point: object) -> LocalExponents:
 def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponents:
     """Keep the terms a_k ∂^k that lower the order of vanishing most."""
     order = len(coefficients) - 1
-    valuations = [multiplicity(a, place) if a else None for a in coefficients]
-    drops = [k - v if v is not None else -1 for k, v in enumerate(valuations)]
-    drop = max(d for d, v in zip(drops, valuations, strict=True) if v is not None)
-    modulus = fmpq_poly(place)
-    slope = fmpq_poly(place.derivative())
-    leading: list[fmpq_poly] = []
-    for k, a in enumerate(coefficients):
-        valuation = valuations[k]
-        if valuation is None or k - valuation != drop:
-            leading.append(fmpq_poly())
-            continue
-        # a_k = place^v · rest and place = slope·(t - α) + …, so its leading coefficient is slope^v · rest at α
-        value = fmpq_poly(a // place**valuation) % modulus
-        for _ in range(valuation):
-            value = value * slope % modulus
-        leading.append(value)
+    valuations = {k: multiplicity(a, place) for k, a in enumerate(coefficients) if a}
+    drop = max(k - v for k, v in valuations.items())
+    modulus, slope = fmpq_poly(place), fmpq_poly(place.derivative())
+    leading = [fmpq_poly()] * len(coefficients)
+    for k, v in valuations.items():
+        if k - v == drop:
+            # a_k = place^v · rest and place = slope·(t - α) + …, so its leading coefficient is slope^v · rest at α
+            leading[k] = fmpq_poly(coefficients[k] // place**v) * slope**v % modulus
     polynomial = _indicial(leading, modulus)
-    kind = "ordinary" if valuations[order] == 0 else "regular" if drops[order] == drop else "irregular"
+    kind = "ordinary" if valuations[order] == 0 else "regular" if order - valuations[order] == drop else "irregular"
     point: Place = place if place.degree() > 1 else Fraction(-int(place[0]), int(place[1]))
     return _result(point, kind, polynomial)
 

@@ -64,8 +64,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         object.__setattr__(self, "_hash", None)
 
     def __reduce__(self) -> tuple[object, ...]:
-        terms = [(key, (int(c.p), int(c.q))) for key, c in self._terms.items()]
-        return _rebuild, (self.algebra, terms)
+        return Operator, (self.algebra, self._terms)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -188,10 +187,6 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         from holokern.weyl.algebra.notation import latex
 
         return latex(self)
-
-
-def _rebuild(algebra: WeylAlgebra, terms: list[tuple[Monomial, tuple[int, int]]]) -> Operator:
-    return Operator(algebra, {key: fmpq(p, q) for key, (p, q) in terms})
 
 
 def widened(operator: Operator, algebra: WeylAlgebra, places: Sequence[int]) -> Operator:
