@@ -63,9 +63,6 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         super().__init__(algebra, terms)
         object.__setattr__(self, "_hash", None)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Operator, (self.algebra, self._terms)
-
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property

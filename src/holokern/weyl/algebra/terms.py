@@ -109,6 +109,9 @@ class TermSum(RingElement, Generic[A, C]):
         object.__setattr__(self, "algebra", algebra)
         object.__setattr__(self, "_terms", terms)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.algebra, self._terms)
+
     @property
     def terms(self) -> Mapping[tuple[int, ...], C]:
         """Read-only mapping from exponents to non-zero coefficients."""

@@ -60,16 +60,17 @@ class F4Run:
         self._queue = PairQueue(packing, self.supports)
         self._known: dict[int, Multiple] = {}
         self._treat_pairs(list(range(len(generators))))
-        self.basis, self.tails = self._plan_tails()
-        self.codes, self.values = self._reduce_tails(self.residues)
-        while stale := [i for i, codes in zip(self.basis, self.codes, strict=True) if self._power_of_h(codes)]:
+        while True:
+            self.basis, self.tails = self._plan_tails()
+            self.codes, self.values = self._reduce_tails(self.residues)
+            stale = [i for i, codes in zip(self.basis, self.codes, strict=True) if self._power_of_h(codes)]
+            if not stale:
+                break
             # Reduced by later elements these turn out to be divisible by h: divide and go on.
             for i in stale:
                 others = Divisors(packing, self.supports, [j for j in self._queue.active if j != i])
                 self._enlarge(build_plan(self.supports, [Multiple(i, (0,) * packing.n, 0)], {}, others), 0)
             self._treat_pairs([])
-            self.basis, self.tails = self._plan_tails()
-            self.codes, self.values = self._reduce_tails(self.residues)
 
     def replay(self, p: int, thorough: bool) -> list[Residues]:
         """The coefficients of the same basis modulo another prime, without symbolic work.

@@ -196,9 +196,6 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return RationalOperator, (self.algebra, self._terms)
-
     @property
     def order(self) -> int:
         """The largest |β|; -1 for the operator 0."""
