@@ -18,7 +18,7 @@ from flint import fmpq, fmpq_mat, fmpz_mpoly
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, SingularPath, TooLarge
-from holokern.pfaffian.check.at_a_point import PointCheck, chain_below
+from holokern.pfaffian.check.at_a_point import chain_below, holds_at_a_point
 from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation
 from holokern.pfaffian.ideal import chain_rule, names_along, read_images, read_operators, unless_first
 from holokern.pfaffian.system import PfaffianSystem
@@ -267,7 +267,7 @@ class UnexpandedSystem:
 
         An identity that fails is noticed except with a probability of about 2^-50.
         """
-        return PointCheck(self).passed()
+        return holds_at_a_point(self)
 
 
 def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:
