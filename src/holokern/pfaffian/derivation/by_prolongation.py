@@ -79,13 +79,21 @@ def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
     >>> found.standard, found.matrices[1]
     (((0, 0), (0, 1)), ((0, 1), ((-3)/(2*y^2), (x^2 + 6*y)/(4*y^2))))
     """
-    field = function_field(ideal.algebra.variables)
-    generators = [relation(g, field) for g in ideal.generators]
-    for order in _orders(generators):
-        found = _Prolonged(generators, field, order).connection()
-        if found is not None:
-            return found
+    for found in relations_by_prolongation(ideal):
+        symbolic = eliminated(found.rows, found.field, found.pivots)
+        if symbolic is not None and found.border <= set(symbolic):
+            matrices = _matrices(found.standard, symbolic, found.field)
+            if flatness(matrices, ideal.algebra.variables).flat and _annihilates(matrices, ideal):
+                return Connection(found.standard, matrices)
     return None
+
+
+def _annihilates(matrices: Sequence[Matrix], ideal: LeftIdeal) -> bool:
+    """Whether Σ c_β r(∂^β) = 0 for the generators Σ c_β ∂^β, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
+    algebra = rational_weyl_algebra(ideal.algebra)
+    unit = [algebra.field.one if i == 0 else algebra.field.zero for i in range(len(matrices[0]))]
+    entry = Entry(algebra, matrices, unit)
+    return not any(any(entry.applied(algebra(g))) for g in ideal.generators)
 
 
 def relations_by_prolongation(ideal: LeftIdeal, further: Collection[Exponents] = ()) -> Iterator[Relations]:
@@ -95,15 +103,11 @@ def relations_by_prolongation(ideal: LeftIdeal, further: Collection[Exponents] =
     """
     field = function_field(ideal.algebra.variables)
     generators = [relation(g, field) for g in ideal.generators]
-    for order in _orders(generators, max(map(sum, further), default=0)):
+    lowest = max([0, *map(sum, further), *(max(map(sum, row)) for row in generators)])
+    for order in range(lowest, lowest + _FURTHER + 1) if generators else ():
         found = _Prolonged(generators, field, order).relations(further)
         if found is not None:
             yield found
-
-
-def _orders(generators: Sequence[Row], least: int = 0) -> range:
-    lowest = max([least, *(max(map(sum, row)) for row in generators)])
-    return range(lowest, lowest + _FURTHER + 1) if generators else range(0)
 
 
 def relation(operator: Operator, field: FunctionField) -> Row:
@@ -172,13 +176,6 @@ class _Prolonged:
         final = tuple(self.columns[p] for p in echelon(self._at_random_point(rows, prime))[1])
         return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, final)
 
-    def connection(self) -> Connection | None:
-        found = self.relations()
-        symbolic = None if found is None else eliminated(found.rows, self.field, found.pivots)
-        if found is None or symbolic is None or not found.border <= set(symbolic):
-            return None
-        return self._checked(Connection(found.standard, _matrices(found.standard, symbolic, self.field)))
-
     def _at_random_point(self, rows: Sequence[Row], prime: int) -> nmod_mat:
         point = [self.random.randrange(2, prime) for _ in range(self.n)]
         # derivatives share their coefficients
@@ -190,18 +187,6 @@ class _Prolonged:
                     known[id(c)] = value_modulo(c, point, prime)
                 entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
         return nmod_mat(len(rows), len(self.columns), entries, prime)
-
-    def _checked(self, found: Connection) -> Connection | None:
-        """None unless the matrices are integrable and annihilate the generators."""
-        if not flatness(found.matrices, self.field.variables).flat:
-            return None
-        return found if all(self._is_killed(g, found) for g in self.generators) else None
-
-    def _is_killed(self, generator: Row, found: Connection) -> bool:
-        """Whether Σ c_β r(∂^β) = 0, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
-        one = [self.field.one if not any(key) else self.field.zero for key in found.standard]
-        entry = Entry(rational_weyl_algebra(self.field.variables), found.matrices, one)
-        return not any(entry.applied((key, self.field(c)) for key, c in generator.items()))
 
 
 def eliminated(
