@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -191,10 +190,7 @@ class _Task:
     corners: Sequence[Sequence[Scalar]]
     side: str | None
     rows: list[tuple[RationalFunction, ...]] | None
-
-    @cached_property
-    def _landings(self) -> dict[tuple[str, ...], Landing | None]:
-        return {}
+    _landings: dict[tuple[str, ...], Landing | None] = field(default_factory=dict)
 
     def _landing(self, end: list[object]) -> Landing | None:
         """How to arrive at a target on the singular locus."""

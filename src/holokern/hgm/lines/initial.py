@@ -117,7 +117,7 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
     if callable(values):
         values = values()
     if isinstance(values, Mapping):
-        return _from_derivatives(system, point, _derivatives(system, values))
+        return _from_derivatives(system, point, values)
     if isinstance(values, (Number, str, arb, acb)):
         values = [values]
     given = list(values) if isinstance(values, (Sequence, np.ndarray)) else None
@@ -130,28 +130,20 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
     return [as_ball(value) for value in given]
 
 
-def _derivatives(system: PfaffianSystem | UnexpandedSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
-    """Taylor coefficients become derivatives."""
-    found: dict[object, Ball] = {}
-    for key, value in values.items():
-        if isinstance(key, tuple):
-            if len(key) != len(system.variables) or not all(isinstance(e, int) and e >= 0 for e in key):
-                raise BadInput(f"expected {len(system.variables)} exponents of a Taylor coefficient, got {key!r}")
-            found[key] = as_ball(value) * prod(factorial(e) for e in key)
-        else:
-            found[key] = as_ball(value)
-    return found
-
-
 def _from_derivatives(
-    system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: Mapping[object, Ball]
+    system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: Mapping[object, Scalar]
 ) -> list[Ball]:
-    """Solve for F from values of operators applied to the solution."""
+    """Solve for F from values of operators applied to the solution, or from Taylor coefficients."""
     where = [as_ball(x) for x in point]
     rows, known, names = [], [], []
     for key, value in values.items():
-        rows.append(row_values(system, system.algebra.from_terms({key: 1}) if isinstance(key, tuple) else key, point))
-        known.append(value)
+        operator, number = key, as_ball(value)
+        if isinstance(key, tuple):
+            if len(key) != len(where) or not all(isinstance(e, int) and e >= 0 for e in key):
+                raise BadInput(f"expected {len(where)} exponents of a Taylor coefficient, got {key!r}")
+            operator, number = system.algebra.from_terms({key: 1}), number * prod(factorial(e) for e in key)
+        rows.append(row_values(system, operator, point))
+        known.append(number)
         names.append(str(key))
     dense = np.array([[complex(acb(a)) for a in row] for row in rows]).reshape(len(rows), system.rank)
     chosen = _independent(dense)
