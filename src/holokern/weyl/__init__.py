@@ -1,6 +1,6 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
-from holokern.weyl.algebra.monomials import grevlex_key, lowered, of_degree, raised
+from holokern.weyl.algebra.monomials import derivatives_of, grevlex_key, lowered, of_degree, raised
 from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
@@ -109,6 +109,7 @@ __all__ = [
     "check_membership",
     "common_denominator",
     "compose",
+    "derivatives_of",
     "differentiate",
     "elimination",
     "evaluate_polynomial",

@@ -28,10 +28,10 @@ from holokern.weyl import (
     Matrix,
     Operator,
     RationalFunction,
+    derivatives_of,
     differentiate,
     function_field,
     grevlex_key,
-    lowered,
     of_degree,
     raised,
     rational_weyl_algebra,
@@ -135,12 +135,8 @@ class _Prolonged:
         found: list[Row] = []
         for generator in self.generators:
             spare = self.order - max(map(sum, generator))
-            known: dict[Exponents, Row] = {(0,) * self.n: generator}
-            for size in range(1, spare + 1):
-                for key in of_degree(self.n, size):
-                    i, lower = lowered(key)
-                    known[key] = differentiate(known[lower], i)
-            found += known.values()
+            derivatives = derivatives_of(generator, differentiate)
+            found += [derivatives(key) for size in range(spare + 1) for key in of_degree(self.n, size)]
         # simple relations first, so that they are the ones that are used
         return sorted(found, key=lambda row: (sum(len(c) for c in row.values()), len(row)))
 

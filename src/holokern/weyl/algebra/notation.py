@@ -101,7 +101,7 @@ def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
     >>> read_operator(weyl_algebra("u", "D"), "u^2*(D^2 + 1)")
     u^2*D^2 + u^2
     """
-    return read_with(algebra, text, _times, _divided, _power)
+    return read_with(algebra, text, _times, lambda left, divisor, _: left / divisor, _power)
 
 
 def read_with(algebra: Any, text: str, times: Rule[Read], divided: Rule[Read], power: Rule[Read]) -> Read:
@@ -155,10 +155,6 @@ def _times(left: Operator, right: Operator, place: str) -> Operator:
     if left.degree + right.degree > _MAX_DEGREE or len(left) * len(right) > _MAX_TERMS:
         raise TooLarge(f"{place} has a degree above {_MAX_DEGREE} or too many terms")
     return left * right
-
-
-def _divided(left: Operator, divisor: Operator, _: str) -> Operator:
-    return left / divisor
 
 
 def _power(base: Operator, exponent: Operator, place: str) -> Operator:

@@ -14,7 +14,7 @@ from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, Unsupported
 from holokern.numeric import Dependence, bounded
-from holokern.weyl.algebra.monomials import divides, grevlex_key, lowered, raised
+from holokern.weyl.algebra.monomials import derivatives_of, divides, grevlex_key, raised
 from holokern.weyl.algebra.weyl_algebra import split_names
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
@@ -41,7 +41,7 @@ class Entry:
         row = [field.one if i == 0 else field.zero for i in range(ideal.rank())]
         return cls(ideal.algebra, ideal.connection_matrices(), row)
 
-    def derivative(self, row: Sequence[RationalFunction], i: int) -> Row:
+    def derivative(self, row: Sequence[RationalFunction], i: int) -> Sequence[RationalFunction]:
         """The row of the derivative in the i-th variable."""
         name = self.algebra.variables[i]
         result = [c.derivative(name) for c in row]
@@ -58,7 +58,7 @@ class Entry:
         """
         n, field = self.algebra.dimension, self.algebra.field
         search: Dependence[Exponents, int, RationalFunction] = Dependence(field.one)
-        rows: dict[Exponents, Sequence[RationalFunction]] = {}
+        derivatives = derivatives_of(self.row, self.derivative)
         basis: list[RationalOperator] = []
         leads: list[Exponents] = []
         front: set[Exponents] = {(0,) * n}
@@ -67,7 +67,7 @@ class Entry:
             front.remove(key)
             if any(divides(lead, key) for lead in leads):
                 continue
-            relation = search.add(key, dict(enumerate(self._of_monomial(key, rows))))
+            relation = search.add(key, dict(enumerate(derivatives(key))))
             if relation is not None:
                 basis.append(self.algebra.from_terms(relation))
                 leads.append(key)
@@ -77,22 +77,11 @@ class Entry:
 
     def applied(self, terms: Iterable[tuple[Exponents, RationalFunction]]) -> Row:
         """The row of Σ c_β ∂^β of the function, from the exponents β and the coefficients; an operator has them."""
-        known: dict[Exponents, Sequence[RationalFunction]] = {}
+        derivatives = derivatives_of(self.row, self.derivative)
         total = [self.algebra.field.zero] * len(self.row)
         for key, c in terms:
-            total = [t + c * r if r else t for t, r in zip(total, self._of_monomial(key, known), strict=True)]
+            total = [t + c * r if r else t for t, r in zip(total, derivatives(key), strict=True)]
         return total
-
-    def _of_monomial(
-        self, key: Exponents, known: dict[Exponents, Sequence[RationalFunction]]
-    ) -> Sequence[RationalFunction]:
-        """The row of ∂^key of the function; lower derivatives are kept in ``known``."""
-        if not any(key):
-            return self.row
-        if key not in known:
-            i, lower = lowered(key)
-            known[key] = self.derivative(self._of_monomial(lower, known), i)
-        return known[key]
 
 
 def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]:

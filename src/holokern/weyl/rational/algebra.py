@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from math import comb, lcm, prod
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
-from holokern.weyl.algebra.monomials import lowered
+from holokern.weyl.algebra.monomials import derivatives_of
 from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
@@ -220,10 +220,10 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     def _times(self, right: RationalOperator) -> RationalOperator:
         result: dict[Exponents, RationalFunction] = {}
         for beta, c in right._terms.items():
-            derivatives: dict[Exponents, RationalFunction] = {}
+            derivatives = self._derivatives(c)
             for alpha, a in self._terms.items():
                 for k in cartesian(*(range(e + 1) for e in alpha)):
-                    image = self._derivative(c, k, derivatives)
+                    image = derivatives(k)
                     if not image:
                         continue
                     key = tuple(e - i + b for e, i, b in zip(alpha, k, beta, strict=True))
@@ -231,17 +231,9 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
                     result[key] = result[key] + value if key in result else value
         return RationalOperator(self.algebra, {key: c for key, c in result.items() if c})
 
-    def _derivative(
-        self, function: RationalFunction, k: Exponents, known: dict[Exponents, RationalFunction]
-    ) -> RationalFunction:
-        """∂^k of the function; lower derivatives are kept in ``known``."""
-        if not any(k):
-            return function
-        if k not in known:
-            i, below = lowered(k)
-            lower = self._derivative(function, below, known)
-            known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
-        return known[k]
+    def _derivatives(self, function: RationalFunction) -> Callable[[Exponents], RationalFunction]:
+        names = self.algebra.variables
+        return derivatives_of(function, lambda lower, i: lower.derivative(names[i]) if lower else lower)
 
     def _over(self, right: RationalOperator) -> RationalOperator:
         function = right.as_function()
@@ -254,8 +246,8 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         operand = self.algebra(function).as_function()
         if operand is None:
             raise BadOperator(f"expected a rational function to act on, got {function}")
-        known: dict[Exponents, RationalFunction] = {}
-        return sum((c * self._derivative(operand, key, known) for key, c in self), self.algebra.field.zero)
+        derivatives = self._derivatives(operand)
+        return sum((c * derivatives(key) for key, c in self), self.algebra.field.zero)
 
     def clear_denominators(self) -> Operator:
         """The primitive operator with polynomial coefficients that is a left multiple of this one by a function.

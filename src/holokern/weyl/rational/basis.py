@@ -13,7 +13,7 @@ from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded, charge, subtract
-from holokern.weyl.algebra.monomials import divides, lowered, raised
+from holokern.weyl.algebra.monomials import derivatives_of, divides, raised
 from holokern.weyl.algebra.orders import Order
 
 Exponents = tuple[int, ...]
@@ -74,22 +74,11 @@ def groebner_rows(rows: Iterable[Row], key: Key, divided: list[fmpz_mpoly] | Non
 
 
 class _Element:
-    """A row with its leading exponents and its products by powers of ∂, made once."""
+    """A row with its leading exponents and its products by powers of ∂, whose leading coefficient is its own."""
 
     def __init__(self, row: Row, key: Key) -> None:
-        self.lead = max(row, key=key)
-        self.products: dict[Exponents, Row] = {(0,) * len(self.lead): row}
-
-    @property
-    def row(self) -> Row:
-        return self.products[(0,) * len(self.lead)]
-
-    def times(self, shift: Exponents) -> Row:
-        """∂^shift times the row; the leading coefficient does not change."""
-        if shift not in self.products:
-            i, lower = lowered(shift)
-            self.products[shift] = differentiate(self.times(lower), i)
-        return self.products[shift]
+        self.row, self.lead = row, max(row, key=key)
+        self.times = derivatives_of(row, differentiate)
 
 
 def differentiate(row: Row, i: int) -> Row:
