@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from holokern.errors import BadInput, SingularPath, TooLarge
 from holokern.pfaffian.check.at_a_point import chain_below, holds_at_a_point
-from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation
+from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation, valued
 from holokern.pfaffian.ideal import chain_rule, names_along, read_images, read_operators, unless_first
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
@@ -164,15 +164,9 @@ class UnexpandedSystem:
         self, value: Callable[[fmpz_mpoly], Scalar], zero: Scalar
     ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
         """The rows with numbers for their coefficients: the columns of the pivots, and those of the standard ones."""
-        rows, relations = self._rows_with(value), self.relations
+        rows, relations = valued(self.relations.rows, value), self.relations
         left = [[row.get(beta, zero) for beta in relations.pivots] for row in rows]
         return left, [[row.get(beta, zero) for beta in relations.standard] for row in rows]
-
-    def _rows_with(self, value: Callable[[fmpz_mpoly], Scalar]) -> list[dict[Exponents, Scalar]]:
-        """The relations with other coefficients; derivatives share theirs, each of which is asked for once."""
-        shared = {id(c): c for row in self.relations.rows for c in row.values()}
-        known = {name: value(c) for name, c in shared.items()}
-        return [{beta: known[id(c)] for beta, c in row.items()} for row in self.relations.rows]
 
     def _coordinates(
         self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, Sequence[fmpq]]
@@ -243,9 +237,8 @@ class UnexpandedSystem:
         self, images: Mapping[str, RationalFunction], field: FunctionField
     ) -> dict[Exponents, list[RationalFunction]]:
         own = self.relations.field
-        rows = [
-            {beta: c for beta, c in row.items() if c} for row in self._rows_with(lambda c: own(c).substitute(images))
-        ]
+        rows = valued(self.relations.rows, lambda c: own(c).substitute(images))
+        rows = [{beta: c for beta, c in row.items() if c} for row in rows]
         solved = eliminated([row for row in rows if row], field, self.relations.pivots)
         if solved is None or len(solved) < len(self.relations.pivots):
             raise self._on_singular(images)

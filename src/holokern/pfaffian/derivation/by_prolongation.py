@@ -11,8 +11,9 @@ integrable and annihilate the generators, which is checked at random points; oth
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from flint import fmpz_mpoly, nmod_mat
 
@@ -20,7 +21,7 @@ from holokern.errors import TooLarge
 from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
-from holokern.pfaffian.derivation.quotient import PRIMES, echelon, needed
+from holokern.pfaffian.derivation.quotient import PRIMES, echelon, needed, sparse_table
 from holokern.weyl import (
     Entry,
     FunctionField,
@@ -40,6 +41,7 @@ from holokern.weyl import (
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
 Solved = dict[Exponents, RationalFunction]
+Scalar = TypeVar("Scalar")
 
 _FURTHER = 3  # derivatives beyond the orders of the generators; systems of textbooks need one or two
 # terms of a product before it is reduced: Lauricella F_C in three variables needs 6000; ten times as many take minutes
@@ -174,15 +176,14 @@ class _Prolonged:
 
     def _at_random_point(self, rows: Sequence[Row], prime: int) -> nmod_mat:
         point = [self.random.randrange(2, prime) for _ in range(self.n)]
-        # derivatives share their coefficients
-        known: dict[int, int] = {}
-        entries = [0] * (len(rows) * len(self.columns))
-        for i, row in enumerate(rows):
-            for beta, c in row.items():
-                if id(c) not in known:
-                    known[id(c)] = value_modulo(c, point, prime)
-                entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
-        return nmod_mat(len(rows), len(self.columns), entries, prime)
+        return sparse_table(valued(rows, lambda c: value_modulo(c, point, prime)), self.columns, prime)
+
+
+def valued(rows: Sequence[Row], value: Callable[[fmpz_mpoly], Scalar]) -> list[dict[Exponents, Scalar]]:
+    """The relations with other coefficients; derivatives share theirs, each of which is asked for once."""
+    shared = {id(c): c for row in rows for c in row.values()}
+    known = {name: value(c) for name, c in shared.items()}
+    return [{beta: known[id(c)] for beta, c in row.items()} for row in rows]
 
 
 def eliminated(

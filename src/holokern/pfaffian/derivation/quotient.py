@@ -6,10 +6,11 @@ further point then costs one small linear solve in flint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
+from typing import TypeVar
 
 from flint import fmpz, nmod_mat
 
@@ -17,6 +18,8 @@ from holokern.errors import BadInput, NotHolonomic, TooLarge
 from holokern.numeric import charge
 from holokern.pfaffian.derivation.relations import Pair, Presentation, Relation, Shift, Triple, integer_terms
 from holokern.weyl import Operator
+
+Name = TypeVar("Name", bound=Hashable)
 
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
@@ -134,11 +137,8 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
         for top in tops
         for i in range(degree - sum(next(iter(top))) + 1)
     ]
-    matrix = [0] * (len(rows) * (degree + 1))
-    for r, row in enumerate(rows):
-        for (k, _), c in row.items():
-            matrix[r * (degree + 1) + k] = c
-    return degree + 1 - int(nmod_mat(len(rows), degree + 1, matrix, PRIMES[0]).rank())
+    matrix = sparse_table(rows, [(k, degree - k) for k in range(degree + 1)], PRIMES[0])
+    return degree + 1 - int(matrix.rank())
 
 
 def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None) -> Quotient:
@@ -223,14 +223,8 @@ class _Elimination:
 
     def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> nmod_mat:
         """The coefficients of some monomials in some relations."""
-        width = len(monomials)
-        place = {m: i for i, m in enumerate(monomials)}
-        values = [0] * (len(shifts) * width)
-        for row, relation in enumerate(self.presentation.relations(shifts)):
-            for monomial, value in _at(relation, self.point, self.prime).items():
-                if monomial in place:
-                    values[row * width + place[monomial]] = value
-        return nmod_mat(len(shifts), width, values, self.prime)
+        relations = self.presentation.relations(shifts)
+        return sparse_table([_at(relation, self.point, self.prime) for relation in relations], monomials, self.prime)
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
@@ -248,6 +242,17 @@ def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]
         % prime
         for monomial, place in relation.items()
     }
+
+
+def sparse_table(rows: Sequence[Mapping[Name, int]], columns: Sequence[Name], prime: int) -> nmod_mat:
+    """Sparse rows as a matrix modulo a prime; what belongs to none of the columns is left out."""
+    place = {name: i for i, name in enumerate(columns)}
+    values = [0] * (len(rows) * len(columns))
+    for i, row in enumerate(rows):
+        for name, value in row.items():
+            if name in place:
+                values[i * len(columns) + place[name]] = value
+    return nmod_mat(len(rows), len(columns), values, prime)
 
 
 def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
