@@ -127,17 +127,13 @@ def _entry_text(entry: RationalFunction) -> str:
     return f"{top}/({'*'.join(pieces)})" if len(pieces) > 1 else f"{top}/{pieces[0]}"
 
 
-def _unnamed(_: str) -> str | None:
-    return None
-
-
 def _denominator(
     entry: RationalFunction,
     shown: Callable[[fmpz_mpoly], str],
     brackets: str,
     power: str,
     alone: bool,
-    short: Callable[[str], str | None] = _unnamed,
+    short: Callable[[str], str | None] = lambda _: None,
 ) -> list[str]:
     """The content and the powers of factors, short ones first; a sum gets brackets, one that is ``alone`` too."""
     content, factors = entry.denominator.factor()
@@ -151,7 +147,7 @@ def _denominator(
     return pieces
 
 
-def latex_entry(entry: RationalFunction, short: Callable[[str], str | None] = _unnamed) -> str:
+def latex_entry(entry: RationalFunction, short: Callable[[str], str | None] = lambda _: None) -> str:
     """An entry of a matrix, its denominator factored; ``short`` may give names for the numerator and for factors."""
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""

@@ -144,10 +144,7 @@ def bingham(quadratic: ArrayLike | Table, *, balls: bool = False, digits: int = 
     >>> float(bingham(np.zeros((4, 4))).value.round(12))
     19.739208802179
     """
-    if balls:
-        return fisher_bingham(quadratic, [0] * len(quadratic), balls=True, digits=digits)  # type: ignore[arg-type]
-    A = np.asarray(quadratic, dtype=float)
-    return fisher_bingham(A, np.zeros(A.shape[:-1]))
+    return fisher_bingham(quadratic, np.zeros(np.asarray(quadratic).shape[:-1]), balls=balls, digits=digits)
 
 
 def von_mises_fisher(
@@ -162,11 +159,8 @@ def von_mises_fisher(
     >>> float((von_mises_fisher([0.0, 0.0, 2.0]).value - 4 * np.pi * np.sinh(2) / 2).round(12))
     0.0
     """
-    if balls:
-        p = len(linear)  # type: ignore[arg-type]
-        return fisher_bingham([[0] * p] * p, linear, balls=True, digits=digits)
-    b = np.asarray(linear, dtype=float)
-    return fisher_bingham(np.zeros((*b.shape, b.shape[-1] if b.ndim else 0)), b)
+    shape = np.asarray(linear).shape
+    return fisher_bingham(np.zeros((*shape, *shape[-1:])), linear, balls=balls, digits=digits)
 
 
 def log_area(p: int) -> float:
