@@ -136,13 +136,11 @@ def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponent
 
 def _at_infinity(coefficients: list[fmpz_poly]) -> LocalExponents:
     order = len(coefficients) - 1
-    rises = [a.degree() - k for k, a in enumerate(coefficients) if a]
-    rise = max(rises)
-    total = fmpq_poly()
-    for k, a in enumerate(coefficients):
-        if a and a.degree() - k == rise:
-            total = total + fmpq(a[a.degree()]) * _falling(k)
-    kind = "regular" if coefficients[order].degree() - order == rise else "irregular"
+    rises = {k: a.degree() - k for k, a in enumerate(coefficients) if a}
+    rise = max(rises.values())
+    leading = {k: fmpq(coefficients[k].leading_coefficient()) for k, r in rises.items() if r == rise}
+    total = sum((c * _falling(k) for k, c in leading.items()), fmpq_poly())
+    kind = "regular" if rises[order] == rise else "irregular"
     return _result(INFINITY, kind, (total(fmpq_poly([0, -1]))).numer())
 
 

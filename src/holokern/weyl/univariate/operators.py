@@ -227,15 +227,13 @@ class UnivariateIdeal:
         row = self._rows[top]
         if row[-1] % q:
             return top - 1
-        powers = [multiplicity(a, q) if a else None for a in row]
-        s = max(i - m for i, m in enumerate(powers) if m is not None)
+        powers = {i: multiplicity(a, q) for i, a in enumerate(row) if a}
+        s = max(i - m for i, m in powers.items())
         indicial = [fmpq_poly()] * q.degree()
-        for i, a in enumerate(row):
-            if powers[i] != i - s:
-                continue
-            binomial = fmpq_poly([1])
+        for i in (i for i, m in powers.items() if m == i - s):
+            a, binomial = row[i], fmpq_poly([1])
             for m in range(i - s):
-                a = a.derivative()  # noqa: PLW2901
+                a = a.derivative()
                 binomial = binomial * fmpq_poly([-m, 1]) / (m + 1)
             for m, c in enumerate((a % q).coeffs()):
                 indicial[m] = indicial[m] + c * binomial
