@@ -204,13 +204,8 @@ class _Task:
     def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
         """Values and errors at the targets; errors are infinite at those on the singular locus, which need balls."""
         singular = [self._landing(end) for end in ends]
-        ends = [end if to is None else list(to.ray.near) for end, to in zip(ends, singular, strict=True)]
-        value, error = self._floats(ends)
-        error[[to is not None for to in singular]] = np.inf
-        return value, error
-
-    def _floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
-        goals = np.array([[as_complex(x) for x in end] for end in ends])
+        regular = [end if to is None else to.ray.near for end, to in zip(ends, singular, strict=True)]
+        goals = np.array([[as_complex(x) for x in end] for end in regular])
         begin, state, radii = self._float_start(goals)
         stops = [begin, *(np.tile([as_complex(x) for x in c], (len(goals), 1)) for c in self.corners), goals]
         value, error = floats_along(self.system, stops, state, self.side, radii)
@@ -223,7 +218,8 @@ class _Task:
             value, error = np.einsum("pij,pj->pi", matrix, value), np.einsum("pij,pj->pi", np.abs(matrix), error)
         real = np.isrealobj(begin) and np.isrealobj(state) and not np.any(goals.imag) and self.side is None
         if (real and not any(as_complex(x).imag for c in self.corners for x in c)) or not np.any(value.imag):
-            return value.real, error + np.abs(value.imag)
+            value, error = value.real, error + np.abs(value.imag)
+        error[[to is not None for to in singular]] = np.inf
         return value, error
 
     def _float_start(self, goals: Array) -> tuple[Array, Array, Array]:
