@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from holokern.errors import ArchiveError, BadInput
-from holokern.files import prepare_folder, read_sealed, sealed, write_atomically
+from holokern.files import prepare_folder, read_sealed, sealed, user_folder, write_atomically
 
 CacheChoice = bool | str | os.PathLike[str] | None
 
@@ -34,14 +34,8 @@ def default_folder() -> Path:
     ``$XDG_CACHE_HOME/holokern`` or ``~/.cache/holokern``, ``~/Library/Caches/holokern`` on macOS and
     ``%LOCALAPPDATA%\holokern\cache`` on Windows.
     """
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return (Path(base) if base else Path.home() / "AppData" / "Local") / "holokern" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "holokern"
-    base = os.environ.get("XDG_CACHE_HOME")
-    # the XDG specification asks to ignore relative paths
-    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "holokern"
+    folder = user_folder("LOCALAPPDATA", "Local", "Caches", "XDG_CACHE_HOME", ".cache")
+    return folder / "cache" if sys.platform == "win32" else folder
 
 
 def code_digest(folders: Iterable[str], more: str = "") -> str:

@@ -107,18 +107,27 @@ def _signature(content: bytes) -> bytes:
 def _key_file() -> Path | None:
     """Where the key of this user is: in the platform's folder for the state of programs."""
     try:
-        if sys.platform == "win32":
-            base = os.environ.get("APPDATA")
-            folder = Path(base) if base else Path.home() / "AppData" / "Roaming"
-        elif sys.platform == "darwin":
-            folder = Path.home() / "Library" / "Application Support"
-        else:
-            base = os.environ.get("XDG_STATE_HOME")
-            folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
+        return user_folder("APPDATA", "Roaming", "Application Support", "XDG_STATE_HOME", ".local/state") / "cache.key"
     except RuntimeError:
         # no home directory
         return None
-    return folder / "holokern" / "cache.key"
+
+
+def user_folder(variable: str, windows: str, mac: str, xdg: str, plain: str) -> Path:
+    """The folder of holokern among this user's files of one kind, by the customs of the platform.
+
+    ``variable``, ``windows``: what names it on Windows, and the part of AppData where nothing does.
+    ``mac``: the part of Library.
+    ``xdg``, ``plain``: what names it elsewhere, and the place in the home directory where nothing does.
+    """
+    if sys.platform == "win32":
+        base = os.environ.get(variable)
+        return (Path(base) if base else Path.home() / "AppData" / windows) / "holokern"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / mac / "holokern"
+    base = os.environ.get(xdg)
+    # the XDG specification asks to ignore relative paths
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / plain) / "holokern"
 
 
 @lru_cache(maxsize=8)

@@ -41,6 +41,11 @@ def test_the_singular_locus_gives_no_numbers_and_no_warning():
     assert not np.all(np.isfinite(values))
 
 
+def test_matrices_that_vanish():
+    constant = pfaffian(operator="D", cache=False)
+    np.testing.assert_array_equal(constant.evaluate([1.0, 2.0], 0.5, 1.0), np.zeros((3, 2, 1, 1)))
+
+
 def test_balls_contain_the_truth(system):
     values = dict(zip(system.variables, POINT, strict=True))
     for matrix, found in zip(system.matrices, system.evaluate_ball(*POINT), strict=True):

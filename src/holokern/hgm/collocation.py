@@ -211,12 +211,6 @@ def _nodes(degree: int, open_end: bool) -> Array:
 @lru_cache(maxsize=64)
 def _basis(degree: int, open_end: bool) -> tuple[Array, Array]:
     """T_j - T_j(-1) and T_j' at the points, for j = 1, …, degree."""
-    x = _nodes(degree, open_end)
-    values, second = [np.ones_like(x), x], [np.ones_like(x), 2 * x]
-    for _ in range(degree - 1):
-        values.append(2 * x * values[-1] - values[-2])
-        second.append(2 * x * second[-1] - second[-2])
-    # T_j' = j U_(j-1)
-    value = np.stack(values[1 : degree + 1], axis=1) - (-1.0) ** np.arange(1, degree + 1)
-    slope = np.stack([j * second[j - 1] for j in range(1, degree + 1)], axis=1)
-    return value, slope
+    x, basis = _nodes(degree, open_end), ChebyshevBasis(degree + 1, -1.0, 1.0)
+    start = (-1.0) ** np.arange(1, degree + 1)
+    return basis.derivative(x, 0)[:, 1:] - start, basis.derivative(x, 1)[:, 1:]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb
 
 from holokern.errors import BadInput, PrecisionLost, TooLarge
-from holokern.hgm.lines.ball_lines import are_balls, precisely, radius, value_at
+from holokern.hgm.lines.ball_lines import are_balls, precisely, radius
 from holokern.hgm.lines.carry import SIDES, TINY, carry_along, floats_along
 from holokern.hgm.lines.frobenius import INFINITE, LocalSeries, same_place
 from holokern.hgm.lines.initial import (
@@ -27,6 +26,7 @@ from holokern.hgm.lines.initial import (
     read_system,
     row_values,
     start_vector,
+    value_at,
 )
 from holokern.hgm.lines.power_series import regular_start
 from holokern.hgm.lines.rays import Landing, landing
@@ -190,10 +190,7 @@ class _Task:
     corners: Sequence[Sequence[Scalar]]
     side: str | None
     rows: list[tuple[RationalFunction, ...]] | None
-
-    @cached_property
-    def _landings(self) -> dict[tuple[str, ...], Landing | None]:
-        return {}
+    _landings: dict[tuple[str, ...], Landing | None] = field(default_factory=dict)
 
     def _landing(self, end: list[object]) -> Landing | None:
         """How to arrive at a target on the singular locus."""
@@ -207,13 +204,8 @@ class _Task:
     def floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
         """Values and errors at the targets; errors are infinite at those on the singular locus, which need balls."""
         singular = [self._landing(end) for end in ends]
-        ends = [end if to is None else list(to.ray.near) for end, to in zip(ends, singular, strict=True)]
-        value, error = self._floats(ends)
-        error[[to is not None for to in singular]] = np.inf
-        return value, error
-
-    def _floats(self, ends: list[list[object]]) -> tuple[Array, Array]:
-        goals = np.array([[as_complex(x) for x in end] for end in ends])
+        regular = [end if to is None else to.ray.near for end, to in zip(ends, singular, strict=True)]
+        goals = np.array([[as_complex(x) for x in end] for end in regular])
         begin, state, radii = self._float_start(goals)
         stops = [begin, *(np.tile([as_complex(x) for x in c], (len(goals), 1)) for c in self.corners), goals]
         value, error = floats_along(self.system, stops, state, self.side, radii)
@@ -226,7 +218,8 @@ class _Task:
             value, error = np.einsum("pij,pj->pi", matrix, value), np.einsum("pij,pj->pi", np.abs(matrix), error)
         real = np.isrealobj(begin) and np.isrealobj(state) and not np.any(goals.imag) and self.side is None
         if (real and not any(as_complex(x).imag for c in self.corners for x in c)) or not np.any(value.imag):
-            return value.real, error + np.abs(value.imag)
+            value, error = value.real, error + np.abs(value.imag)
+        error[[to is not None for to in singular]] = np.inf
         return value, error
 
     def _float_start(self, goals: Array) -> tuple[Array, Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -40,6 +40,17 @@ class Table:
     notes: tuple[str, ...] = ()
     #: columns that hold formulas, which a page typesets
     formulas: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        rows: Sequence[Mapping[str, Cell]],
+        notes: tuple[str, ...] = (),
+        formulas: tuple[str, ...] = (),
+    ) -> Table:
+        """A table from its rows, at least one: cells by the names of their columns."""
+        return cls(title, tuple(rows[0]), tuple(tuple(row.values()) for row in rows), notes, formulas)
 
     def text(self, width: int = WIDTH) -> str:
         """Aligned plain text with no line longer than ``width``; numbers to the right, words to the left.

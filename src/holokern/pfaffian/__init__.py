@@ -2,6 +2,7 @@
 
 from holokern.pfaffian.derivation.by_restriction import pfaffian_by_restriction
 from holokern.pfaffian.derive import pfaffian
+from holokern.pfaffian.evaluation import tabulated
 from holokern.pfaffian.ideal import ideal_of
 from holokern.pfaffian.scalar.exponents import (
     coefficient_polynomials,
@@ -32,5 +33,6 @@ __all__ = [
     "restrict",
     "scalar_ode",
     "singular_points",
+    "tabulated",
     "unexpanded",
 ]

@@ -49,7 +49,9 @@ def to_json(system: PfaffianSystem, *, indent: int | None = None) -> str:
         "polynomials": table.stored,
     }
     if not system.of_dual_activation:
-        content["derivations"] = _derivations(system)
+        # none for a system that is given by its matrices
+        sides = system.annihilators
+        content["derivations"] = list(sides[0][0].algebra.derivations) if sides else None
         content["parameters"] = list(system.parameters)
     return json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(content), **content}, indent=indent)
 
@@ -125,11 +127,6 @@ def _decode(content: dict[str, Any]) -> PfaffianSystem:
         frame=None if frame is None else _matrix(field, polynomials, frame, size),
         function=None if function is None else tuple(_entry(field, polynomials, place) for place in function),
     )
-
-
-def _derivations(system: PfaffianSystem) -> list[str] | None:
-    """The names of the derivations of an ideal; None for a system that is given by its matrices."""
-    return list(system.annihilators[0][0].algebra.derivations) if system.annihilators else None
 
 
 def _operators(content: dict[str, Any], variables: tuple[str, ...]) -> tuple[Any, Any]:

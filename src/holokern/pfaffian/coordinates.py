@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from holokern.errors import BadInput, TooLarge, UnknownName
-from holokern.syntax import Syntax, parse
-from holokern.weyl import FunctionField, RationalFunction, function_field
+from holokern.weyl import FunctionField, RationalFunction, function_field, monomial_text
 
 #: Exponents (i, j) of a^i b^j or u^i v^j, or (p, q, r) of ∂11^p ∂12^q ∂22^r.
 Element = tuple[int, ...]
@@ -56,8 +55,7 @@ class Coordinates:
         ('a^2*b', 'd12')
         """
         names: Sequence[str] = self.letters if len(element) == 2 else ("d11", "d12", "d22")
-        powers = [name if e == 1 else f"{name}^{e}" for name, e in zip(names, element, strict=True) if e]
-        return "*".join(powers) or "1"
+        return monomial_text(names, element) or "1"
 
 
 COORDINATES: Mapping[str, Coordinates] = {
@@ -117,12 +115,11 @@ def read_basis(given: object, coordinates: Coordinates) -> tuple[Element, ...]:
 def _read_element(item: object, coordinates: Coordinates) -> Element | None:
     """Exponents, or None for 1, which is of either kind."""
     if isinstance(item, str):
-        found = _exponents(parse(item, "basis element"), item, coordinates)
-        letters = [found.get(name, 0) for name in coordinates.letters]
-        derivations = [found.get(name, 0) for name in ("d11", "d12", "d22")]
+        found = _exponents(item, coordinates)
+        letters, derivations = found[:2], found[2:]
         if any(letters) and any(derivations):
             raise BadInput(f"the basis element {item!r} mixes letters and derivations; use one kind")
-        element = tuple(letters if any(letters) else derivations)
+        element = letters if any(letters) else derivations
     elif isinstance(item, int) and not isinstance(item, bool) and item == 1:
         return None
     elif isinstance(item, Sequence) and len(item) in (2, 3) and all(type(e) is int and e >= 0 for e in item):
@@ -135,20 +132,18 @@ def _read_element(item: object, coordinates: Coordinates) -> Element | None:
     return element if any(element) else None
 
 
-def _exponents(node: Syntax, text: str, coordinates: Coordinates) -> dict[str, int]:
+def _exponents(text: str, coordinates: Coordinates) -> Element:
+    """The exponents of the letters and of the derivations in a text."""
     names = (*coordinates.letters, "d11", "d12", "d22")
-    if node.kind == "number" and node.value == 1:
-        return {}
-    if node.kind == "name" and node.head in names:
-        return {node.head: 1}
-    if node.kind == "product":
-        total: dict[str, int] = {}
-        for part in node.parts:
-            for name, e in _exponents(part, text, coordinates).items():
-                total[name] = total.get(name, 0) + e
-        return total
-    if node.kind == "power" and node.parts[1].kind == "number":
-        exponent = node.parts[1].value
-        if exponent.denominator == 1 and 0 <= exponent <= _MAX_EXPONENT:
-            return {name: e * int(exponent) for name, e in _exponents(node.parts[0], text, coordinates).items()}
-    raise BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")
+    try:
+        product = function_field(names)(text)
+        ((key, c),) = product.numerator.terms()
+    except (BadInput, ValueError):
+        raise _unreadable(text, names) from None
+    if c != 1 or not product.denominator.is_one() or max(key) > _MAX_EXPONENT:
+        raise _unreadable(text, names)
+    return tuple(map(int, key))
+
+
+def _unreadable(text: str, names: Sequence[str]) -> BadInput:
+    return BadInput(f"cannot read the basis element {text!r}; expected a product of powers of {', '.join(names)}")

@@ -132,7 +132,9 @@ def pfaffian(
 
     def build() -> PfaffianSystem:
         with display():
-            system = _scaled(_derive(left, right, chosen, elements), left, right)
+            system = _derive(left, right, chosen, elements)
+            if left.scale is not None or right.scale is not None:
+                system = replace(system, scale=(left.scale or Fraction(1), right.scale or Fraction(1)))
             if check:
                 _check(system, left, right)
         return system
@@ -169,12 +171,6 @@ def _small(side: _Side) -> tuple[Operator, ...]:
     if side.function is None:
         return side.operators
     return tuple(P for P in side.operators if height([P]) <= _SMALL) or side.operators
-
-
-def _scaled(system: PfaffianSystem, left: _Side, right: _Side) -> PfaffianSystem:
-    if left.scale is None and right.scale is None:
-        return system
-    return replace(system, scale=(left.scale or Fraction(1), right.scale or Fraction(1)))
 
 
 def _check(system: PfaffianSystem, left: _Side, right: _Side) -> None:

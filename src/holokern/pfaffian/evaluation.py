@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb, arb_mat, fmpz_mpoly
+from flint import arb, arb_mat, fmpz, fmpz_mpoly
 from numpy.typing import ArrayLike
 
 from holokern.errors import BadInput
-from holokern.numeric import Array
+from holokern.numeric import Array, Index
 from holokern.weyl import FunctionField, Matrix, RationalFunction, evaluate_polynomial, exact_rational, split_off
 
 if TYPE_CHECKING:
@@ -22,31 +22,21 @@ Entries = dict[tuple[int, int, int], tuple[fmpz_mpoly, tuple[int, ...], int]]
 
 
 class CompiledMatrices:
-    """Matrices of rational functions as tables: each distinct numerator and each denominator's factor is one row.
+    """Matrices of rational functions as tables: each numerator and each factor of a denominator is one row.
 
-    ``matrices``: square matrices of one size.
-    ``factors``: the irreducible factors of all denominators.
+    ``system``: what has the entries of its matrices and the factors of their denominators.
     """
 
-    def __init__(self, matrices: Sequence[Matrix], factors: Sequence[fmpz_mpoly]) -> None:
-        distinct: dict[RationalFunction, int] = {}
-        places = [[[distinct.setdefault(e, len(distinct)) for e in row] for row in matrix] for matrix in matrices]
-        self.places = np.array(places, dtype=np.intp)
+    def __init__(self, system: PfaffianSystem) -> None:
+        entries, factors = system.entries, [factor.numerator for factor in system.singular_locus]
+        self.shape = (len(system.matrices), system.rank, system.rank)
+        self.places = tuple(np.array(list(entries), dtype=np.intp).reshape(-1, 3).T)
         self.factors = len(factors)
-        polynomials = [*factors, *(f.numerator for f in distinct)]
-        monomials: dict[tuple[int, ...], int] = {}
-        rows = [
-            [(monomials.setdefault(tuple(map(int, key)), len(monomials)), int(c)) for key, c in polynomial.terms()]
-            for polynomial in polynomials
-        ]
-        self.exponents = np.array(list(monomials), dtype=np.intp).reshape(len(monomials), -1)
-        self.table = np.zeros((len(polynomials), len(monomials)))
-        for i, row in enumerate(rows):
-            for j, c in row:
-                self.table[i, j] = float(c)
-        split = [split_off(f.denominator, factors) for f in distinct]
-        self.powers = np.array([powers for powers, _ in split], dtype=np.intp).reshape(len(split), len(factors))
-        self.scales = np.array([float(rest.leading_coefficient()) for _, rest in split])
+        polynomials = [p.to_dict() for p in (*factors, *(top for top, _, _ in entries.values()))]
+        self.exponents, self.table = tabulated(polynomials, len(system.variables))
+        powers = [powers for _, powers, _ in entries.values()]
+        self.powers = np.array(powers, dtype=np.intp).reshape(len(entries), len(factors))
+        self.scales = np.array([float(constant) for *_, constant in entries.values()])
 
     def floats(self, point: Sequence[ArrayLike], scaling: tuple[list[float], list[float]] | None = None) -> Array:
         """The matrices at one point or at arrays of points, stacked along the first axis.
@@ -70,12 +60,31 @@ class CompiledMatrices:
             bottoms *= values[:, k : k + 1] ** self.powers[:, k]
         with np.errstate(divide="ignore", invalid="ignore"):
             entries = values[:, self.factors :] / bottoms
-        matrices = entries[:, self.places]
-        stacked: Array = np.moveaxis(matrices, 1, 0).reshape(len(self.places), *shape, *self.places.shape[1:])
+        matrices = np.zeros((len(values), *self.shape), dtype=kind)
+        variables, rows, columns = self.places
+        matrices[:, variables, rows, columns] = entries
+        stacked: Array = np.moveaxis(matrices, 1, 0).reshape(self.shape[0], *shape, *self.shape[1:])
         if scaling is not None:
             stretch, diagonal = scaling
             stacked *= np.reshape(stretch, (-1, *(1,) * (stacked.ndim - 1))) * np.divide.outer(diagonal, diagonal)
         return stacked
+
+
+def tabulated(polynomials: Sequence[Mapping[tuple[int, ...], int | fmpz]], variables: int) -> tuple[Index, Array]:
+    """The monomials of polynomials given by their terms, (monomials, variables), and their coefficients as floats.
+
+    >>> [table.tolist() for table in tabulated([{(1, 0): 2, (0, 1): -3}, {(0, 1): 5}], 2)]
+    [[[1, 0], [0, 1]], [[2.0, -3.0], [0.0, 5.0]]]
+    """
+    places: dict[tuple[int, ...], int] = {}
+    for polynomial in polynomials:
+        for key in polynomial:
+            places.setdefault(key, len(places))
+    table = np.zeros((len(polynomials), len(places)))
+    for row, polynomial in zip(table, polynomials, strict=True):
+        for key, c in polynomial.items():
+            row[places[key]] = float(int(c))
+    return np.array(list(places), dtype=np.intp).reshape(len(places), variables), table
 
 
 def ball_matrices(system: PfaffianSystem, point: Sequence[object]) -> tuple[arb_mat, ...]:

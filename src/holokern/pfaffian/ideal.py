@@ -19,8 +19,8 @@ from holokern.weyl import (
     RationalIdeal,
     RationalOperator,
     RationalWeylAlgebra,
+    change_of_basis,
     function_field,
-    gauge_transform,
     inverse_matrix,
     multiply_matrices,
     rational_extension,
@@ -59,15 +59,12 @@ def from_ideal(ideal: LeftIdeal | RationalIdeal, basis: object = None) -> Pfaffi
     """
     rational = rational_extension(ideal) if isinstance(ideal, LeftIdeal) else ideal
     found = connection_by_prolongation(ideal) if isinstance(ideal, LeftIdeal) else None
-    if found is not None:
-        monomials = tuple(rational.algebra.from_terms({key: 1}) for key in found.standard)
-        system = PfaffianSystem("own", monomials, found.matrices, (tuple(ideal.generators),))
-        return system if basis is None else change_basis(system, basis)
-    if rational.rank() == 0:
+    if found is None and rational.rank() == 0:
         raise BadInput(f"{ideal!r} has rank 0: it contains a polynomial, so only the function 0 is a solution")
-    system = PfaffianSystem(
-        "own", rational.standard_monomials(), rational.connection_matrices(), (tuple(ideal.generators),)
-    )
+    standard = rational.standard_exponents if found is None else found.standard
+    matrices = rational.connection_matrices() if found is None else found.matrices
+    monomials = tuple(rational.algebra.from_terms({key: 1}) for key in standard)
+    system = PfaffianSystem("own", monomials, matrices, (tuple(ideal.generators),))
     return system if basis is None else change_basis(system, basis)
 
 
@@ -109,16 +106,8 @@ def from_matrices(
 def change_basis(system: PfaffianSystem, basis: object) -> PfaffianSystem:
     """The system of the vector that given operators make of a solution."""
     operators = read_operators(system.algebra, basis)
-    if len(operators) != system.rank:
-        raise BadInput(f"expected a basis of {system.rank} operators, got {len(operators)}; the rank decides")
-    transform = tuple(system.row(P) for P in operators)
-    try:
-        moved = gauge_transform(system.matrices, transform, system.variables)
-    except BadInput:
-        raise BadInput(
-            f"the operators {', '.join(map(str, operators))} are dependent modulo the ideal; "
-            f"independent are {', '.join(system.basis_text)}"
-        ) from None
+    transform, independent = tuple(system.row(P) for P in operators), ", ".join(system.basis_text)
+    moved = change_of_basis(system.matrices, transform, system.variables, operators, independent)
     (function,) = multiply_matrices((system.function_row,), inverse_matrix(transform))
     return replace(system, basis=operators, matrices=moved, frame=None, function=unless_first(function))
 
@@ -193,7 +182,10 @@ def matrices_along(matrices: Sequence[Matrix], images: Mapping[str, RationalFunc
     """The matrices in the parameters of a map; SingularPath if its image lies in the singular locus."""
     # the matrix of a coordinate that does not move is not asked for, and may be singular
     pairs = zip(matrices, images.values(), strict=True)
-    moved = [_on_image(matrix, images) if _moves(image) else () for matrix, image in pairs]
+    moved = [
+        _on_image(matrix, images) if any(image.derivative(name) for name in image.field.variables) else ()
+        for matrix, image in pairs
+    ]
     return chain_rule(moved, images, len(matrices[0]))
 
 
@@ -205,10 +197,6 @@ def _on_image(rows: Sequence[Row], images: Mapping[str, RationalFunction]) -> Ma
         raise SingularPath(
             f"the subvariety {where} lies in the singular locus of the system; choose another, or restrict the ideal"
         ) from None
-
-
-def _moves(image: RationalFunction) -> bool:
-    return any(image.derivative(parameter) for parameter in image.field.variables)
 
 
 def chain_rule(

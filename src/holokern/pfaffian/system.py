@@ -314,7 +314,7 @@ class PfaffianSystem:
     # -- values ------------------------------------------------------------------------------------------------------
     @cached_property
     def _compiled(self) -> CompiledMatrices:
-        return CompiledMatrices(self.matrices, [factor.numerator for factor in self.singular_locus])
+        return CompiledMatrices(self)
 
     def evaluate(self, *point: ArrayLike) -> NDArray[np.float64]:
         """The matrices at one point, or at arrays of points, in floating point.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flint import fmpz_mpoly
 
 from holokern.pfaffian.system import BasisElement, PfaffianSystem
-from holokern.weyl import Matrix, RationalFunction, latex_name
+from holokern.weyl import Matrix, RationalFunction, latex_monomial, latex_name
 
 _WIDTH = 100  # characters that a terminal shows side by side
 _LATEX_COLUMNS = 8  # pmatrix of amsmath takes ten columns at most; an array takes any number
@@ -127,17 +127,13 @@ def _entry_text(entry: RationalFunction) -> str:
     return f"{top}/({'*'.join(pieces)})" if len(pieces) > 1 else f"{top}/{pieces[0]}"
 
 
-def _unnamed(_: str) -> str | None:
-    return None
-
-
 def _denominator(
     entry: RationalFunction,
     shown: Callable[[fmpz_mpoly], str],
     brackets: str,
     power: str,
     alone: bool,
-    short: Callable[[str], str | None] = _unnamed,
+    short: Callable[[str], str | None] = lambda _: None,
 ) -> list[str]:
     """The content and the powers of factors, short ones first; a sum gets brackets, one that is ``alone`` too."""
     content, factors = entry.denominator.factor()
@@ -151,7 +147,7 @@ def _denominator(
     return pieces
 
 
-def latex_entry(entry: RationalFunction, short: Callable[[str], str | None] = _unnamed) -> str:
+def latex_entry(entry: RationalFunction, short: Callable[[str], str | None] = lambda _: None) -> str:
     """An entry of a matrix, its denominator factored; ``short`` may give names for the numerator and for factors."""
     numerator = entry.numerator
     sign = "-" if len(numerator) == 1 and numerator.leading_coefficient() < 0 else ""
@@ -188,8 +184,7 @@ def latex_element(element: BasisElement, coordinates: str) -> str:
         names = [rf"\partial_{{{index}}}" for index in ("11", "12", "22")]
     else:
         names = [r"\partial_u", r"\partial_v"] if coordinates == "sigma" else ["u", "v"]
-    powers = [name if e == 1 else f"{name}^{{{e}}}" for name, e in zip(names, element, strict=True) if e]
-    return " ".join(powers) or "1"
+    return latex_monomial(names, element) or "1"
 
 
 def _pmatrix(table: list[list[str]]) -> str:

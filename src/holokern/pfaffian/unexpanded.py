@@ -18,8 +18,8 @@ from flint import fmpq, fmpq_mat, fmpz_mpoly
 from numpy.typing import NDArray
 
 from holokern.errors import BadInput, SingularPath, TooLarge
-from holokern.pfaffian.check.at_a_point import PointCheck, chain_below
-from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation
+from holokern.pfaffian.check.at_a_point import chain_below, holds_at_a_point
+from holokern.pfaffian.derivation.by_prolongation import Relations, eliminated, relations_by_prolongation, valued
 from holokern.pfaffian.ideal import chain_rule, names_along, read_images, read_operators, unless_first
 from holokern.pfaffian.system import PfaffianSystem
 from holokern.weyl import (
@@ -164,17 +164,9 @@ class UnexpandedSystem:
         self, value: Callable[[fmpz_mpoly], Scalar], zero: Scalar
     ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
         """The rows with numbers for their coefficients: the columns of the pivots, and those of the standard ones."""
-        known: dict[int, Scalar] = {}
-        left, right = [], []
-        for row in self.relations.rows:
-            numbers = {}
-            for beta, c in row.items():
-                if id(c) not in known:
-                    known[id(c)] = value(c)
-                numbers[beta] = known[id(c)]
-            left.append([numbers.get(beta, zero) for beta in self.relations.pivots])
-            right.append([numbers.get(beta, zero) for beta in self.relations.standard])
-        return left, right
+        rows, relations = valued(self.relations.rows, value), self.relations
+        left = [[row.get(beta, zero) for beta in relations.pivots] for row in rows]
+        return left, [[row.get(beta, zero) for beta in relations.standard] for row in rows]
 
     def _coordinates(
         self, operators: Sequence[RationalOperator], where: Sequence[fmpq], forms: Mapping[Exponents, Sequence[fmpq]]
@@ -245,13 +237,8 @@ class UnexpandedSystem:
         self, images: Mapping[str, RationalFunction], field: FunctionField
     ) -> dict[Exponents, list[RationalFunction]]:
         own = self.relations.field
-        known: dict[int, RationalFunction] = {}
-        rows = []
-        for row in self.relations.rows:
-            for c in row.values():
-                if id(c) not in known:
-                    known[id(c)] = own(c).substitute(images)
-            rows.append({beta: known[id(c)] for beta, c in row.items() if known[id(c)]})
+        rows = valued(self.relations.rows, lambda c: own(c).substitute(images))
+        rows = [{beta: c for beta, c in row.items() if c} for row in rows]
         solved = eliminated([row for row in rows if row], field, self.relations.pivots)
         if solved is None or len(solved) < len(self.relations.pivots):
             raise self._on_singular(images)
@@ -273,7 +260,7 @@ class UnexpandedSystem:
 
         An identity that fails is noticed except with a probability of about 2^-50.
         """
-        return PointCheck(self).passed()
+        return holds_at_a_point(self)
 
 
 def unexpanded(ideal: object, basis: object = None) -> UnexpandedSystem:

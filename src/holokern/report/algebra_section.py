@@ -136,8 +136,9 @@ def system_equations(system: PfaffianSystem) -> tuple[list[str], list[str]]:
             names[text] = f"N_{{{1 + sum(name.startswith('N') for name in names.values())}}}"
         return names.get(text)
 
-    elements = [_applied(latex_element(element, system.coordinates)) for element in system.basis]
-    lines = [rf"F_{{{i}}} = \mathrm{{E}}[{element}\sigma(u)\sigma(v)]" for i, element in enumerate(elements, 1)]
+    elements = [latex_element(element, system.coordinates) for element in system.basis]
+    applied = ["" if element == "1" else rf"{element}\, " for element in elements]
+    lines = [rf"F_{{{i}}} = \mathrm{{E}}[{element}\sigma(u)\sigma(v)]" for i, element in enumerate(applied, 1)]
     for symbol, matrix in zip(system.field.gens, system.matrices, strict=True):
         for i, row in enumerate(matrix, 1):
             terms = [_term(latex_entry(entry, short), j) for j, entry in enumerate(row, 1) if entry]
@@ -161,10 +162,6 @@ def without_brackets(text: str) -> str:
         if depth < 0:
             return text
     return inner[1:]
-
-
-def _applied(operator: str) -> str:
-    return "" if operator == "1" else rf"{operator}\, "
 
 
 def _term(cell: str, number: int) -> str:

@@ -1,7 +1,7 @@
 """The Weyl algebra over Q: operators, Gröbner bases, restriction and integration; usable on its own."""
 
-from holokern.weyl.algebra.monomials import grevlex_key, lowered, raised
-from holokern.weyl.algebra.notation import latex_name
+from holokern.weyl.algebra.monomials import derivatives_of, grevlex_key, lowered, of_degree, raised
+from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, elimination, grevlex, lex, weight_order
 from holokern.weyl.algebra.symbols import SymbolIdeal
@@ -58,9 +58,17 @@ from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra
 from holokern.weyl.rational.basis import differentiate
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
-from holokern.weyl.rational.matrices import Matrix, gauge_transform, inverse_matrix, multiply_matrices, read_matrix
+from holokern.weyl.rational.matrices import (
+    Matrix,
+    change_of_basis,
+    gauge_transform,
+    inverse_matrix,
+    irreducible_factors,
+    multiply_matrices,
+    read_matrix,
+)
 from holokern.weyl.rational.parameters import substitution
-from holokern.weyl.rational.polynomials import evaluate_polynomial, multiplicity, split_off
+from holokern.weyl.rational.polynomials import by_powers, evaluate_polynomial, multiplicity, split_off
 from holokern.weyl.univariate.bernstein import bernstein_basis
 from holokern.weyl.univariate.operators import UnivariateIdeal, weyl_closure
 
@@ -95,10 +103,13 @@ __all__ = [
     "bernstein_basis",
     "bernstein_operator",
     "bernstein_sato",
+    "by_powers",
+    "change_of_basis",
     "check_groebner_basis",
     "check_membership",
     "common_denominator",
     "compose",
+    "derivatives_of",
     "differentiate",
     "elimination",
     "evaluate_polynomial",
@@ -119,8 +130,10 @@ __all__ = [
     "intersection",
     "inverse_fourier_transform",
     "inverse_matrix",
+    "irreducible_factors",
     "koyama_takemura_ideal",
     "koyama_takemura_ideal_of_product",
+    "latex_monomial",
     "latex_name",
     "lauricella",
     "lclm",
@@ -129,8 +142,10 @@ __all__ = [
     "localization",
     "lowered",
     "membership_certificate",
+    "monomial_text",
     "multiplicity",
     "multiply_matrices",
+    "of_degree",
     "polynomial_solutions",
     "product_of_functions",
     "raised",

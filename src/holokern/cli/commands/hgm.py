@@ -87,7 +87,9 @@ def hgm(
             if start is None or known is None:
                 raise click.UsageError("give --start and a --value for each entry of the basis, or both in the file")
             with words_of_the_user():
-                shown = _solve(system, start, known, goals, path, want, side, balls, digits, as_json)
+                corners = [_point(corner) for corner in path]
+                options = {"path": corners, "outputs": list(want) or None, "side": side, "digits": digits}
+                shown = _solve(system, start, known, goals, balls, as_json, options)
         else:
             shown = system.to_json(indent=1) if as_json else system.text()
     click.echo(shown)
@@ -179,12 +181,9 @@ def _solve(
     start: object,
     known: Any,
     goals: Sequence[object],
-    path: Sequence[str],
-    want: Sequence[str],
-    side: str | None,
     balls: bool,
-    digits: int,
     as_json: bool,
+    options: dict[str, Any],
 ) -> str:
     from holokern.hgm import solve
 
@@ -193,18 +192,8 @@ def _solve(
     else:
         known = [_number(value) for value in known]
     points = [_point(goal) for goal in goals]
-    found = solve(
-        system,
-        start=_point(start),
-        values=known,
-        targets=points,
-        path=[_point(corner) for corner in path],
-        outputs=list(want) or None,
-        side=side,
-        balls=balls,
-        digits=digits,
-    )
-    rows = [[_text(value, digits if balls else 17) for value in row] for row in found.values]
+    found = solve(system, start=_point(start), values=known, targets=points, balls=balls, **options)
+    rows = [[_text(value, options["digits"] if balls else 17) for value in row] for row in found.values]
     if as_json:
         record = {
             "basis": list(found.basis),

@@ -115,16 +115,9 @@ def maximum_likelihood(data: ArrayLike, family: str = "fisher_bingham") -> Maxim
 
 def _traceless(p: int) -> Array:
     """A basis of the symmetric matrices of trace 0: a multiple of the identity changes nothing on the sphere."""
-    found = []
-    for i in range(p):
-        for j in range(i, p):
-            form = np.zeros((p, p))
-            form[i, j] = form[j, i] = 1.0
-            if i == j:
-                form[i + 1 - p * (i + 1 == p), i + 1 - p * (i + 1 == p)] = -1.0
-            if i != j or i < p - 1:
-                found.append(form)
-    return np.array(found)
+    unit = np.eye(p)
+    mixed = [np.outer(unit[i], unit[j]) + np.outer(unit[j], unit[i]) for i in range(p) for j in range(i)]
+    return np.array(mixed + [np.diag(unit[i] - unit[i + 1]) for i in range(p - 1)])
 
 
 def _fit_rotation(given: Array) -> MaximumLikelihood:

@@ -144,10 +144,7 @@ def bingham(quadratic: ArrayLike | Table, *, balls: bool = False, digits: int = 
     >>> float(bingham(np.zeros((4, 4))).value.round(12))
     19.739208802179
     """
-    if balls:
-        return fisher_bingham(quadratic, [0] * len(quadratic), balls=True, digits=digits)  # type: ignore[arg-type]
-    A = np.asarray(quadratic, dtype=float)
-    return fisher_bingham(A, np.zeros(A.shape[:-1]))
+    return fisher_bingham(quadratic, np.zeros(np.asarray(quadratic).shape[:-1]), balls=balls, digits=digits)
 
 
 def von_mises_fisher(
@@ -162,11 +159,8 @@ def von_mises_fisher(
     >>> float((von_mises_fisher([0.0, 0.0, 2.0]).value - 4 * np.pi * np.sinh(2) / 2).round(12))
     0.0
     """
-    if balls:
-        p = len(linear)  # type: ignore[arg-type]
-        return fisher_bingham([[0] * p] * p, linear, balls=True, digits=digits)
-    b = np.asarray(linear, dtype=float)
-    return fisher_bingham(np.zeros((*b.shape, b.shape[-1] if b.ndim else 0)), b)
+    shape = np.asarray(linear).shape
+    return fisher_bingham(np.zeros((*shape, *shape[-1:])), linear, balls=balls, digits=digits)
 
 
 def log_area(p: int) -> float:
@@ -269,14 +263,14 @@ def _ball_sum(A: list[list[arb]], b: list[arb], shift: float) -> list[arb]:
     half = arb(p) / 2
     matrix = arb_mat([[a - shift if i == j else a for j, a in enumerate(row)] for i, row in enumerate(A)])
     vector = arb_mat([[entry] for entry in b])
-    one = arb_mat([[arb(int(i == j)) for j in range(p)] for i in range(p)])
+    one = arb_mat(p, p, 1)
     a, total = one / half, arb(1)
     m = vector * (a * vector).transpose() / (half + 1)
     first, second = a, m
     size, square = _norm(matrix), (p * sum((entry * entry for entry in b), arb(0))).upper()
     for n in range(1, _MOST_TERMS):
         moved = matrix * a
-        c = _trace(moved) / (2 * n) + _trace(m) * (n + half) / (4 * n)
+        c = moved.trace() / (2 * n) + m.trace() * (n + half) / (4 * n)
         a = (moved + one * c) / (n + half)
         m = (matrix * m + vector * (a * vector).transpose()) / (n + half + 1)
         total, first, second = total + c, first + a, second + m
@@ -302,10 +296,6 @@ def _norm(matrix: arb_mat) -> arb:
     for row in matrix.tolist():
         best = best.max(sum((abs(entry) for entry in row), arb(0)).upper())
     return best
-
-
-def _trace(matrix: arb_mat) -> arb:
-    return sum((matrix[i, i] for i in range(matrix.nrows())), arb(0))
 
 
 def fisher_bingham_ideal(p: int, *, diagonal: bool = True) -> LeftIdeal:

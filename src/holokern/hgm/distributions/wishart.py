@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from math import lgamma, log, pi
 
 import numpy as np
 from flint import acb, acb_mat, arb, ctx
@@ -80,7 +79,13 @@ class LargestRoot:
         if balls:
             if self.variances is None:
                 raise BadInput("balls need a diagonal Σ; give the diagonal matrix of its exact eigenvalues instead")
-            ball = largest_root_ball(self.variances, self.degrees, x, digits)
+            variances = self.variances
+
+            def compute() -> list[arb]:
+                # fractions are read anew at every precision
+                return [_probability([as_ball(v) for v in variances], as_ball(self.degrees), as_ball(x), digits)]
+
+            (ball,) = precisely(compute, digits)
             return LargestRootValue(ball, float(ball.rad()))
         points = np.asarray(x, dtype=float)
         if not np.all(np.isfinite(points)):
@@ -92,12 +97,14 @@ class LargestRoot:
         return LargestRootValue(value, error, density)
 
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
+        from scipy.special import multigammaln
+
         m, n = len(self.beta), float(as_ball(self.degrees))
         top = float(np.max(x))
         a, c = (m + 1) / 2, (n + m + 1) / 2
         total = float(self.beta.sum()) * x
         logs = m * n / 2 * np.log(x) + n / 2 * float(np.sum(np.log(self.beta)))
-        front = _log_gamma(m, a) - _log_gamma(m, c) + logs - total
+        front = float(multigammaln(a, m) - multigammaln(c, m)) + logs - total
         log_f, slope, rounding = _best_series(self.beta * top, a, c).at(x / top)
         relative = 5 * rounding + 4 * EPS * (np.abs(front) + np.abs(log_f) + np.abs(logs))
         value = np.exp(front + log_f)
@@ -140,11 +147,6 @@ def largest_root(covariance: ArrayLike, degrees: Scalar) -> LargestRoot:
     diagonal = np.count_nonzero(S - np.diag(np.diag(S))) == 0
     variances = tuple(given[i, i] for i in range(len(S))) if diagonal else None
     return LargestRoot(degrees, np.sort(1 / (2 * np.linalg.eigvalsh(S))), variances)
-
-
-def _log_gamma(m: int, a: float) -> float:
-    """The logarithm of the multivariate gamma function."""
-    return m * (m - 1) / 4 * log(pi) + sum(lgamma(a - i / 2) for i in range(m))
 
 
 @dataclass(frozen=True)
@@ -302,32 +304,18 @@ _RADIUS, _BOUND = 4.0, 16.0
 _GROWTH_BITS, _SPARE_BITS = 12, 20
 
 
-def largest_root_ball(variances: Sequence[object], degrees: object, x: object, digits: int) -> arb:
-    """A ball that contains P(ℓ1 < x) for the diagonal Σ with these variances."""
-
-    def compute() -> list[arb]:
-        # fractions are read anew at every precision
-        return [_probability([as_ball(v) for v in variances], as_ball(degrees), as_ball(x), digits)]
-
-    ball: arb = precisely(compute, digits)[0]
-    return ball
-
-
 def _probability(variances: Sequence[arb], n: arb, x: arb, digits: int) -> arb:
     m = len(variances)
     y = sorted((x / (2 * v) for v in variances), key=float)
     a, c = arb(m + 1) / 2, (n + m + 1) / 2
     total = sum(y, arb(0))
-    front = _log_gamma_ball(m, a) - _log_gamma_ball(m, c) + n / 2 * sum((entry.log() for entry in y), arb(0)) - total
-    value = _sum([acb(entry) for entry in y], a, c).real if _distinct(y) else _mean(y, a, c, digits)
+    front = _log_gamma(m, a) - _log_gamma(m, c) + n / 2 * sum((entry.log() for entry in y), arb(0)) - total
+    distinct = all(not one.overlaps(other) for one, other in pairwise(y))
+    value = _sum([acb(entry) for entry in y], a, c).real if distinct else _mean(y, a, c, digits)
     return front.exp() * value
 
 
-def _distinct(y: Sequence[arb]) -> bool:
-    return all(not one.overlaps(other) for one, other in pairwise(y))
-
-
-def _log_gamma_ball(m: int, a: arb) -> arb:
+def _log_gamma(m: int, a: arb) -> arb:
     """The logarithm of the multivariate gamma function."""
     whole = arb(m * (m - 1)) / 4 * arb.pi().log()
     return sum(((a - arb(i) / 2).lgamma() for i in range(m)), whole)
@@ -352,7 +340,7 @@ def _sum(y: Sequence[acb], a: arb, c: arb) -> acb:
     """1F1(a; c; y) by its series along the ray."""
     first, second = (acb_mat(part[0].tolist()) for part in ray_system(np.array([list(y)], dtype=object), a, c))
     size = first.nrows()
-    unit = acb_mat([[acb(int(i == j)) for j in range(size)] for i in range(size)])
+    unit = acb_mat(size, size, 1)
     g = acb_mat([[acb(int(i == 0))] for i in range(size)])
     total = acb(1)
     size_of_y = sum((abs(entry) for entry in y), arb(0)).upper()

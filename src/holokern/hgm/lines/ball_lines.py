@@ -14,7 +14,7 @@ from flint import acb, acb_poly, arb, arb_poly
 from holokern.errors import PrecisionLost
 from holokern.hgm.steps.fixed_point import Ball, BallRow, Polynomial
 from holokern.numeric import working_precision
-from holokern.pfaffian import PfaffianSystem, RationalFunction
+from holokern.pfaffian import PfaffianSystem
 from holokern.weyl import evaluate_polynomial
 
 
@@ -41,13 +41,6 @@ def on_segment(system: PfaffianSystem, a: Sequence[Ball], b: Sequence[Ball]) -> 
             entries[j] = entries[j] + top if j in entries else top
         rows.append(BallRow(bottom, entries))
     return rows
-
-
-def value_at(function: RationalFunction, point: Sequence[Ball]) -> Ball:
-    """A rational function at a point of balls."""
-    zero = acb(0) if any(isinstance(x, acb) for x in point) else arb(0)
-    top, bottom = (zero + evaluate_polynomial(p, point) for p in (function.numerator, function.denominator))
-    return top / bottom
 
 
 _GUARD_BITS = 64  # bits beyond the digits that are asked for; what a dozen steps lose

@@ -39,29 +39,18 @@ _SAME = 1e-8  # two ways round a point that agree to this are one value
 
 
 def floats_along(
-    system: PfaffianSystem, stops: Sequence[Array], vectors: Array, side: str | None, radii: Array | float = 0.0
-) -> tuple[Array, Array]:
-    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates.
-
-    ``radii`` are the errors of the vectors themselves, where they exceed rounding.
-    """
-    table = LineTable.of(system)
-    value, error = _floats_along(system, table, stops, vectors, side, radii)
-    if table.cancellation(stops) > _CANCELS:
-        # then the rounding of the coefficients is an error of its own: see what changed coefficients do
-        other, _ = _floats_along(system, table.perturbed(), stops, vectors, side, radii)
-        error = error + 5 * np.abs(other - value)
-    return value, error
-
-
-def _floats_along(
     system: PfaffianSystem,
-    table: LineTable,
     stops: Sequence[Array],
     vectors: Array,
     side: str | None,
-    radii: Array | float,
+    radii: Array | float = 0.0,
+    changed: LineTable | None = None,
 ) -> tuple[Array, Array]:
+    """Carry vectors, (tracks, rank), from stop to stop, (tracks, variables) each; values and error estimates.
+
+    ``radii`` are the errors of the vectors themselves, where they exceed rounding; ``changed`` has other coefficients.
+    """
+    table = LineTable.of(system) if changed is None else changed
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(*vectors.shape, _PERTURBED))
     size = np.maximum(EPS * np.abs(vectors), radii)
     state = np.concatenate([vectors[..., None], size[..., None] * signs], axis=2)
@@ -84,7 +73,11 @@ def _floats_along(
             branched[k] += gap
         state = moved.real if np.isrealobj(state) and np.isrealobj(a + b) and straight.all() else moved
     spread = np.sqrt(np.mean(np.abs(state[..., 1:]) ** 2, axis=2))
-    return state[..., 0], 5 * spread + branched + 2 * EPS * np.abs(state[..., 0]) + TINY
+    value, error = state[..., 0], 5 * spread + branched + 2 * EPS * np.abs(state[..., 0]) + TINY
+    if changed is None and table.cancellation(stops) > _CANCELS:
+        # then the rounding of the coefficients is an error of its own: see what changed coefficients do
+        error = error + 5 * np.abs(floats_along(system, stops, vectors, side, radii, table.perturbed())[0] - value)
+    return value, error
 
 
 def _polygon(table: LineTable, corners: Sequence[Array], state: Array) -> Array:

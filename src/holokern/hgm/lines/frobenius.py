@@ -205,8 +205,8 @@ def frobenius(operator: Operator | LeftIdeal, point: object = 0) -> LocalBasis:
             f"{local.point} is an irregular singular point of {operator}: solutions behave like exponentials there, "
             "and series need not converge. Start at an ordinary point, and carry values from there with hgm.solve"
         )
-    groups = [*_rational_groups(local.exponents), *_irrational_groups(local.others)]
-    return LocalBasis(operator, local.point, tuple(groups))
+    rational = [(fmpz_poly([-root.numerator, root.denominator]), m) for root, m in local.exponents]
+    return LocalBasis(operator, local.point, tuple(_groups(rational) + _groups(local.others)))
 
 
 def same_place(given: object, point: Fraction | str) -> bool:
@@ -222,17 +222,7 @@ def _shifted(base: Exponent, offset: int) -> Exponent:
     return Exponent(None, base.polynomial, base.index, base.shift + offset)
 
 
-def _rational_groups(exponents: Sequence[tuple[Fraction, int]]) -> list[Group]:
-    classes: dict[Fraction, list[tuple[Fraction, int]]] = {}
-    for root, multiplicity in exponents:
-        classes.setdefault(root % 1, []).append((root, multiplicity))
-    return [
-        Group(Exponent(members[0][0]), tuple((int(root - members[0][0]), m) for root, m in members))
-        for members in classes.values()
-    ]
-
-
-def _irrational_groups(factors: Sequence[tuple[fmpz_poly, int]]) -> list[Group]:
+def _groups(factors: Sequence[tuple[fmpz_poly, int]]) -> list[Group]:
     """Irreducible factors p(s) and p(s - n) have roots that differ by n; the mean of the roots tells n."""
     left = sorted(factors, key=lambda pair: _mean(pair[0]))
     groups = []
@@ -244,7 +234,9 @@ def _irrational_groups(factors: Sequence[tuple[fmpz_poly, int]]) -> list[Group]:
             if offset.denominator == 1 and _monic(other[0]) == _monic(first)(fmpq_poly([-int(offset), 1])):
                 members.append((int(offset), other[1]))
                 left.remove(other)
-        groups += [Group(Exponent(None, first, index), tuple(members)) for index in range(first.degree())]
+        rational = first.degree() == 1
+        bases = [Exponent(_mean(first))] if rational else [Exponent(None, first, i) for i in range(first.degree())]
+        groups += [Group(base, tuple(members)) for base in bases]
     return groups
 
 

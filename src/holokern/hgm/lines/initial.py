@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import factorial, prod
-from numbers import Number
+from numbers import Number, Rational
 from typing import TypeAlias
 
 import numpy as np
 from flint import acb, acb_mat, arb, fmpq, fmpz
 
 from holokern.errors import BadInput, UnknownName
-from holokern.hgm.lines.ball_lines import value_at
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.hgm.steps.series import Array
-from holokern.numeric import to_fmpq, to_fraction
-from holokern.pfaffian import PfaffianSystem, UnexpandedSystem
-from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator
+from holokern.numeric import to_fraction
+from holokern.pfaffian import PfaffianSystem, RationalFunction, UnexpandedSystem
+from holokern.weyl import LeftIdeal, Operator, RationalIdeal, RationalOperator, exact_rational
 
 Holonomic: TypeAlias = (
     LeftIdeal | RationalIdeal | PfaffianSystem | UnexpandedSystem | Operator | RationalOperator | Sequence[Operator]
@@ -81,20 +80,22 @@ def as_ball(value: object) -> Ball:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, str):
-        value = _rational(value)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Number, fmpq, fmpz)):
-        raise BadInput(f"expected a number or a ball, got {value!r}")
-    if isinstance(value, Fraction):
-        return arb(to_fmpq(value))
-    if isinstance(value, (fmpq, fmpz)):
-        return arb(value)
-    if isinstance(value, (int, np.integer)):
-        return arb(int(value))
-    number = complex(value)  # type: ignore[call-overload]
-    if not np.isfinite(number):
-        raise BadInput(f"expected a finite number, got {value!r}")
-    return acb(number.real, number.imag) if isinstance(value, (complex, np.complexfloating)) else arb(number.real)
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, Number) and not isinstance(value, Rational):
+        number = complex(value)  # type: ignore[call-overload]
+        if not np.isfinite(number):
+            raise BadInput(f"expected a finite number, got {value!r}")
+        return acb(number.real, number.imag) if isinstance(value, (complex, np.complexfloating)) else arb(number.real)
+    try:
+        return arb(exact_rational(value))
+    except BadInput:
+        raise BadInput(f"expected a number such as 0.5 or '1/3', or a ball, got {value!r}") from None
+
+
+def value_at(function: RationalFunction, point: Sequence[Ball]) -> Ball:
+    """A rational function at a point of balls."""
+    return as_ball(function(*point))
 
 
 def as_complex(value: object) -> complex:
@@ -108,13 +109,6 @@ def as_complex(value: object) -> complex:
     return complex(ball) if isinstance(ball, acb) else complex(float(ball))
 
 
-def _rational(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise BadInput(f"expected a number such as 0.5 or '1/3', got {text!r}") from None
-
-
 def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: object) -> list[Ball]:
     """F at the start as balls, at flint's working precision.
 
@@ -123,7 +117,7 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
     if callable(values):
         values = values()
     if isinstance(values, Mapping):
-        return _from_derivatives(system, point, _derivatives(system, values))
+        return _from_derivatives(system, point, values)
     if isinstance(values, (Number, str, arb, acb)):
         values = [values]
     given = list(values) if isinstance(values, (Sequence, np.ndarray)) else None
@@ -136,28 +130,20 @@ def start_vector(system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scal
     return [as_ball(value) for value in given]
 
 
-def _derivatives(system: PfaffianSystem | UnexpandedSystem, values: Mapping[object, Scalar]) -> dict[object, Ball]:
-    """Taylor coefficients become derivatives."""
-    found: dict[object, Ball] = {}
-    for key, value in values.items():
-        if isinstance(key, tuple):
-            if len(key) != len(system.variables) or not all(isinstance(e, int) and e >= 0 for e in key):
-                raise BadInput(f"expected {len(system.variables)} exponents of a Taylor coefficient, got {key!r}")
-            found[key] = as_ball(value) * prod(factorial(e) for e in key)
-        else:
-            found[key] = as_ball(value)
-    return found
-
-
 def _from_derivatives(
-    system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: Mapping[object, Ball]
+    system: PfaffianSystem | UnexpandedSystem, point: Sequence[Scalar], values: Mapping[object, Scalar]
 ) -> list[Ball]:
-    """Solve for F from values of operators applied to the solution."""
+    """Solve for F from values of operators applied to the solution, or from Taylor coefficients."""
     where = [as_ball(x) for x in point]
     rows, known, names = [], [], []
     for key, value in values.items():
-        rows.append(row_values(system, system.algebra.from_terms({key: 1}) if isinstance(key, tuple) else key, point))
-        known.append(value)
+        operator, number = key, as_ball(value)
+        if isinstance(key, tuple):
+            if len(key) != len(where) or not all(isinstance(e, int) and e >= 0 for e in key):
+                raise BadInput(f"expected {len(where)} exponents of a Taylor coefficient, got {key!r}")
+            operator, number = system.algebra.from_terms({key: 1}), number * prod(factorial(e) for e in key)
+        rows.append(row_values(system, operator, point))
+        known.append(number)
         names.append(str(key))
     dense = np.array([[complex(acb(a)) for a in row] for row in rows]).reshape(len(rows), system.rank)
     chosen = _independent(dense)

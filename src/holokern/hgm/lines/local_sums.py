@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Any
 
-from flint import acb, acb_poly, arb, ctx, fmpq_poly, fmpz_poly
+from flint import acb, acb_poly, arb, arb_poly, ctx, fmpq_poly, fmpz_poly
 
 from holokern.errors import PrecisionLost
 from holokern.hgm.steps.balls import smallest_on_unit
@@ -102,12 +101,9 @@ class LocalSum:
 
     def _shift(self, j: int, n: int) -> list[Ball]:
         """The Taylor coefficients of Q_j at ρ + n: how Q_j(θ) acts on the coefficients of logarithms."""
-        q, at = self.parts[j], self.rho + n
-        values = [arb(q[i]) for i in range(q.degree() + 1)]
-        return [
-            sum((values[i] * comb(i, e) * at ** (i - e) for i in range(e, len(values))), arb(0))
-            for e in range(len(values))
-        ]
+        at = self.rho + n
+        kind: Any = acb_poly if isinstance(at, acb) else arb_poly
+        return list(kind(self.parts[j])(kind([at, 1])).coeffs())
 
     def _terms(self, offset: int, k: int, count: int) -> list[list[Ball]]:
         """y_n for n below ``count``; each is a list over the powers of log(t)."""

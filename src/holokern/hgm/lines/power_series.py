@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations_with_replacement
 from math import factorial, prod
 
 from flint import acb, arb, fmpq, fmpq_mat
@@ -22,7 +21,7 @@ from holokern.hgm.lines.rays import Ray, ray_towards
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import PfaffianSystem
-from holokern.weyl import LeftIdeal, Operator, RationalOperator, translate
+from holokern.weyl import LeftIdeal, Operator, RationalOperator, of_degree, translate
 
 Exponents = tuple[int, ...]
 
@@ -68,7 +67,7 @@ class PowerSeriesStart:
         """Every wanted Taylor coefficient as a combination of those given."""
         top = max([self._wanted, *(sum(key) for key in self.given)]) + _MARGIN
         n = len(self.point)
-        keys = [key for degree in range(top, -1, -1) for key in _of_degree(n, degree)]
+        keys = [key for degree in range(top, -1, -1) for key in of_degree(n, degree)]
         if len(keys) > _MOST_UNKNOWN:
             raise Unsupported(
                 f"{len(keys)} Taylor coefficients are too many; start off the singular locus, or pull the system back "
@@ -165,12 +164,6 @@ def _derivative(system: PfaffianSystem, key: object) -> Exponents:
     return tuple(map(int, terms[0][0][-n:]))
 
 
-def _of_degree(n: int, degree: int) -> list[Exponents]:
-    """All exponents in n variables with this sum."""
-    chosen = combinations_with_replacement(range(n), degree)
-    return [tuple(places.count(i) for i in range(n)) for places in chosen]
-
-
 def _equation(
     terms: Sequence[tuple[Exponents, Exponents, fmpq]], gamma: Exponents, place: Mapping[Exponents, int]
 ) -> list[fmpq] | None:
@@ -190,7 +183,7 @@ def _equation(
 def _along(coefficients: Mapping[Exponents, Ball], order: Exponents, degree: int, speed: Sequence[Ball]) -> Ball:
     """The coefficient of t^degree of a derivative of f on the ray."""
     total: Ball = arb(0)
-    for key in _of_degree(len(order), degree):
+    for key in of_degree(len(order), degree):
         whole = tuple(a + b for a, b in zip(key, order, strict=True))
         factor = prod(factorial(w) // factorial(k) for w, k in zip(whole, key, strict=True))
         term = coefficients[whole] * factor

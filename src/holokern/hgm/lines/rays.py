@@ -13,12 +13,12 @@ from functools import cached_property
 from flint import acb, acb_mat, arb
 
 from holokern.errors import BadInput, SingularPath, Unsupported
-from holokern.hgm.lines.ball_lines import value_at
 from holokern.hgm.lines.frobenius import LocalBasis, frobenius
-from holokern.hgm.lines.initial import as_fraction
+from holokern.hgm.lines.initial import as_fraction, value_at
 from holokern.hgm.steps.fixed_point import Ball
 from holokern.numeric import to_fmpq
 from holokern.pfaffian import CurveSystem, PfaffianSystem, RationalFunction
+from holokern.weyl import derivatives_of
 
 _TURNS = 8  # directions that are tried; generic ones are good
 _REACH = 0.5  # the ray is summed this far out, relative to the radius of convergence
@@ -83,19 +83,17 @@ class Landing:
         return ", ".join(f"{n} = {p}" for n, p in zip(self.ray.system.variables, self.ray.point, strict=True))
 
     @cached_property
-    def _wanted(self) -> list[tuple[LocalBasis, list[list[RationalFunction]]]]:
+    def _wanted(self) -> list[tuple[LocalBasis, list[Sequence[RationalFunction]]]]:
         """For each row its solutions at t = 0, and the rows of its derivatives along the ray."""
         curve = self.ray.curve
         images = dict(zip(self.ray.system.variables, curve.curve, strict=True))
         found = []
         for row in self.rows:
-            first = [entry.substitute(images) for entry in row]
+            first: Sequence[RationalFunction] = [entry.substitute(images) for entry in row]
             basis = frobenius(curve.scalar_ode(first), 0)
             self._expect_limits(basis)
-            entry, derivatives = curve.entry(first), [first]
-            for _ in range(len(basis) - 1):
-                derivatives.append(entry.derivative(derivatives[-1], 0))
-            found.append((basis, derivatives))
+            derivatives = derivatives_of(first, curve.entry(first).derivative)
+            found.append((basis, [derivatives((k,)) for k in range(len(basis))]))
         return found
 
     def _expect_limits(self, basis: LocalBasis) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from flint import fmpz_mpoly
 
 from holokern.hgm.steps.series import Array, SeriesEquation, batch_roots, multiply_series, nearest_root, power_table
-from holokern.pfaffian import PfaffianSystem
+from holokern.pfaffian import PfaffianSystem, tabulated
 
 Powers = tuple[int, ...]
 
@@ -66,39 +66,24 @@ class LineTable:
     @classmethod
     def of(cls, system: PfaffianSystem, determinant: bool = False) -> LineTable:
         """Prepare a system; ``determinant`` for one in three coordinates whose ways come close to y1y3 = y2²."""
-        terms_of = _terms_with_determinant if determinant else _terms
-        factors = [f.numerator for f in system.singular_locus]
-        powers = system.multiplicities
-        found: dict[Powers, dict[tuple[int, int], list[tuple[int, fmpz_mpoly, int]]]] = {}
-        for (variable, i, j), (numerator, own, scale) in system.entries.items():
+        factors, powers = [f.numerator for f in system.singular_locus], system.multiplicities
+        polynomials = [*factors, *(numerator for numerator, _, _ in system.entries.values())]
+        terms = (_with_determinant(p) if determinant else p.to_dict() for p in polynomials)
+        exponents, table = tabulated(list(terms), len(system.variables) + determinant)
+        found: dict[Powers, dict[tuple[int, int], list[tuple[int, Array]]]] = {}
+        rows = table[len(factors) :]
+        for ((variable, i, j), (_, own, scale)), row in zip(system.entries.items(), rows, strict=True):
             missing = tuple(p - q for p, q in zip(powers, own, strict=True))
-            found.setdefault(missing, {}).setdefault((i, j), []).append((variable, numerator, scale))
-        monomials: dict[tuple[int, ...], int] = {}
-        named = [_numbered(terms_of(f), monomials) for f in factors]
-        listed = [
-            (
-                missing,
-                list(places),
-                [[(v, _numbered(terms_of(top), monomials), s) for v, top, s in rows] for rows in places.values()],
-            )
-            for missing, places in found.items()
-        ]
-        count, variables = max(len(monomials), 1), len(system.variables)
-        exponents = np.array(list(monomials) or [(0,) * (variables + determinant)], dtype=np.intp)
+            found.setdefault(missing, {}).setdefault((i, j), []).append((variable, row / scale))
         groups = []
-        for missing, keys, values in listed:
-            tops = np.zeros((variables, len(keys), count))
-            for place, entries in enumerate(values):
-                for v, terms, scale in entries:
-                    for at, c in terms:
-                        tops[v, place, at] += c / scale
-            rows, columns = np.array(keys, dtype=np.intp).T
-            groups.append(_Group(missing, rows, columns, tops))
-        dense = np.zeros((len(factors), count))
-        for k, terms in enumerate(named):
-            for at, c in terms:
-                dense[k, at] = c
-        return cls(system.rank, exponents, dense, powers, tuple(groups), determinant)
+        for missing, places in found.items():
+            tops = np.zeros((len(system.variables), len(places), len(exponents)))
+            for place, parts in enumerate(places.values()):
+                for v, part in parts:
+                    tops[v, place] = part
+            lines, columns = np.array(list(places), dtype=np.intp).T
+            groups.append(_Group(missing, lines, columns, tops))
+        return cls(system.rank, exponents, table[: len(factors)], powers, tuple(groups), determinant)
 
     def cancellation(self, stops: Sequence[Array]) -> float:
         """How much larger the terms of a denominator or of the numerators are than their sums, on the way."""
@@ -210,11 +195,22 @@ class LinePath:
         series = self._monomials(tracks, at, order)
         factors = [_trimmed(np.einsum("m,pmn->pn", factor, series)) for factor in table.factors]
         speed = (self.end - self.start)[tracks]
-        parts, products = [], _Products(factors)
+        known: dict[Powers, Array | None] = {(0,) * len(factors): None}
+
+        def product(powers: Powers) -> Array | None:
+            """The product of powers of the factors, None for 1; what two of them begin with is multiplied once."""
+            if powers not in known:
+                last = max(k for k, power in enumerate(powers) if power)
+                factor, rest = factors[last], product((*powers[:last], powers[last] - 1, *powers[last + 1 :]))
+                whole = factor if rest is None else multiply_series(factor, rest, rest.shape[1] + factor.shape[1] - 2)
+                known[powers] = whole
+            return known[powers]
+
+        parts = []
         for group in table.groups:
             mixed = np.einsum("pv,vem->pem", speed, group.tops)
-            parts.append(multiply_into(mixed @ series, products.of(group.missing), order))
-        bottom = products.of(table.powers)
+            parts.append(multiply_into(mixed @ series, product(group.missing), order))
+        bottom = product(table.powers)
         bottom = np.ones((len(tracks), 1), dtype=series.dtype) if bottom is None else bottom[:, : order + 1]
         width = min(order + 1, max([bottom.shape[1], *(part.shape[2] for part in parts)]))
         top = np.zeros((len(tracks), width, table.rank, table.rank), dtype=series.dtype)
@@ -224,15 +220,13 @@ class LinePath:
         whole[:, : bottom.shape[1]] = bottom
         if not table.determinant:
             return SeriesEquation(whole, top, None)
-        noise = self._noise(series[:, :, 0])
+        # how many units in the last place the denominator is off: the determinant itself is a difference
+        here = series[:, :, 0]
+        terms, sums = np.abs(here) @ np.abs(table.factors).T, np.abs(here @ table.factors.T)
+        noise = 1.0 + (terms / np.maximum(sums, 1e-300)) @ np.array(table.powers)
         return SeriesEquation(
             whole, top, None, (np.abs(whole) * noise[:, None], np.abs(top) * noise[:, None, None, None])
         )
-
-    def _noise(self, monomials: Array) -> Array:
-        """How many units in the last place the denominator is off: the determinant itself is a difference."""
-        terms, sums = np.abs(monomials) @ np.abs(self.table.factors).T, np.abs(monomials @ self.table.factors.T)
-        return np.asarray(1.0 + np.array(self.table.powers) @ (terms / np.maximum(sums, 1e-300)).T)
 
 
 def multiply_into(numerators: Array, cofactor: Array | None, order: int) -> Array:
@@ -252,38 +246,13 @@ def _trimmed(series: Array) -> Array:
     return series[..., : int(np.max(kept, initial=0)) + 1]
 
 
-class _Products:
-    """Products of powers of polynomials; what two of them begin with is multiplied once."""
-
-    def __init__(self, factors: list[Array]) -> None:
-        self._factors = factors
-        self._known: dict[Powers, Array | None] = {(0,) * len(factors): None}
-
-    def of(self, powers: Powers) -> Array | None:
-        """The product, None for 1."""
-        if powers not in self._known:
-            last = max(k for k, power in enumerate(powers) if power)
-            factor, rest = self._factors[last], self.of((*powers[:last], powers[last] - 1, *powers[last + 1 :]))
-            whole = factor if rest is None else multiply_series(factor, rest, rest.shape[1] + factor.shape[1] - 2)
-            self._known[powers] = whole
-        return self._known[powers]
-
-
-def _terms(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
-    return {tuple(map(int, key)): int(value) for key, value in polynomial.terms()}
-
-
-def _terms_with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
+def _with_determinant(polynomial: fmpz_mpoly) -> dict[tuple[int, ...], int]:
     """The terms after y1^i y3^j = y1^(i-m) y3^(j-m) (y2² + d)^m, m the smaller of i and j."""
     total: dict[tuple[int, ...], int] = {}
-    for (i, k, j), value in _terms(polynomial).items():
+    for key, value in polynomial.terms():
+        i, k, j = map(int, key)
         m = min(i, j)
         for e in range(m + 1):
             new = (i - m, k + 2 * (m - e), j - m, e)
-            total[new] = total.get(new, 0) + value * comb(m, e)
+            total[new] = total.get(new, 0) + int(value) * comb(m, e)
     return {key: value for key, value in total.items() if value}
-
-
-def _numbered(terms: dict[tuple[int, ...], int], monomials: dict[tuple[int, ...], int]) -> list[tuple[int, float]]:
-    """Coefficients with the numbers of their monomials; new monomials are added."""
-    return [(monomials.setdefault(key, len(monomials)), float(value)) for key, value in terms.items()]

@@ -7,7 +7,9 @@ such cancellation, for deviations that are exactly the given floats.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from flint import fmpq, fmpq_poly
@@ -16,9 +18,6 @@ from holokern.errors import PrecisionLost
 from holokern.hgm.polar.tables import PolarTable, Terms
 from holokern.hgm.steps.series import Array
 from holokern.numeric import to_fmpq
-
-#: Powers of each of the two deviations that are known already.
-Powers = tuple[dict[int, fmpq], dict[int, fmpq]]
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,11 @@ class NearEnd:
         >>> (n[0] / d[0]).round(6).tolist()
         [[0.0, -0.479426], [-2.08583, 1.830488]]
         """
-        deviations = _exact(c1 * table.scale[0]), _exact(c2 * table.scale[1])
-        known: Powers = ({}, {})
+        first, second = (cache(_exact(c * k).__pow__) for c, k in zip((c1, c2), table.scale, strict=True))
         turned = fmpq_poly([sign, -sign])
         found = []
         for place, terms in enumerate(table.exact):
-            for sine, polynomial in _in_cosine(terms, deviations, known).items():
+            for sine, polynomial in _in_cosine(terms, first, second).items():
                 found.append((place, sine, polynomial(turned)))
         degree = max((p.degree() for _, _, p in found), default=0)
         rows = np.zeros((len(found), degree + 1), dtype=np.longdouble)
@@ -95,13 +93,10 @@ def _long(value: fmpq) -> np.longdouble:
     return np.longdouble(high) + np.longdouble(int(rest.p) / int(rest.q))
 
 
-def _in_cosine(terms: Terms, deviations: tuple[fmpq, fmpq], known: Powers) -> dict[int, fmpq_poly]:
-    """The polynomial in cos θ that goes with each power of sin θ."""
+def _in_cosine(terms: Terms, first: Callable[[int], fmpq], second: Callable[[int], fmpq]) -> dict[int, fmpq_poly]:
+    """The polynomial in cos θ that goes with each power of sin θ, from the powers of the deviations."""
     collected: dict[int, dict[int, fmpq]] = {}
     for (a, b, k, e), value in terms.items():
-        for exponent, c, powers in ((a, deviations[0], known[0]), (b, deviations[1], known[1])):
-            if exponent not in powers:
-                powers[exponent] = c**exponent
         row = collected.setdefault(e, {})
-        row[k] = row.get(k, fmpq(0)) + known[0][a] * known[1][b] * to_fmpq(value)
+        row[k] = row.get(k, fmpq(0)) + first(a) * second(b) * to_fmpq(value)
     return {e: fmpq_poly([row.get(k, fmpq(0)) for k in range(max(row) + 1)]) for e, row in collected.items()}

@@ -12,7 +12,7 @@ cos θ and sin θ for one common denominator D.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,8 +27,6 @@ from holokern.hgm.steps.series import Array
 from holokern.pfaffian import PfaffianSystem, RationalFunction
 from holokern.weyl import split_off
 
-#: An entry: numerator, powers of the other factors, powers of det, S11 and S22, and the constant below.
-Part = tuple[fmpz_mpoly, list[int], list[int], int]
 #: Exponents of c1, c2, cos θ, sin θ -> coefficient.
 Terms = dict[tuple[int, int, int, int], Fraction]
 
@@ -101,127 +99,73 @@ def polar_table(system: PfaffianSystem, jump: int | None) -> PolarTable:
         raise BadInput("expected a Pfaffian system in the coordinates Σ with a basis of derivatives")
     quotients, exponents = zip(*system.monomials, strict=True)
     weights = tuple(0 if jump is None else max(0, i + j - 2 * jump - 1) for i, j in exponents)
-    return _Builder(system, quotients, exponents, weights).table()
+    if (0, 0) not in exponents:
+        raise BadInput("expected a basis that contains 1, so that the expectation itself is an entry of F")
+    s11, s12, s22 = system.field.gens
+    special = [(s12 * s12 - s11 * s22).numerator, s11.numerator, s22.numerator]
+    locus = zip(system.singular_locus, system.multiplicities, strict=True)
+    others = [(factor.numerator, power) for factor, power in locus if factor.numerator not in special]
+    bottom = prod((factor**power for factor, power in others), start=system.field.ctx.constant(1))
+    below = _polar(bottom)
+
+    def terms(entry: RationalFunction, i: int, j: int, along_angle: bool) -> Terms:
+        """An entry in polar form, without the other factors in its denominator; negative powers of sin θ may stay."""
+        common = entry.denominator.gcd(bottom)
+        (det, *own), rest = split_off(entry.denominator // common, special)
+        # det = S12² - S11 S22 = -(c1 c2 sin θ)², and θ itself brings -c1 c2 sin θ
+        factor = Fraction((-1) ** (det + along_angle), int(rest.leading_coefficient())) * quotients[j] / quotients[i]
+        c1, c2 = (exponents[i][k] - exponents[j][k] - 2 * det - 2 * own[k] + along_angle for k in (0, 1))
+        top = _polar(entry.numerator * (bottom // common))
+        return _shift(top, (c1, c2, 0, weights[i] - weights[j] - 2 * det + along_angle), factor)
+
+    tables = [
+        {(i, j): terms(e, i, j, k == 0) for i, row in enumerate(matrix) for j, e in enumerate(row) if e}
+        for k, matrix in enumerate(_polar_matrices(system, exponents))
+    ]
+    for i, m in enumerate(weights):
+        if m:
+            tables[0][i, i] = _sum(tables[0].get((i, i), {}), _shift(below, (0, 0, 1, -1), Fraction(m)))
+    # c1 c2 k′ = c1 c2 (P12 F)_0
+    first = exponents.index((0, 0))
+    slope = {
+        j: _shift(terms(e, first, j, False), (1, 1, 0, 0), Fraction(1)) for j, e in enumerate(system["S12"][first]) if e
+    }
+    every = [below, *slope.values(), *(entry for table in tables for entry in table.values())]
+    common = -min(0, *(key[3] for entry in every for key in entry))
+    whole = (0, 0, 0, common), Fraction(1)
+    denominator, slopes = _shift(below, *whole), [_shift(entry, *whole) for entry in slope.values()]
+    tops = [[_shift(table[place], *whole) for place in sorted(table)] for table in tables]
+    places = [np.array(sorted(table), dtype=np.intp).reshape(-1, 2).T for table in tables]
+    return PolarTable(
+        system.rank,
+        exponents,
+        weights,
+        Polynomial.of([denominator]),
+        (Polynomial.of(tops[0]), Polynomial.of(tops[1]), Polynomial.of(tops[2])),
+        tuple((rows, columns) for rows, columns in places),
+        (Polynomial.of(slopes), np.array(list(slope), dtype=np.intp)),
+        (denominator, *tops[0], *slopes),
+        tuple(Polynomial.of([_polar(factor)]) for factor, _ in others),
+        common > 0,
+        (1.0, 1.0) if system.scale is None else (float(system.scale[0]), float(system.scale[1])),
+    )
 
 
-class _Builder:
-    """Entries as numerator over det^p c1^x c2^y and the other factors, put over one denominator."""
-
-    def __init__(
-        self,
-        system: PfaffianSystem,
-        quotients: tuple[Fraction, ...],
-        exponents: tuple[tuple[int, int], ...],
-        weights: tuple[int, ...],
-    ) -> None:
-        self.system, self.quotients, self.exponents, self.weights = system, quotients, exponents, weights
-        field = system.field
-        s11, s12, s22 = field.gens
-        self.det = (s12 * s12 - s11 * s22).numerator
-        self.special = [self.det, s11.numerator, s22.numerator]
-        self.others = [f.numerator for f in system.singular_locus if f.numerator not in self.special]
-        p11, p12, p22 = system.matrices
-        rank = range(system.rank)
-        # dlog c1 = 2 S11 ∂11 + S12 ∂12 on the expectation, and i on the factor c1^i
-        along = [
-            [[2 * diagonal * p[i][j] + s12 * p12[i][j] for j in rank] for i in rank]
-            for p, diagonal in ((p11, s11), (p22, s22))
-        ]
-        for side, matrix in enumerate(along):
-            for i in rank:
-                matrix[i][i] = matrix[i][i] + exponents[i][side]
-        self.matrices = [p12, *along]
-
-    def table(self) -> PolarTable:
-        split = [
-            {(i, j): self._split(entry) for i, row in enumerate(m) for j, entry in enumerate(row) if entry}
-            for m in self.matrices
-        ]
-        row = {j: self._split(entry) for j, entry in enumerate(self.matrices[0][self._first()]) if entry}
-        parts = [part for entries in split for part in entries.values()]
-        powers = [max((part[1][k] for part in parts), default=0) for k in range(len(self.others))]
-        # the power of sin θ in every entry, before the common denominator; θ itself brings -c1 c2 sin θ
-        sines = [
-            {
-                (i, j): self.weights[i] - self.weights[j] - 2 * part[2][0] + (1 if k == 0 else 0)
-                for (i, j), part in entries.items()
-            }
-            for k, entries in enumerate(split)
-        ]
-        below = [-self.weights[j] - 2 * part[2][0] for j, part in row.items()]
-        lowest = min([0, *below, *(e for entries in sines for e in entries.values())])
-        if any(self.weights):
-            lowest = min(lowest, -1)
-        common = -lowest
-        bottom = self._product([(f, p) for f, p in zip(self.others, powers, strict=True)])
-        tops: list[Polynomial] = []
-        places: list[tuple[Array, Array]] = []
-        exact: list[Terms] = []
-        for k, entries in enumerate(split):
-            rows: dict[tuple[int, int], Terms] = {}
-            for place, part in entries.items():
-                rows[place] = self._terms(part, place, powers, sines[k][place] + common, along_angle=k == 0)
-            if k == 0:
-                for i, m in enumerate(self.weights):
-                    if m:
-                        extra = _shift(_polar(bottom), (0, 0, 1, common - 1), Fraction(m))
-                        rows[i, i] = _sum(rows.get((i, i), {}), extra)
-            ordered = sorted(rows)
-            if k == 0:
-                exact = [rows[place] for place in ordered]
-            tops.append(Polynomial.of([rows[place] for place in ordered]))
-            lines, columns = (np.array([p[axis] for p in ordered], dtype=np.intp) for axis in (0, 1))
-            places.append((lines, columns))
-        first = self._first()
-        slope = {
-            j: self._terms(part, (first, j), powers, -self.weights[j] - 2 * part[2][0] + common, along_angle=False)
-            for j, part in row.items()
-        }
-        # c1 c2 k′ = c1 c2 (P12 F)_0
-        slope_rows = [_shift(slope[j], (1, 1, 0, 0), Fraction(1)) for j in sorted(slope)]
-        denominator = _shift(_polar(bottom), (0, 0, 0, common), Fraction(1))
-        scale = self.system.scale
-        return PolarTable(
-            self.system.rank,
-            self.exponents,
-            self.weights,
-            Polynomial.of([denominator]),
-            (tops[0], tops[1], tops[2]),
-            tuple(places),
-            (Polynomial.of(slope_rows), np.array(sorted(slope), dtype=np.intp)),
-            (denominator, *exact, *slope_rows),
-            tuple(Polynomial.of([_polar(f)]) for f, p in zip(self.others, powers, strict=True) if p),
-            common > 0,
-            (1.0, 1.0) if scale is None else (float(scale[0]), float(scale[1])),
-        )
-
-    def _first(self) -> int:
-        if (0, 0) not in self.exponents:
-            raise BadInput("expected a basis that contains 1, so that the expectation itself is an entry of F")
-        return self.exponents.index((0, 0))
-
-    def _split(self, entry: RationalFunction) -> Part:
-        """Numerator, powers of the other factors, of det, S11, S22, and the rational rest of the denominator."""
-        special, rest = split_off(entry.denominator, self.special)
-        powers, rest = split_off(rest, self.others)
-        return entry.numerator, powers, special, int(rest.leading_coefficient())
-
-    def _product(self, factors: Iterable[tuple[fmpz_mpoly, int]]) -> fmpz_mpoly:
-        one: fmpz_mpoly = self.system.field.ctx.constant(1)
-        return prod((factor**power for factor, power in factors), start=one)
-
-    def _terms(self, part: Part, place: tuple[int, int], powers: list[int], sine: int, along_angle: bool) -> Terms:
-        numerator, own, special, constant = part
-        i, j = place
-        missing = self._product([(f, p - q) for f, p, q in zip(self.others, powers, own, strict=True)])
-        terms = _polar(numerator * missing)
-        # det = S12² - S11 S22 = -(c1 c2 sin θ)²
-        factor = Fraction((-1) ** special[0], constant) * self.quotients[j] / self.quotients[i]
-        ci = [self.exponents[i][axis] - self.exponents[j][axis] for axis in (0, 1)]
-        down = [2 * special[0] + 2 * special[1 + axis] for axis in (0, 1)]
-        extra = 1 if along_angle else 0
-        moved = ci[0] - down[0] + extra, ci[1] - down[1] + extra, 0, sine
-        return _shift(terms, moved, -factor if along_angle else factor)
+def _polar_matrices(
+    system: PfaffianSystem, exponents: Sequence[tuple[int, int]]
+) -> tuple[Sequence[Sequence[RationalFunction]], ...]:
+    """The matrices of ∂/∂S12, and of ∂/∂log c1 and ∂/∂log c2 with the powers of c1 and c2 in H."""
+    s11, s12, s22 = system.field.gens
+    p11, p12, p22 = system.matrices
+    # dlog c1 = 2 S11 ∂11 + S12 ∂12 on the expectation, and i on the factor c1^i
+    sides = [
+        [[2 * diagonal * a + s12 * b for a, b in zip(*rows, strict=True)] for rows in zip(p, p12, strict=True)]
+        for p, diagonal in ((p11, s11), (p22, s22))
+    ]
+    for side, matrix in enumerate(sides):
+        for i, row in enumerate(matrix):
+            row[i] = row[i] + exponents[i][side]
+    return p12, *sides
 
 
 def _polar(polynomial: fmpz_mpoly) -> Terms:

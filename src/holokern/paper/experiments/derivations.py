@@ -57,34 +57,23 @@ def derive_both(case: Derivation) -> Derived:
 
 
 def _times(found: list[Derived]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            one.case.label,
-            one.paper.rank,
-            one.case.rank,
-            same_locus(one.paper, one.case.factors) if one.case.factors else None,
-            one.paper.is_flat(),
-            one.seconds,
-            one.case.seconds,
-            one.whole.rank,
-            one.whole_seconds,
-        )
+    rows: list[dict[str, Cell]] = [
+        {
+            "system": one.case.label,
+            "rank": one.paper.rank,
+            "paper's rank": one.case.rank,
+            "same singular locus": same_locus(one.paper, one.case.factors) if one.case.factors else None,
+            "flat": one.paper.is_flat(),
+            "seconds": one.seconds,
+            "paper's seconds": one.case.seconds,
+            "all operators: rank": one.whole.rank,
+            "all operators: seconds": one.whole_seconds,
+        }
         for one in found
     ]
-    return Table(
+    return Table.of(
         "Ranks and times",
-        (
-            "system",
-            "rank",
-            "paper's rank",
-            "same singular locus",
-            "flat",
-            "seconds",
-            "paper's seconds",
-            "all operators: rank",
-            "all operators: seconds",
-        ),
-        tuple(rows),
+        rows,
         (
             "The rank is the number of functions in the system. The first columns use the paper's operators, "
             "coordinates x and basis. The last two use all operators that annihilate the activation, jumps and kinks "

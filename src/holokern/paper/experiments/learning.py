@@ -190,39 +190,27 @@ def _headline(learned: list[Learned]) -> str:
 
 def _methods(learned: Learned, problem: Problem) -> Table:
     truth = learned.trained[TRUTH].kernel
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[dict[str, Cell]] = []
     for name, trained in learned.trained.items():
         seconds, inference, error = LEARNING[learned.label].get(name, (None, None, None))
         rows.append(
-            (
-                name,
-                trained.training_seconds,
-                seconds,
-                trained.inference_seconds,
-                inference,
-                trained.first_seconds,
-                None if name == TRUTH else kernel_error(trained.kernel, truth),
-                trained.mean_square_error(problem),
-                trained.mean_over_pairs(problem),
-                error,
-            )
+            {
+                "method": name,
+                "training s": trained.training_seconds,
+                "paper's training s": seconds,
+                "inference s": trained.inference_seconds,
+                "paper's inference s": inference,
+                "first training s": trained.first_seconds,
+                "kernel error against the truth": None if name == TRUTH else kernel_error(trained.kernel, truth),
+                "true mean square error": trained.mean_square_error(problem),
+                "mean of (f_i - y_j)² over all i, j": trained.mean_over_pairs(problem),
+                "paper's 'inference error'": error,
+            }
         )
     used = sorted(set().union(*(t.used for name, t in learned.trained.items() if name in ("hgm", "all_at_once"))))
-    return Table(
+    return Table.of(
         f"Learning sin πx with {learned.label}",
-        (
-            "method",
-            "training s",
-            "paper's training s",
-            "inference s",
-            "paper's inference s",
-            "first training s",
-            "kernel error against the truth",
-            "true mean square error",
-            "mean of (f_i - y_j)² over all i, j",
-            "paper's 'inference error'",
-        ),
-        tuple(rows),
+        rows,
         (
             f"Setting: {problem} (the paper does not state β), ridge λ = {RIDGE}, {len(problem.x)} training and "
             f"{len(problem.tests)} test points.",
@@ -249,46 +237,36 @@ def _explained(table: Table, problem: Problem) -> Table:
 
 def _pairs(learned: list[Learned]) -> Table:
     """Kernel errors between every two methods."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[dict[str, Cell]] = []
     for pair in combinations(METHODS, 2):
-        cells: list[Cell] = [" - ".join(pair)]
+        row: dict[str, Cell] = {"methods": " - ".join(pair)}
         for one in learned:
             both = [one.trained.get(name) for name in pair]
-            apart = kernel_error(both[0].kernel, both[1].kernel) if both[0] and both[1] else None
-            cells += [apart, KERNEL_ERRORS[one.label].get(pair)]
-        rows.append(tuple(cells))
-    heads = [head for one in learned for head in (one.label, f"paper's {one.label}")]
+            row[one.label] = kernel_error(both[0].kernel, both[1].kernel) if both[0] and both[1] else None
+            row[f"paper's {one.label}"] = KERNEL_ERRORS[one.label].get(pair)
+        rows.append(row)
     notes = ("Frobenius norm of the difference of the two kernel matrices, divided by the number of elements.",)
-    return Table("Kernel errors between every two methods", ("methods", *heads), tuple(rows), notes)
+    return Table.of("Kernel errors between every two methods", rows, notes)
 
 
 def _speed(learned: list[Learned]) -> Table:
     """Our compiled kernel beside the paper's HGM."""
-    rows = []
+    rows: list[dict[str, Cell]] = []
     for one in learned:
-        paper = LEARNING[one.label]["hgm"][0] or np.nan
-        ours = one.trained["compiled"]
+        paper, ours = LEARNING[one.label]["hgm"][0] or np.nan, one.trained["compiled"]
         rows.append(
-            (
-                one.label,
-                paper,
-                ours.training_seconds,
-                paper / ours.training_seconds,
-                ours.first_seconds,
-                paper / ours.first_seconds,
-            )
+            {
+                "activation": one.label,
+                "paper's hgm s": paper,
+                "compiled s": ours.training_seconds,
+                "times faster": paper / ours.training_seconds,
+                "with compilation s": ours.first_seconds,
+                "times faster, with compilation": paper / ours.first_seconds,
+            }
         )
-    return Table(
+    return Table.of(
         "Training: the compiled kernel beside the paper's hgm",
-        (
-            "activation",
-            "paper's hgm s",
-            "compiled s",
-            "times faster",
-            "with compilation s",
-            "times faster, with compilation",
-        ),
-        tuple(rows),
+        rows,
         (
             "The paper measured its seconds on an Intel Core i5-12400 with scipy, we measured ours on this machine; "
             "nothing is rescaled.",

@@ -11,9 +11,9 @@ integrable and annihilate the generators, which is checked at random points; oth
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from typing import TypeVar
 
 from flint import fmpz_mpoly, nmod_mat
 
@@ -21,7 +21,7 @@ from holokern.errors import TooLarge
 from holokern.numeric import subtract
 from holokern.pfaffian.check.flatness import flatness
 from holokern.pfaffian.derivation.interpolate import value_modulo
-from holokern.pfaffian.derivation.quotient import PRIMES, echelon
+from holokern.pfaffian.derivation.quotient import PRIMES, echelon, needed, sparse_table
 from holokern.weyl import (
     Entry,
     FunctionField,
@@ -29,10 +29,11 @@ from holokern.weyl import (
     Matrix,
     Operator,
     RationalFunction,
+    derivatives_of,
     differentiate,
     function_field,
     grevlex_key,
-    lowered,
+    of_degree,
     raised,
     rational_weyl_algebra,
 )
@@ -40,6 +41,7 @@ from holokern.weyl import (
 Exponents = tuple[int, ...]
 Row = dict[Exponents, fmpz_mpoly]
 Solved = dict[Exponents, RationalFunction]
+Scalar = TypeVar("Scalar")
 
 _FURTHER = 3  # derivatives beyond the orders of the generators; systems of textbooks need one or two
 # terms of a product before it is reduced: Lauricella F_C in three variables needs 6000; ten times as many take minutes
@@ -79,13 +81,21 @@ def connection_by_prolongation(ideal: LeftIdeal) -> Connection | None:
     >>> found.standard, found.matrices[1]
     (((0, 0), (0, 1)), ((0, 1), ((-3)/(2*y^2), (x^2 + 6*y)/(4*y^2))))
     """
-    field = function_field(ideal.algebra.variables)
-    generators = [relation(g, field) for g in ideal.generators]
-    for order in _orders(generators):
-        found = _Prolonged(generators, field, order).connection()
-        if found is not None:
-            return found
+    for found in relations_by_prolongation(ideal):
+        symbolic = eliminated(found.rows, found.field, found.pivots)
+        if symbolic is not None and found.border <= set(symbolic):
+            matrices = _matrices(found.standard, symbolic, found.field)
+            if flatness(matrices, ideal.algebra.variables).flat and _annihilates(matrices, ideal):
+                return Connection(found.standard, matrices)
     return None
+
+
+def _annihilates(matrices: Sequence[Matrix], ideal: LeftIdeal) -> bool:
+    """Whether Σ c_β r(∂^β) = 0 for the generators Σ c_β ∂^β, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
+    algebra = rational_weyl_algebra(ideal.algebra)
+    unit = [algebra.field.one if i == 0 else algebra.field.zero for i in range(len(matrices[0]))]
+    entry = Entry(algebra, matrices, unit)
+    return not any(any(entry.applied(algebra(g))) for g in ideal.generators)
 
 
 def relations_by_prolongation(ideal: LeftIdeal, further: Collection[Exponents] = ()) -> Iterator[Relations]:
@@ -95,15 +105,11 @@ def relations_by_prolongation(ideal: LeftIdeal, further: Collection[Exponents] =
     """
     field = function_field(ideal.algebra.variables)
     generators = [relation(g, field) for g in ideal.generators]
-    for order in _orders(generators, max(map(sum, further), default=0)):
+    lowest = max([0, *map(sum, further), *(max(map(sum, row)) for row in generators)])
+    for order in range(lowest, lowest + _FURTHER + 1) if generators else ():
         found = _Prolonged(generators, field, order).relations(further)
         if found is not None:
             yield found
-
-
-def _orders(generators: Sequence[Row], least: int = 0) -> range:
-    lowest = max([least, *(max(map(sum, row)) for row in generators)])
-    return range(lowest, lowest + _FURTHER + 1) if generators else range(0)
 
 
 def relation(operator: Operator, field: FunctionField) -> Row:
@@ -131,13 +137,8 @@ class _Prolonged:
         found: list[Row] = []
         for generator in self.generators:
             spare = self.order - max(map(sum, generator))
-            known: dict[Exponents, Row] = {(0,) * self.n: generator}
-            for size in range(1, spare + 1):
-                for choice in combinations_with_replacement(range(self.n), size):
-                    key = tuple(choice.count(i) for i in range(self.n))
-                    i, lower = lowered(key)
-                    known[key] = differentiate(known[lower], i)
-            found += known.values()
+            derivatives = derivatives_of(generator, differentiate)
+            found += [derivatives(key) for size in range(spare + 1) for key in of_degree(self.n, size)]
         # simple relations first, so that they are the ones that are used
         return sorted(found, key=lambda row: (sum(len(c) for c in row.values()), len(row)))
 
@@ -168,58 +169,21 @@ class _Prolonged:
             tail = [k for k, c in enumerate(targets[beta]) if c and k != self.place[beta]]
             if not set(tail) <= inside:
                 return None
-        chosen = self._needed(table, [targets[beta] for beta in goals])
+        chosen = needed(table, pivots, [self.place[beta] for beta in goals])
         rows = tuple(self.rows[k] for k in chosen)
-        return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, tuple(self._pivots(chosen, prime)))
-
-    def connection(self) -> Connection | None:
-        found = self.relations()
-        symbolic = None if found is None else eliminated(found.rows, self.field, found.pivots)
-        if found is None or symbolic is None or not found.border <= set(symbolic):
-            return None
-        return self._checked(Connection(found.standard, _matrices(found.standard, symbolic, self.field)))
+        final = tuple(self.columns[p] for p in echelon(self._at_random_point(rows, prime))[1])
+        return Relations(self.field, tuple(sorted(standard, key=grevlex_key)), rows, final)
 
     def _at_random_point(self, rows: Sequence[Row], prime: int) -> nmod_mat:
         point = [self.random.randrange(2, prime) for _ in range(self.n)]
-        # derivatives share their coefficients
-        known: dict[int, int] = {}
-        entries = [0] * (len(rows) * len(self.columns))
-        for i, row in enumerate(rows):
-            for beta, c in row.items():
-                if id(c) not in known:
-                    known[id(c)] = value_modulo(c, point, prime)
-                entries[i * len(self.columns) + self.place[beta]] = known[id(c)]
-        return nmod_mat(len(rows), len(self.columns), entries, prime)
+        return sparse_table(valued(rows, lambda c: value_modulo(c, point, prime)), self.columns, prime)
 
-    def _needed(self, table: nmod_mat, goals: Sequence[list[int]]) -> list[int]:
-        """The rows that the goals are combinations of, with a preference for the first ones."""
-        prime = int(table.modulus())
-        count, width = table.nrows(), table.ncols()
-        # columns of the transposed table: the first independent rows are its pivots
-        flat = [int(c) for c in table.transpose().entries()]
-        extended = [[*flat[k * count : (k + 1) * count], *(goal[k] for goal in goals)] for k in range(width)]
-        reduced, pivots = echelon(nmod_mat(width, count + len(goals), [c for row in extended for c in row], prime))
-        used = set()
-        for pivot, row in zip(pivots, reduced, strict=False):
-            if pivot < count and any(row[count:]):
-                used.add(pivot)
-        return sorted(used)
 
-    def _pivots(self, chosen: Sequence[int], prime: int) -> list[Exponents]:
-        _, pivots = echelon(self._at_random_point([self.rows[k] for k in chosen], prime))
-        return [self.columns[p] for p in pivots]
-
-    def _checked(self, found: Connection) -> Connection | None:
-        """None unless the matrices are integrable and annihilate the generators."""
-        if not flatness(found.matrices, self.field.variables).flat:
-            return None
-        return found if all(self._is_killed(g, found) for g in self.generators) else None
-
-    def _is_killed(self, generator: Row, found: Connection) -> bool:
-        """Whether Σ c_β r(∂^β) = 0, where r(∂_i P) = ∂_i r(P) + r(P) P_i."""
-        one = [self.field.one if not any(key) else self.field.zero for key in found.standard]
-        entry = Entry(rational_weyl_algebra(self.field.variables), found.matrices, one)
-        return not any(entry.applied((key, self.field(c)) for key, c in generator.items()))
+def valued(rows: Sequence[Row], value: Callable[[fmpz_mpoly], Scalar]) -> list[dict[Exponents, Scalar]]:
+    """The relations with other coefficients; derivatives share theirs, each of which is asked for once."""
+    shared = {id(c): c for row in rows for c in row.values()}
+    known = {name: value(c) for name, c in shared.items()}
+    return [{beta: known[id(c)] for beta, c in row.items()} for row in rows]
 
 
 def eliminated(

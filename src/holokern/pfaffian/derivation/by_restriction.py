@@ -10,7 +10,9 @@ from __future__ import annotations
 from holokern.pfaffian.coordinates import COORDINATES, read_basis
 from holokern.pfaffian.derivation.by_stein import read_operators
 from holokern.pfaffian.system import PfaffianSystem
-from holokern.weyl import koyama_takemura_ideal_of_product, rational_extension
+from holokern.weyl import koyama_takemura_ideal_of_product, monomial_text, rational_extension
+
+_NAMES = ("dx11", "dx12", "dx22")  # of the derivations, as elements of a basis are read
 
 
 def pfaffian_by_restriction(operator: object, other_operator: object = None, *, basis: object = None) -> PfaffianSystem:
@@ -41,10 +43,5 @@ def pfaffian_by_restriction(operator: object, other_operator: object = None, *, 
     rational = rational_extension(ideal.restriction(["y1", "y2"]))
     if elements is None:
         elements = tuple(rational.standard_exponents)
-    matrices = rational.connection_matrices([_derivation(element) for element in elements])
+    matrices = rational.connection_matrices([monomial_text(_NAMES, element) or "1" for element in elements])
     return PfaffianSystem("x", elements, matrices, (left, right))
-
-
-def _derivation(element: tuple[int, ...]) -> str:
-    names = ("dx11", "dx12", "dx22")
-    return "*".join(f"{name}^{e}" for name, e in zip(names, element, strict=True) if e) or "1"

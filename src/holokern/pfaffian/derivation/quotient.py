@@ -6,10 +6,11 @@ further point then costs one small linear solve in flint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
+from typing import TypeVar
 
 from flint import fmpz, nmod_mat
 
@@ -17,6 +18,8 @@ from holokern.errors import BadInput, NotHolonomic, TooLarge
 from holokern.numeric import charge
 from holokern.pfaffian.derivation.relations import Pair, Presentation, Relation, Shift, Triple, integer_terms
 from holokern.weyl import Operator
+
+Name = TypeVar("Name", bound=Hashable)
 
 #: Primes just below 2^62, which fit a machine word.
 PRIMES: tuple[int, ...] = tuple(islice((n for n in range(2**62 - 1, 2**61, -2) if fmpz(n).is_prime()), 12))
@@ -127,22 +130,15 @@ def bernstein_multiplicity(operators: Iterable[Operator]) -> int:
     (3, 1)
     """
     generators = [P for P in operators if P]
-    tops = [_top_form(P) for P in generators]
+    tops = [{key: c for key, c in integer_terms(P).items() if sum(key) == P.degree} for P in generators]
     degree = sum(sorted((P.degree for P in generators), reverse=True)[:2]) + 2
     rows = [
         {(k + i, m + degree - sum(next(iter(top))) - i): c for (k, m), c in top.items()}
         for top in tops
         for i in range(degree - sum(next(iter(top))) + 1)
     ]
-    matrix = [0] * (len(rows) * (degree + 1))
-    for r, row in enumerate(rows):
-        for (k, _), c in row.items():
-            matrix[r * (degree + 1) + k] = c
-    return degree + 1 - int(nmod_mat(len(rows), degree + 1, matrix, PRIMES[0]).rank())
-
-
-def _top_form(operator: Operator) -> dict[Pair, int]:
-    return {key: c for key, c in integer_terms(operator).items() if sum(key) == operator.degree}
+    matrix = sparse_table(rows, [(k, degree - k) for k in range(degree + 1)], PRIMES[0])
+    return degree + 1 - int(matrix.rank())
 
 
 def quotient(presentation: Presentation, basis: Sequence[Pair] | None = None) -> Quotient:
@@ -218,39 +214,17 @@ class _Elimination:
         targets = tuple(
             dict.fromkeys((i + di, j + dj) for i, j in basis for di, dj in STEPS if (i + di, j + dj) not in basis)
         )
-        shifts = self._needed(targets)
-        pivots = self._pivot_monomials(shifts, targets, basis)
+        at = {monomial: place for place, monomial in enumerate(self.columns)}
+        shifts = [self.shifts[row] for row in needed(self.matrix, self.pivots, [at[target] for target in targets])]
+        late = (*targets, *basis)
+        columns = [m for m in self.columns if m not in set(late)] + [*late]
+        pivots = tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
         return Quotient(self.presentation, basis, targets, tuple(shifts), pivots, self.dimension)
-
-    def _needed(self, targets: tuple[Pair, ...]) -> list[Shift]:
-        """The relations that take part in the normal forms of the targets, among the first independent ones."""
-        independent = [self.shifts[row] for row in echelon(self.matrix.transpose())[1]]
-        rank = len(independent)
-        square = self._matrix(independent, [self.columns[c] for c in self.pivots])
-        unit = [0] * (rank * len(targets))
-        at = {self.columns[c]: i for i, c in enumerate(self.pivots)}
-        for column, target in enumerate(targets):
-            unit[at[target] * len(targets) + column] = 1
-        combination = square.transpose().solve(nmod_mat(rank, len(targets), unit, self.prime)).tolist()
-        return [shift for shift, row in zip(independent, combination, strict=True) if any(int(c) for c in row)]
 
     def _matrix(self, shifts: list[Shift], monomials: Sequence[Pair]) -> nmod_mat:
         """The coefficients of some monomials in some relations."""
-        width = len(monomials)
-        place = {m: i for i, m in enumerate(monomials)}
-        values = [0] * (len(shifts) * width)
-        for row, relation in enumerate(self.presentation.relations(shifts)):
-            for monomial, value in _at(relation, self.point, self.prime).items():
-                if monomial in place:
-                    values[row * width + place[monomial]] = value
-        return nmod_mat(len(shifts), width, values, self.prime)
-
-    def _pivot_monomials(
-        self, shifts: list[Shift], targets: tuple[Pair, ...], basis: Sequence[Pair]
-    ) -> tuple[Pair, ...]:
-        late = {*targets, *basis}
-        columns = [m for m in self.columns if m not in late] + [*targets, *basis]
-        return tuple(columns[c] for c in echelon(self._matrix(shifts, columns))[1])
+        relations = self.presentation.relations(shifts)
+        return sparse_table([_at(relation, self.point, self.prime) for relation in relations], monomials, self.prime)
 
 
 def _ordered_monomials(degree: int, last: Sequence[Pair]) -> list[Pair]:
@@ -270,6 +244,17 @@ def _at(relation: Relation, point: Sequence[int], prime: int) -> dict[Pair, int]
     }
 
 
+def sparse_table(rows: Sequence[Mapping[Name, int]], columns: Sequence[Name], prime: int) -> nmod_mat:
+    """Sparse rows as a matrix modulo a prime; what belongs to none of the columns is left out."""
+    place = {name: i for i, name in enumerate(columns)}
+    values = [0] * (len(rows) * len(columns))
+    for i, row in enumerate(rows):
+        for name, value in row.items():
+            if name in place:
+                values[i * len(columns) + place[name]] = value
+    return nmod_mat(len(rows), len(columns), values, prime)
+
+
 def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
     """The non-zero rows of the reduced row echelon form, and their pivot columns."""
     reduced, rank = matrix.rref()
@@ -280,3 +265,12 @@ def echelon(matrix: nmod_mat) -> tuple[list[list[int]], list[int]]:
     for row in rows:
         pivots.append(next(k for k in range(pivots[-1] + 1 if pivots else 0, width) if row[k]))
     return rows, pivots
+
+
+def needed(table: nmod_mat, pivots: Sequence[int], targets: Sequence[int]) -> list[int]:
+    """The rows of a table that its reduced rows with the pivots ``targets`` are made of, the first ones if possible."""
+    independent, prime = echelon(table.transpose())[1], int(table.modulus())
+    square = nmod_mat(len(pivots), len(pivots), [int(table[i, j]) for j in pivots for i in independent], prime)
+    unit = [int(pivot == target) for pivot in pivots for target in targets]
+    combination = square.solve(nmod_mat(len(pivots), len(targets), unit, prime)).tolist()
+    return [i for i, row in zip(independent, combination, strict=True) if any(map(int, row))]

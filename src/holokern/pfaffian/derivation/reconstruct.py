@@ -125,8 +125,14 @@ class _Learner:
             if not left:
                 break
             # the function whose denominator is cheapest to complete; the others often share its factors
-            cost, k = min((_work(fractions[k][0].degree(), split[k][1].degree()), k) for k in left)
-            self._expect_cheap(cost, split[k][1].degree())
+            degrees = {k: (fractions[k][0].degree(), split[k][1].degree()) for k in left}
+            # the number of values that it takes
+            cost, k = min((comb(degree + 3, 3) * (top + degree + 3), k) for k, (top, degree) in degrees.items())
+            if cost * self.bits > _MAX_WORK:
+                raise TooLarge(
+                    f"the basis adds an apparent singularity of degree {degrees[k][1]}, and the operators have "
+                    f"coefficients of {self.bits} bits: this would take too long; {_ADVICE}"
+                )
             found = [f for f in self._apparent(k, *split[k], fractions[k][0].degree()) if f not in self.factors]
             if not found:
                 raise CheckFailed("a denominator was not recognised; please report this bug of the interpolation")
@@ -167,13 +173,6 @@ class _Learner:
             if max(top.degree() for top in tops) < n - 2:
                 return tops
         raise TooLarge(f"numerators of degree above {_MAX_SAMPLES} appeared; {_ADVICE}")
-
-    def _expect_cheap(self, cost: int, degree: int) -> None:
-        if cost * self.bits > _MAX_WORK:
-            raise TooLarge(
-                f"the basis adds an apparent singularity of degree {degree}, and the operators have coefficients "
-                f"of {self.bits} bits: this would take too long; {_ADVICE}"
-            )
 
     def _apparent(self, k: int, powers: Sequence[int], rest: nmod_poly, top_degree: int) -> list[fmpz_mpoly]:
         """The irreducible factors of what the known ones leave of the denominator of function ``k``."""
@@ -216,11 +215,6 @@ class _Learner:
         products = {powers: _product(on_line, powers, nmod_poly([1], prime)) for powers in set(denominators)}
         tops = self._numerators(line, [products[powers] for powers in denominators])
         return max(0, *(int(top.degree()) for top in tops))
-
-
-def _work(top_degree: int, degree: int) -> int:
-    """The number of values that it takes to find a factor of the given degree."""
-    return comb(degree + 3, 3) * (top_degree + degree + 3)
 
 
 def _sample_sizes(start: int) -> Iterator[int]:

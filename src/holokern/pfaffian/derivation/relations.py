@@ -21,7 +21,7 @@ from math import lcm
 
 from flint import Ordering, fmpz_mpoly, fmpz_mpoly_ctx, fmpz_poly
 
-from holokern.weyl import FunctionField, Operator
+from holokern.weyl import FunctionField, Operator, irreducible_factors
 
 Pair = tuple[int, int]
 Triple = tuple[int, int, int]
@@ -47,25 +47,18 @@ def right_action(terms: dict[Pair, int], i: int, variance: int) -> dict[Pair, di
     >>> right_action({(1, 0): 1}, 1, 1)
     {(2, 0): {(1, 0, 0): 1}, (1, 1): {(0, 1, 0): 1}, (0, 0): {(0, 0, 0): 1}}
     """
-    result: Relation = {}
-    power = {(i, 0, 0, 0): 1}  # a^i · u^k, keyed by the exponents of a, b, Σ11, Σ12
+    a, b, s11, s12 = fmpz_mpoly_ctx.get(("a", "b", "S11", "S12"), Ordering.lex).gens()
+    # what u adds to the derivative in a
+    factor = variance * (s11 * a + s12 * b)
+    power, total = a**i, 0 * a
     for k in range(max(k for k, _ in terms) + 1):
-        for (degree, order), c in terms.items():
-            if degree != k:
-                continue
-            for (m, n, e, f), value in power.items():
-                place = result.setdefault((m + order, n), {})
-                place[e, f, 0] = place.get((e, f, 0), 0) + c * value
-        following: dict[tuple[int, int, int, int], int] = {}
-        for (m, n, e, f), value in power.items():
-            images = [((m + 1, n, e + 1, f), value * variance), ((m, n + 1, e, f + 1), value * variance)]
-            if m:
-                images.append(((m - 1, n, e, f), value * m))
-            for key, image in images:
-                following[key] = following.get(key, 0) + image
-        power = following
-    kept = {key: {e: c for e, c in place.items() if c} for key, place in result.items()}
-    return {key: place for key, place in kept.items() if place}
+        total += power * sum((c * a**order for (degree, order), c in terms.items() if degree == k), 0 * a)
+        power = power.derivative(0) + factor * power
+    result: Relation = {}
+    for key, c in total.terms():
+        m, n, e, f = map(int, key)
+        result.setdefault((m, n), {})[e, f, 0] = int(c)
+    return result
 
 
 @dataclass(frozen=True)
@@ -151,14 +144,8 @@ def expected_locus(presentation: Presentation, field: FunctionField) -> list[fmp
         for g in second:
             inner = meeting.resultant(_at(g, other), "other")
             found.append(inner.resultant(_at(f, slope), "slope"))
-    factors: list[fmpz_mpoly] = []
-    for polynomial in found:
-        narrow = field.ctx.from_dict({exponents[:3]: c for exponents, c in polynomial.to_dict().items()})
-        for factor, _ in narrow.factor()[1]:
-            positive = -factor if factor.leading_coefficient() < 0 else factor
-            if positive not in factors:
-                factors.append(positive)
-    return factors
+    narrow = [polynomial.project_to_context(field.ctx) for polynomial in found]
+    return [factor.numerator for factor in irreducible_factors(field, narrow)]
 
 
 def _at(polynomial: fmpz_poly, value: fmpz_mpoly) -> fmpz_mpoly:

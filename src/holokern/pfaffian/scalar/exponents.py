@@ -107,54 +107,40 @@ def local_exponents(operator: Operator, point: object) -> LocalExponents:
     if isinstance(point, str) and point in (INFINITY, "inf", "infinity"):
         return _at_infinity(coefficients)
     if isinstance(point, fmpz_poly):
-        place = _irreducible(point)
+        _, factors = point.factor()
+        if len(factors) != 1 or factors[0][1] != 1:
+            raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {point}")
+        place = factors[0][0]
     else:
         value = exact_rational(point)
         place = fmpz_poly([-value.p, value.q])
     return _at_finite(coefficients, place)
 
 
-def _irreducible(polynomial: fmpz_poly) -> fmpz_poly:
-    _, factors = polynomial.factor()
-    if len(factors) != 1 or factors[0][1] != 1:
-        raise BadInput(f"expected an irreducible polynomial as an algebraic point, got {polynomial}")
-    return factors[0][0]
-
-
 def _at_finite(coefficients: list[fmpz_poly], place: fmpz_poly) -> LocalExponents:
     """Keep the terms a_k ∂^k that lower the order of vanishing most."""
     order = len(coefficients) - 1
-    valuations = [multiplicity(a, place) if a else None for a in coefficients]
-    drops = [k - v if v is not None else -1 for k, v in enumerate(valuations)]
-    drop = max(d for d, v in zip(drops, valuations, strict=True) if v is not None)
-    modulus = fmpq_poly(place)
-    slope = fmpq_poly(place.derivative())
-    leading: list[fmpq_poly] = []
-    for k, a in enumerate(coefficients):
-        valuation = valuations[k]
-        if valuation is None or k - valuation != drop:
-            leading.append(fmpq_poly())
-            continue
-        # a_k = place^v · rest and place = slope·(t - α) + …, so its leading coefficient is slope^v · rest at α
-        value = fmpq_poly(a // place**valuation) % modulus
-        for _ in range(valuation):
-            value = value * slope % modulus
-        leading.append(value)
+    valuations = {k: multiplicity(a, place) for k, a in enumerate(coefficients) if a}
+    drop = max(k - v for k, v in valuations.items())
+    modulus, slope = fmpq_poly(place), fmpq_poly(place.derivative())
+    leading = [fmpq_poly()] * len(coefficients)
+    for k, v in valuations.items():
+        if k - v == drop:
+            # a_k = place^v · rest and place = slope·(t - α) + …, so its leading coefficient is slope^v · rest at α
+            leading[k] = fmpq_poly(coefficients[k] // place**v) * slope**v % modulus
     polynomial = _indicial(leading, modulus)
-    kind = "ordinary" if valuations[order] == 0 else "regular" if drops[order] == drop else "irregular"
+    kind = "ordinary" if valuations[order] == 0 else "regular" if order - valuations[order] == drop else "irregular"
     point: Place = place if place.degree() > 1 else Fraction(-int(place[0]), int(place[1]))
     return _result(point, kind, polynomial)
 
 
 def _at_infinity(coefficients: list[fmpz_poly]) -> LocalExponents:
     order = len(coefficients) - 1
-    rises = [a.degree() - k for k, a in enumerate(coefficients) if a]
-    rise = max(rises)
-    total = fmpq_poly()
-    for k, a in enumerate(coefficients):
-        if a and a.degree() - k == rise:
-            total = total + fmpq(a[a.degree()]) * _falling(k)
-    kind = "regular" if coefficients[order].degree() - order == rise else "irregular"
+    rises = {k: a.degree() - k for k, a in enumerate(coefficients) if a}
+    rise = max(rises.values())
+    leading = {k: fmpq(coefficients[k].leading_coefficient()) for k, r in rises.items() if r == rise}
+    total = sum((c * _falling(k) for k, c in leading.items()), fmpq_poly())
+    kind = "regular" if rises[order] == rise else "irregular"
     return _result(INFINITY, kind, (total(fmpq_poly([0, -1]))).numer())
 
 
@@ -176,20 +162,15 @@ def _indicial(leading: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
 
 def _norm(coefficients: list[fmpq_poly], modulus: fmpq_poly) -> fmpz_poly:
     """The resultant in α of the minimal polynomial and Σ c_k(α) s(s-1)…(s-k+1)."""
-    ctx = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex)
+    alpha, s = fmpz_mpoly_ctx.get(("alpha", "s"), Ordering.lex).gens()
     common = lcm(*(int(c.denom()) for c in coefficients))
-    table: dict[tuple[int, int], int] = {}
+    total, falling = 0 * s, s**0
     for k, c in enumerate(coefficients):
-        falling = _falling(k)
-        for i in range(c.degree() + 1):
-            for j in range(k + 1):
-                value = c[i] * falling[j] * common
-                table[i, j] = table.get((i, j), 0) + int(value.p)
-    left = ctx.from_dict({key: value for key, value in table.items() if value})
-    minimal = modulus.numer()
-    right = ctx.from_dict({(i, 0): int(minimal[i]) for i in range(minimal.degree() + 1) if minimal[i]})
-    norm = left.resultant(right, "alpha").to_dict()
-    return fmpz_poly([norm.get((0, j), 0) for j in range(max(j for _, j in norm) + 1)])
+        total += falling * sum((int(a) * alpha**i for i, a in enumerate((c * common).numer())), 0 * s)
+        falling *= s - k
+    minimal = sum((int(a) * alpha**i for i, a in enumerate(modulus.numer())), 0 * s)
+    norm = total.resultant(minimal, "alpha").to_dict()
+    return fmpz_poly([norm.get((0, j), 0) for j in range(max(int(j) for _, j in norm) + 1)])
 
 
 def _result(point: Place, kind: str, polynomial: fmpz_poly) -> LocalExponents:

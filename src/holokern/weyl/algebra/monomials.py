@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations_with_replacement
+from typing import TypeVar
 
 from holokern.errors import NotHolonomic
 from holokern.weyl.algebra.weyl_algebra import Monomial
+
+Made = TypeVar("Made")
 
 
 def raised(key: Monomial, i: int) -> Monomial:
@@ -21,6 +25,35 @@ def lowered(key: Monomial) -> tuple[int, Monomial]:
     """
     i = next(place for place, e in enumerate(key) if e)
     return i, (*key[:i], key[i] - 1, *key[i + 1 :])
+
+
+def derivatives_of(start: Made, derivative: Callable[[Made, int], Made]) -> Callable[[Monomial], Made]:
+    """The map β ↦ ∂^β of something, given ∂_i; each derivative is made once, from a lower one.
+
+    >>> derivatives_of(1, lambda value, i: value * (2, 3)[i])((1, 2))
+    18
+    """
+    known: dict[Monomial, Made] = {}
+
+    def found(key: Monomial) -> Made:
+        if not any(key):
+            return start
+        if key not in known:
+            i, lower = lowered(key)
+            known[key] = derivative(found(lower), i)
+        return known[key]
+
+    return found
+
+
+def of_degree(size: int, degree: int) -> list[Monomial]:
+    """All monomials of a degree in ``size`` variables, lexicographically largest first.
+
+    >>> of_degree(2, 2)
+    [(2, 0), (1, 1), (0, 2)]
+    """
+    chosen = combinations_with_replacement(range(size), degree)
+    return [tuple(places.count(i) for i in range(size)) for places in chosen]
 
 
 def divides(a: Monomial, b: Monomial) -> bool:

@@ -11,7 +11,7 @@ from flint import fmpq
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.syntax import Syntax, parse
 from holokern.weyl.algebra.operator import Operator
-from holokern.weyl.algebra.terms import TermSum
+from holokern.weyl.algebra.terms import RingElement
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, exact_rational
 
 
@@ -31,7 +31,7 @@ def text(operator: Operator) -> str:
     '1/2*dx^2 - x'
     """
     names = (*operator.algebra.variables, *operator.algebra.derivations)
-    return join_terms([(c, monomial(names, key)) for key, c in sorted_terms(operator)], "*", str)
+    return join_terms([(c, monomial_text(names, key)) for key, c in sorted_terms(operator)], "*", str)
 
 
 def latex(operator: Operator) -> str:
@@ -51,7 +51,7 @@ def latex(operator: Operator) -> str:
     return join_terms([(c, latex_monomial(names, key)) for key, c in sorted_terms(operator)], " ", number)
 
 
-def monomial(names: Iterable[str], exponents: Iterable[int]) -> str:
+def monomial_text(names: Iterable[str], exponents: Iterable[int]) -> str:
     """A product of powers as text; the empty text for 1."""
     return "*".join(name if e == 1 else f"{name}^{e}" for name, e in zip(names, exponents, strict=True) if e)
 
@@ -89,8 +89,8 @@ _MAX_DEGREE = 500  # far below the 15 bits of an exponent in Gröbner bases
 _MAX_TERMS = 20_000  # pairs of terms in one product, a fraction of a second
 _MAX_POWER_TERMS = 5_000  # a power is a loop of such products
 
-Read = TypeVar("Read", bound=TermSum[Any, Any])
-# of two operators and the text that they stand in, which messages quote
+Read = TypeVar("Read", bound=RingElement)
+# of two elements and where they stand, which messages quote
 Rule = Callable[[Read, Read, str], Read]
 
 
@@ -101,11 +101,23 @@ def read_operator(algebra: WeylAlgebra, text: str) -> Operator:
     >>> read_operator(weyl_algebra("u", "D"), "u^2*(D^2 + 1)")
     u^2*D^2 + u^2
     """
-    return read_with(algebra, text, _times, _divided, _power)
+    return read_with(algebra, text, _times, lambda left, divisor, _: left / divisor, _power)
 
 
 def read_with(algebra: Any, text: str, times: Rule[Read], divided: Rule[Read], power: Rule[Read]) -> Read:
     """Read an operator of either Weyl algebra, given how to multiply, divide and raise within limits."""
+    try:
+        return evaluated(algebra, parse(text, "operator"), f"the operator {text[:60]!r}", times, divided, power)
+    except (BadOperator, TooLarge):
+        raise
+    except BadInput as error:
+        raise BadOperator(str(error)) from None
+
+
+def evaluated(
+    algebra: Any, node: Syntax, place: str, times: Rule[Read], divided: Rule[Read], power: Rule[Read]
+) -> Read:
+    """The element of an algebra or a field that a syntax tree stands for; messages say that it stands at ``place``."""
 
     def value(node: Syntax) -> Read:
         if node.kind == "number":
@@ -121,11 +133,8 @@ def read_with(algebra: Any, text: str, times: Rule[Read], divided: Rule[Read], p
             return product(node.parts)
         if node.kind == "power":
             base, exponent = map(value, node.parts)
-            return power(base, exponent, text)
-        raise BadOperator(
-            f"{node.head or node.kind!r} has no place in the operator {text[:60]!r}; "
-            "use + - * / ^ and the names of the algebra"
-        )
+            return power(base, exponent, place)
+        raise BadOperator(f"{node.head or node.kind!r} has no place in {place}; use numbers, names and + - * / ^")
 
     def product(parts: tuple[Syntax, ...]) -> Read:
         result: Read = algebra.one
@@ -133,39 +142,30 @@ def read_with(algebra: Any, text: str, times: Rule[Read], divided: Rule[Read], p
             if part.kind == "unary" and part.head == "/":
                 divisor = value(part.parts[0])
                 if not divisor:
-                    raise BadOperator(f"division by zero in the operator {text[:60]!r}")
-                result = divided(result, divisor, text)
+                    raise BadOperator(f"division by zero in {place}")
+                result = divided(result, divisor, place)
             else:
-                result = times(result, value(part), text)
+                result = times(result, value(part), place)
         return result
 
-    try:
-        return value(parse(text, "operator"))
-    except (BadOperator, TooLarge):
-        raise
-    except BadInput as error:
-        raise BadOperator(str(error)) from None
+    return value(node)
 
 
-def _times(left: Operator, right: Operator, text: str) -> Operator:
+def _times(left: Operator, right: Operator, place: str) -> Operator:
     if left.degree + right.degree > _MAX_DEGREE or len(left) * len(right) > _MAX_TERMS:
-        raise TooLarge(f"the operator {text[:60]!r} has a degree above {_MAX_DEGREE} or too many terms")
+        raise TooLarge(f"{place} has a degree above {_MAX_DEGREE} or too many terms")
     return left * right
 
 
-def _divided(left: Operator, divisor: Operator, text: str) -> Operator:
-    return left / divisor
-
-
-def _power(base: Operator, exponent: Operator, text: str) -> Operator:
+def _power(base: Operator, exponent: Operator, place: str) -> Operator:
     value = exact_rational(0) if not exponent else exponent.constant_value()
     if value is None or value.q != 1 or value < 0:
-        raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
+        raise BadOperator(f"expected a non-negative integer exponent in {place}, got {exponent}")
     power = int(value.p)
     n, degree = base.algebra.dimension, max(base.degree, 0) * power
     terms = min(len(base) ** min(power, 20), comb(degree + 2 * n, 2 * n)) if degree <= _MAX_DEGREE else 0
     if degree > _MAX_DEGREE or power > 10_000 or terms > _MAX_POWER_TERMS:
-        raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
+        raise TooLarge(f"the power {power} in {place} is too large")
     result = base.algebra.one
     for _ in range(power):
         result = result * base

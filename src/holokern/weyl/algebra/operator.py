@@ -63,10 +63,6 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         super().__init__(algebra, terms)
         object.__setattr__(self, "_hash", None)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        terms = [(key, (int(c.p), int(c.q))) for key, c in self._terms.items()]
-        return _rebuild, (self.algebra, terms)
-
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
@@ -98,19 +94,13 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         except BadInput:
             return None
 
-    def __mul__(self, other: object) -> Operator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: Operator) -> Operator:
         return Operator(self.algebra, multiply_terms(self._terms, right._terms, self.algebra.dimension))
 
-    def __truediv__(self, other: object) -> Operator:
-        divisor = self._coerce(other)
-        if divisor is None:
-            return NotImplemented
-        constant = divisor.constant_value()
+    def _over(self, right: Operator) -> Operator:
+        constant = right.constant_value()
         if constant is None:
-            raise BadOperator(f"cannot divide by {divisor}; only division by a non-zero rational number is defined")
+            raise BadOperator(f"cannot divide by {right}; only division by a non-zero rational number is defined")
         return Operator(self.algebra, {key: c / constant for key, c in self._terms.items()})
 
     def constant_value(self) -> fmpq | None:
@@ -168,7 +158,7 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
 
         content = fmpq(0)
         for c in self._terms.values():
-            content = _gcd(content, c)
+            content = content.gcd(c)
         if sorted_terms(self)[0][1] < 0:
             content = -content
         return Operator(self.algebra, {key: c / content for key, c in self._terms.items()})
@@ -194,16 +184,6 @@ class Operator(TermSum[WeylAlgebra, fmpq]):
         from holokern.weyl.algebra.notation import latex
 
         return latex(self)
-
-
-def _gcd(a: fmpq, b: fmpq) -> fmpq:
-    """The positive generator of aZ + bZ inside Q."""
-    numerator = (a.p * b.q).gcd(b.p * a.q)
-    return fmpq(numerator, a.q * b.q)
-
-
-def _rebuild(algebra: WeylAlgebra, terms: list[tuple[Monomial, tuple[int, int]]]) -> Operator:
-    return Operator(algebra, {key: fmpq(p, q) for key, (p, q) in terms})
 
 
 def widened(operator: Operator, algebra: WeylAlgebra, places: Sequence[int]) -> Operator:

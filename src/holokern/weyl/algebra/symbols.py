@@ -142,7 +142,8 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool
     ring = ideal.ring
     parts = []
     for i in range(n):
-        chart = [_with_one(_without(g, range(n, n + i)), n + i) for g in ideal.generators]
+        without = [{key: c for key, c in g if not any(key[n : n + i])} for g in ideal.generators]
+        chart = [_with_one(Operator(ring, terms), n + i) for terms in without]
         order = elimination(ring, ring.variables[n + i + 1 :]) if i < n - 1 else grevlex(ring)
         basis = groebner_basis(chart, order, certified=certified)
         parts.append([g for g in basis if not any(any(key[n : 2 * n]) for key in g.terms)])
@@ -152,11 +153,6 @@ def projected_locus(ideal: SymbolIdeal, algebra: WeylAlgebra, *, certified: bool
     zeros = (0,) * n
     found = tuple(Operator(algebra, {(*key[:n], *zeros): c for key, c in g}).primitive() for g in reduced)
     return found or (algebra.zero,)
-
-
-def _without(polynomial: Operator, places: Sequence[int]) -> Operator:
-    """The polynomial with 0 for the variables at the places."""
-    return Operator(polynomial.algebra, {key: c for key, c in polynomial if not any(key[i] for i in places)})
 
 
 def _with_one(polynomial: Operator, place: int) -> Operator:

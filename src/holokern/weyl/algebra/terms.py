@@ -29,9 +29,9 @@ def listed(generators: object) -> list[object]:
 
 
 class RingElement(ABC):
-    """An immutable element of a ring: differences, and operations with numbers from the left.
+    """An immutable element of a ring: the operators of Python, for elements and for what can be read as one.
 
-    A final class gives sums, negatives, products, LaTeX, and the reading of other objects (:meth:`_coerce`).
+    A final class gives sums, negatives, products and quotients of elements, LaTeX, and the reading of other objects.
     """
 
     __slots__ = ()
@@ -44,20 +44,24 @@ class RingElement(ABC):
         """``other`` as an element of the same ring, or None when it is of a kind that is not read."""
 
     @abstractmethod
-    def __add__(self, other: object) -> Self: ...
+    def _plus(self, right: Self) -> Self: ...
 
     @abstractmethod
     def __neg__(self) -> Self: ...
 
     @abstractmethod
-    def __mul__(self, other: object) -> Self: ...
+    def _times(self, right: Self) -> Self: ...
 
     @abstractmethod
-    def __truediv__(self, other: object) -> Self: ...
+    def _over(self, right: Self) -> Self: ...
 
     @abstractmethod
     def latex(self) -> str:
         """LaTeX source."""
+
+    def __add__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._plus(right)
 
     def __radd__(self, other: object) -> Self:
         return self + other
@@ -67,18 +71,26 @@ class RingElement(ABC):
 
     def __sub__(self, other: object) -> Self:
         right = self._coerce(other)
-        return NotImplemented if right is None else self + (-right)
+        return NotImplemented if right is None else self._plus(-right)
 
     def __rsub__(self, other: object) -> Self:
         return (-self) + other
 
+    def __mul__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._times(right)
+
     def __rmul__(self, other: object) -> Self:
         left = self._coerce(other)
-        return NotImplemented if left is None else left * self
+        return NotImplemented if left is None else left._times(self)
+
+    def __truediv__(self, other: object) -> Self:
+        right = self._coerce(other)
+        return NotImplemented if right is None else self._over(right)
 
     def __rtruediv__(self, other: object) -> Self:
         left = self._coerce(other)
-        return NotImplemented if left is None else left / self
+        return NotImplemented if left is None else left._over(self)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
@@ -97,6 +109,9 @@ class TermSum(RingElement, Generic[A, C]):
         object.__setattr__(self, "algebra", algebra)
         object.__setattr__(self, "_terms", terms)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.algebra, self._terms)
+
     @property
     def terms(self) -> Mapping[tuple[int, ...], C]:
         """Read-only mapping from exponents to non-zero coefficients."""
@@ -114,10 +129,7 @@ class TermSum(RingElement, Generic[A, C]):
     def _like(self, terms: dict[tuple[int, ...], Any]) -> Self:
         return type(self)(self.algebra, terms)
 
-    def __add__(self, other: object) -> Self:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _plus(self, right: Self) -> Self:
         terms: dict[tuple[int, ...], Any] = dict(self._terms)
         for key, c in right._terms.items():
             total = terms[key] + c if key in terms else c
@@ -172,8 +184,20 @@ class GeneratedIdeal(ABC, Generic[A, P]):
         raise AttributeError("ideals are immutable")
 
     @abstractmethod
+    def groebner(self) -> tuple[P, ...]:
+        """The reduced Gröbner basis."""
+
+    @abstractmethod
     def contains(self, operator: object) -> bool:
         """Whether ``operator`` lies in the ideal."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return bool(self.algebra == other.algebra) and set(self.groebner()) == set(other.groebner())
+
+    def __hash__(self) -> int:
+        return hash((self.algebra, frozenset(self.groebner())))
 
     def __contains__(self, operator: object) -> bool:
         return self.contains(operator)

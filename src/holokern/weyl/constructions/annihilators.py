@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import fmpq
-
 from holokern.errors import BadInput
 from holokern.numeric import bounded, to_fraction
 from holokern.syntax import names_in, parse
-from holokern.weyl.algebra.operator import Operator, widened
+from holokern.weyl.algebra.operator import Operator, substituted, widened
 from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational, fresh_names, weyl_algebra
 from holokern.weyl.constructions.operations import annihilator_of_image
@@ -155,14 +153,9 @@ def sorted_by_degree(polynomial: Operator) -> tuple[Operator, list[int]]:
 
 def at_power(ideal: LeftIdeal, algebra: WeylAlgebra, value: Fraction) -> LeftIdeal:
     """Put a number for s, the last variable, in an ideal of D[s]."""
-    n, number = algebra.dimension, exact_rational(value)
-    found = []
-    for g in ideal.generators:
-        terms: dict[tuple[int, ...], fmpq] = {}
-        for key, c in g:
-            short = (*key[:n], *key[n + 1 : -1])
-            terms[short] = terms.get(short, 0) + c * number ** key[n]
-        found.append(algebra.from_terms(terms))
+    n, number = algebra.dimension, algebra(exact_rational(value))
+    variables, derivations = (*algebra.gens[:n], number), (*algebra.gens[n:], algebra.zero)
+    found = [substituted(g, variables, derivations, algebra) for g in ideal.generators]
     return LeftIdeal(algebra, found, certified=ideal.certified)
 
 

@@ -11,15 +11,15 @@ from flint import fmpq
 from holokern.errors import BadInput, CheckFailed
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, widened
-from holokern.weyl.algebra.orders import Order, elimination, grevlex
-from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, exact_rational
+from holokern.weyl.algebra.orders import elimination
+from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, exact_rational
 from holokern.weyl.constructions.annihilators import (
     annihilator_of_symbolic_power,
     polynomial_of,
     polynomials_of,
     sorted_by_degree,
 )
-from holokern.weyl.constructions.operations import intersection
+from holokern.weyl.constructions.operations import annihilator_of_image, graph
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.groebner.certificate import CofactorSearch
 from holokern.weyl.groebner.division import Divider
@@ -65,8 +65,7 @@ def _of_power(polynomial: Operator, certified: bool) -> BFunction:
     algebra = symbolic.algebra
     slopes = [d.apply(f) for d in f.algebra.gens[n:]]
     generators = [*symbolic.generators, *(widened(g, algebra, range(n)) for g in (f, *slopes) if g)]
-    power = tuple(int(i == n) for i in range(2 * n + 2))
-    order = Order("s first", 2 * n + 2, (power, tuple(1 - e for e in power)), True)
+    order = elimination(algebra, algebra.variables[n:])
     divider = Divider(groebner_basis(generators, order, certified=certified), order)
     reduced = next(b for b in minimal_polynomial(algebra.gens[n], divider.remainder) if b is not None)
     roots = reduced.roots
@@ -78,16 +77,8 @@ def _of_power(polynomial: Operator, certified: bool) -> BFunction:
 def of_graph(polynomials: Sequence[Operator], *, certified: bool = False) -> BFunction:
     """The polynomial of the variety from the graph embedding; for one polynomial another route to the same answer."""
     small, r = polynomials[0].algebra, len(polynomials)
-    n = small.dimension
-    graph = enlarged(small, *(["t"] if r == 1 else [f"t{i + 1}" for i in range(r)]), first=True)
-    t, dt = graph.gens[:r], graph.gens[r + n : 2 * r + n]
-    places = range(r, r + n)
-    generators = [t[i] - widened(f, graph, places) for i, f in enumerate(polynomials)]
-    for derivation in small.gens[n:]:
-        slopes = (widened(derivation.apply(f), graph, places) * dt[i] for i, f in enumerate(polynomials))
-        generators.append(sum(slopes, widened(derivation, graph, places)))
-    weights = (*[1] * r, *[0] * n)
-    return b_function(LeftIdeal(graph, generators, certified=certified), weights).reflected(r)
+    constants = LeftIdeal(small, small.gens[small.dimension :], certified=certified)
+    return b_function(graph(constants, polynomials), (*[1] * r, *[0] * small.dimension)).reflected(r)
 
 
 @bounded
@@ -173,22 +164,11 @@ def _product(s: Operator, roots: Mapping[Fraction, int], algebra: WeylAlgebra) -
 def _is_enough(ideal: LeftIdeal, q: Operator, point: Mapping[str, fmpq], n: int) -> bool:
     """Whether h q ∈ I for a polynomial h in x that does not vanish at the point."""
     algebra = ideal.algebra
-    multiples = intersection(ideal, algebra.ideal(q))
-    quotients = []
     order = elimination(algebra, [algebra.variables[n], *algebra.derivations])
-    divider = Divider([q], grevlex(algebra))
-    for g in multiples.generators:
-        # q is central in D[s], so g = q h = h q
-        (quotient,), rest = divider.divide(g)
-        assert not rest
-        quotients.append(quotient)
-    for h in groebner_basis(quotients, order, certified=ideal.certified):
+    # q is central in D[s], so the h are those with h q ∈ I
+    for h in groebner_basis(annihilator_of_image(ideal, q).generators, order, certified=ideal.certified):
         if not any(any(key[n:]) for key, _ in h):
-            value = fmpq(0)
-            for key, c in h:
-                for name, e in zip(algebra.variables[:n], key, strict=False):
-                    c = c * point[name] ** e  # noqa: PLW2901
-                value = value + c
-            if value != 0:
+            powers = (c * prod(v**e for v, e in zip(point.values(), key, strict=False)) for key, c in h)
+            if sum(powers, fmpq(0)) != 0:
                 return True
     return False

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from flint import fmpz_mpoly
 
 from holokern.errors import BadInput, Unsupported
 from holokern.numeric import Dependence, bounded
-from holokern.weyl.algebra.monomials import divides, grevlex_key, lowered, raised
+from holokern.weyl.algebra.monomials import derivatives_of, divides, grevlex_key, raised
 from holokern.weyl.algebra.weyl_algebra import split_names
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import Exponents, RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, function_field
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
+from holokern.weyl.rational.matrices import inverse_matrix, multiply_matrices
+from holokern.weyl.rational.polynomials import by_powers
 
 Row = list[RationalFunction]
 
@@ -38,7 +41,7 @@ class Entry:
         row = [field.one if i == 0 else field.zero for i in range(ideal.rank())]
         return cls(ideal.algebra, ideal.connection_matrices(), row)
 
-    def derivative(self, row: Sequence[RationalFunction], i: int) -> Row:
+    def derivative(self, row: Sequence[RationalFunction], i: int) -> Sequence[RationalFunction]:
         """The row of the derivative in the i-th variable."""
         name = self.algebra.variables[i]
         result = [c.derivative(name) for c in row]
@@ -55,7 +58,7 @@ class Entry:
         """
         n, field = self.algebra.dimension, self.algebra.field
         search: Dependence[Exponents, int, RationalFunction] = Dependence(field.one)
-        rows: dict[Exponents, Sequence[RationalFunction]] = {}
+        derivatives = derivatives_of(self.row, self.derivative)
         basis: list[RationalOperator] = []
         leads: list[Exponents] = []
         front: set[Exponents] = {(0,) * n}
@@ -64,7 +67,7 @@ class Entry:
             front.remove(key)
             if any(divides(lead, key) for lead in leads):
                 continue
-            relation = search.add(key, dict(enumerate(self._of_monomial(key, rows))))
+            relation = search.add(key, dict(enumerate(derivatives(key))))
             if relation is not None:
                 basis.append(self.algebra.from_terms(relation))
                 leads.append(key)
@@ -74,22 +77,11 @@ class Entry:
 
     def applied(self, terms: Iterable[tuple[Exponents, RationalFunction]]) -> Row:
         """The row of Σ c_β ∂^β of the function, from the exponents β and the coefficients; an operator has them."""
-        known: dict[Exponents, Sequence[RationalFunction]] = {}
+        derivatives = derivatives_of(self.row, self.derivative)
         total = [self.algebra.field.zero] * len(self.row)
         for key, c in terms:
-            total = [t + c * r if r else t for t, r in zip(total, self._of_monomial(key, known), strict=True)]
+            total = [t + c * r if r else t for t, r in zip(total, derivatives(key), strict=True)]
         return total
-
-    def _of_monomial(
-        self, key: Exponents, known: dict[Exponents, Sequence[RationalFunction]]
-    ) -> Sequence[RationalFunction]:
-        """The row of ∂^key of the function; lower derivatives are kept in ``known``."""
-        if not any(key):
-            return self.row
-        if key not in known:
-            i, lower = lowered(key)
-            known[key] = self.derivative(self._of_monomial(lower, known), i)
-        return known[key]
 
 
 def _entries(first: RationalIdeal, second: RationalIdeal) -> tuple[Entry, Entry]:
@@ -120,20 +112,12 @@ def tensor_product(first: RationalIdeal, second: RationalIdeal) -> RationalIdeal
     """
     f, g = _entries(first, second)
     zero = f.algebra.field.zero
-    a, b = len(f.row), len(g.row)
-    matrices = []
-    for P, Q in zip(f.matrices, g.matrices, strict=True):
-        rows = []
-        for i in range(a):
-            for j in range(b):
-                row = [zero] * (a * b)
-                for k in range(a):
-                    row[k * b + j] = row[k * b + j] + P[i][k]
-                for k in range(b):
-                    row[i * b + k] = row[i * b + k] + Q[j][k]
-                rows.append(row)
-        matrices.append(tuple(rows))
-    return Entry(f.algebra, tuple(matrices), [c * d for c in f.row for d in g.row]).annihilator()
+    pairs = [(i, j) for i in range(len(f.row)) for j in range(len(g.row))]
+    matrices = tuple(
+        [[(P[i][k] if j == m else zero) + (Q[j][m] if i == k else zero) for k, m in pairs] for i, j in pairs]
+        for P, Q in zip(f.matrices, g.matrices, strict=True)
+    )
+    return Entry(f.algebra, matrices, [c * d for c in f.row for d in g.row]).annihilator()
 
 
 @bounded
@@ -180,158 +164,117 @@ def compose(
     if algebraic is not None and len(algebraic) > 1:
         raise Unsupported("expected one algebraic function; express several ones by one, a primitive element")
     target = rational_weyl_algebra(names, parameters=rational.algebra.parameters)
-    name, equation = next(iter((algebraic or {"": ""}).items()))
-    extension = Extension.make(target.field, name, equation)
-    phi = {old: extension(image) for old, image in images.items()}
-    values: dict[str, Any] = {**phi, **{p: extension(p) for p in rational.algebra.parameters}}
+    branch = Branch.of(target.field, *next(iter((algebraic or {"": ""}).items())))
+    phi = {old: branch(image) for old, image in images.items()}
+    values = {**phi, **{p: branch(p) for p in rational.algebra.parameters}}
     try:
         pulled = [
-            [[extension(0) + entry.evaluate(values) for entry in row] for row in matrix]
-            for matrix in rational.connection_matrices()
+            [[entry.substitute(values) for entry in row] for row in matrix] for matrix in rational.connection_matrices()
         ]
+        matrices = [_along(branch, y, list(phi.values()), pulled, rational.rank()) for y in names]
     except ZeroDivisionError:
         raise BadInput(f"the functions {dict(images)} lie in the singular locus {rational.singular_locus()}") from None
-    matrices = [
-        _along(extension, y, [image.derivative(y) for image in phi.values()], pulled, rational.rank()) for y in names
-    ]
-    row = [target.field.zero] * (rational.rank() * extension.degree)
+    row = [target.field.zero] * (rational.rank() * branch.degree)
     row[0] = target.field.one
     return Entry(target, tuple(matrices), row).annihilator()
 
 
 def _along(
-    extension: Extension, y: str, slopes: Sequence[Element], pulled: Sequence[Sequence[Sequence[Element]]], rank: int
+    branch: Branch, y: str, phi: Sequence[RationalFunction], pulled: Sequence[Sequence[Row]], rank: int
 ) -> tuple[Row, ...]:
     """The matrix of the entries α^k F_j, j fastest last, for the derivative in one new variable."""
+    slopes = [branch.derivative(image, y) for image in phi]
     rows: list[Row] = []
     for j in range(rank):
-        for k in range(extension.degree):
-            power = extension.power(k)
-            entries = [extension(0)] * rank
-            for slope, matrix in zip(slopes, pulled, strict=True):
-                entries = [e + power * slope * m for e, m in zip(entries, matrix[j], strict=True)]
-            entries[j] = entries[j] + power.derivative(y)
-            rows.append([c for entry in entries for c in entry.coordinates])
+        pairs = [(slope, matrix[j]) for slope, matrix in zip(slopes, pulled, strict=True) if slope]
+        line = [sum((slope * row[i] for slope, row in pairs), branch.larger.zero) for i in range(rank)]
+        for k in range(branch.degree):
+            power = branch.larger.gens[-1] ** k
+            entries = [power * f for f in line]
+            entries[j] = entries[j] + branch.derivative(power, y)
+            rows.append([c for entry in entries for c in branch.coordinates(entry)])
     return tuple(rows)
 
 
 @dataclass(frozen=True)
-class Extension:
-    """The ring of polynomials in α modulo a polynomial; ``tail`` has α^d = Σ tail_i α^i.
+class Branch:
+    """An algebraic function α of the variables of a field: functions of both lie in the larger field Q(y, α).
 
-    >>> K = Extension.make(function_field("x"), "r", "r^2 - x")
-    >>> (K("r") * K("r")).coordinates, K("1/r").coordinates, K("r").derivative("x").coordinates
-    ((x, 0), (0, 1/x), (0, 1/(2*x)))
+    ``tail`` has α^d = Σ tail_i α^i; it is empty, and the larger field is no larger, where there is no α.
+
+    >>> branch = Branch.of(function_field("x"), "r", "r^2 - x")
+    >>> branch("r^3"), branch.coordinates(1 / branch("r")), branch.coordinates(branch.derivative(branch("r"), "x"))
+    (x*r, [0, 1/x], [0, 1/(2*x)])
     """
 
     field: FunctionField
-    name: str
+    larger: FunctionField
     tail: tuple[RationalFunction, ...]
+    slopes: Mapping[str, RationalFunction]
 
     @classmethod
-    def make(cls, field: FunctionField, name: str, equation: str) -> Extension:
-        """The extension by an algebraic function of the given name and equation; the field itself without a name."""
+    def of(cls, field: FunctionField, name: str, equation: str) -> Branch:
+        """The function of the given name and equation; none without a name."""
         if not name:
-            return cls(field, "", (field.zero,))
+            return cls(field, field, (), {})
         if name in field.variables:
             raise BadInput(f"the algebraic function {name!r} has the name of a variable")
         larger = function_field((*field.variables, name))
-        polynomial = larger(equation)
-        rows: dict[int, dict[tuple[int, ...], int]] = {}
-        for key, c in polynomial.numerator.terms():
-            rows.setdefault(int(key[-1]), {})[tuple(map(int, key[:-1]))] = int(c)
-        degree = max(rows, default=0)
-        if degree < 1:
+        polynomial = larger(larger(equation).numerator)
+        plain = cls(field, larger, (), {})
+        *lower, lead = plain._coefficients(polynomial.numerator) or [field.zero]
+        if not lower:
             raise BadInput(f"expected a polynomial equation for {name!r}, got {equation!r}")
-        lead = field(field.ctx.from_dict(rows[degree]))
-        coefficients = [field(field.ctx.from_dict(rows.get(i, {}))) for i in range(degree)]
-        return cls(field, name, tuple(-c / lead for c in coefficients))
+        slopes = {y: -polynomial.derivative(y) / polynomial.derivative(name) for y in field.variables}
+        return cls(field, larger, tuple(-c / lead for c in lower), slopes)
 
     @property
     def degree(self) -> int:
         """The degree of α."""
-        return len(self.tail)
+        return len(self.tail) or 1
 
-    def power(self, k: int) -> Element:
-        """α^k for k below the degree."""
-        zero, one = self.field.zero, self.field.one
-        return Element(self, tuple(one if i == k else zero for i in range(self.degree)))
+    def __call__(self, value: object) -> RationalFunction:
+        """A rational function of the variables, or a text that may have α as well, without needless powers of α."""
+        given = value if isinstance(value, str) else str(self.field(value))
+        embedded = dict(zip(self.field.variables, self.larger.gens, strict=False))
+        pairs = enumerate(self.coordinates(self.larger(given)))
+        return sum((c.substitute(embedded) * self.larger.gens[-1] ** k for k, c in pairs), self.larger.zero)
 
-    def __call__(self, value: object) -> Element:
-        """A rational function of the variables and α, or a text of one, as an element."""
-        if isinstance(value, str) and self.name:
-            larger = function_field((*self.field.variables, self.name))
-            images: dict[str, Element] = {v: self(self.field(v)) for v in self.field.variables}
-            images[self.name] = self.power(1) if self.degree > 1 else Element(self, self.tail)
-            found = larger(value).evaluate(images)
-            return found if isinstance(found, Element) else self(self.field(found))
-        return Element(self, (self.field(value), *[self.field.zero] * (self.degree - 1)))
+    def derivative(self, function: RationalFunction, y: str) -> RationalFunction:
+        """The derivative in a variable; that of α follows from its equation."""
+        own = function.derivative(y)
+        return own + function.derivative(self.larger.variables[-1]) * self.slopes[y] if self.tail else own
 
-
-@dataclass(frozen=True)
-class Element:
-    """Σ c_i α^i, by its coordinates c_i."""
-
-    ring: Extension
-    coordinates: tuple[RationalFunction, ...]
-
-    def _read(self, other: object) -> Element:
-        return other if isinstance(other, Element) else self.ring(self.ring.field(other))
-
-    def __add__(self, other: object) -> Element:
-        right = self._read(other)
-        return Element(self.ring, tuple(a + b for a, b in zip(self.coordinates, right.coordinates, strict=True)))
-
-    __radd__ = __add__
-
-    def __mul__(self, other: object) -> Element:
-        right = self._read(other)
-        total = [self.ring.field.zero] * self.ring.degree
-        shifted = right
-        for k, c in enumerate(self.coordinates):
-            if k:
-                shifted = shifted._raised()
-            if c:
-                total = [a + c * b for a, b in zip(total, shifted.coordinates, strict=True)]
-        return Element(self.ring, tuple(total))
-
-    __rmul__ = __mul__
-
-    def _raised(self) -> Element:
-        """The product with α."""
-        top = self.coordinates[-1]
-        lower = (self.ring.field.zero, *self.coordinates[:-1])
-        return Element(self.ring, tuple(a + top * t for a, t in zip(lower, self.ring.tail, strict=True)))
-
-    def __truediv__(self, other: object) -> Element:
-        return self * self._read(other).inverse()
-
-    def __rtruediv__(self, other: object) -> Element:
-        return self._read(other) * self.inverse()
-
-    def inverse(self) -> Element:
-        """1/self, by linear algebra; ZeroDivisionError for zero divisors."""
-        from holokern.weyl.rational.matrices import inverse_matrix
-
-        columns = [self]
-        while len(columns) < self.ring.degree:
-            columns.append(columns[-1]._raised())
+    def coordinates(self, function: RationalFunction) -> Row:
+        """The c_i with function = Σ c_i α^i, by linear algebra; ZeroDivisionError where the denominator vanishes."""
+        if not self.tail:
+            return [function]
+        top, bottom = (self._remainder(self._coefficients(p)) for p in (function.numerator, function.denominator))
+        if not any(bottom[1:]) and bottom[0]:
+            return [c / bottom[0] for c in top]
+        multiples = [bottom]
+        while len(multiples) < self.degree:
+            multiples.append(self._raised(multiples[-1]))
         try:
-            inverse = inverse_matrix(tuple(element.coordinates for element in columns))
+            inverse = inverse_matrix(tuple(map(tuple, multiples)))
         except BadInput:
-            field = f"Q({', '.join(self.ring.field.variables)})[{self.ring.name}]"
-            raise ZeroDivisionError(f"division by zero in {field}") from None
-        return Element(self.ring, inverse[0])
+            raise ZeroDivisionError(f"division by zero in {function}") from None
+        return list(multiply_matrices((tuple(top),), inverse)[0])
 
-    def derivative(self, variable: str) -> Element:
-        """The derivative in a variable; α' follows from its equation."""
-        ring = self.ring
-        result = Element(ring, tuple(c.derivative(variable) for c in self.coordinates))
-        inner = [k * c for k, c in enumerate(self.coordinates)][1:]
-        if not any(inner):
-            return result
-        # m(α) = α^d - Σ t_i α^i = 0 gives α' = (Σ t_i' α^i)/(d α^(d-1) - Σ i t_i α^(i-1))
-        top = Element(ring, tuple(t.derivative(variable) for t in ring.tail))
-        slope = [-(i * t) for i, t in enumerate(ring.tail)][1:]
-        bottom = Element(ring, (*slope, ring.field(ring.degree)))
-        return result + Element(ring, (*inner, ring.field.zero)) * (top / bottom)
+    def _coefficients(self, polynomial: fmpz_mpoly) -> Row:
+        """The coefficients of the powers of α, ascending."""
+        found = by_powers(polynomial, [len(self.field.variables)])
+        rows = [found.get((k,), polynomial * 0) for k in range(max(found, default=(-1,))[0] + 1)]
+        return [self.field(row.project_to_context(self.field.ctx)) for row in rows]
+
+    def _remainder(self, coefficients: Row) -> Row:
+        """A polynomial in α reduced by its equation."""
+        total = [self.field.zero] * self.degree
+        for c in reversed(coefficients):
+            total = self._raised(total)
+            total[0] = total[0] + c
+        return total
+
+    def _raised(self, row: Row) -> Row:
+        """The product with α."""
+        return [a + row[-1] * t for a, t in zip([self.field.zero, *row[:-1]], self.tail, strict=True)]

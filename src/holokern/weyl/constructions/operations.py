@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
 from holokern.weyl.algebra.operator import Operator, substituted, widened
-from holokern.weyl.algebra.orders import elimination
 from holokern.weyl.algebra.weyl_algebra import enlarged
 from holokern.weyl.constructions.closure import direct_sum, tensor_product
-from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.modules.module import first_components
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
@@ -26,7 +24,7 @@ AnyOperator = TypeVar("AnyOperator", Operator, RationalOperator)
 def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """The intersection of left ideals of one algebra; it annihilates f + g when they annihilate f and g.
 
-    A new variable u commutes with everything; I ∩ J is what uI + (1 - u)J has in common with D [SST2000, §1.1].
+    I ∩ J has the a with (a, 0) in the module of the (f, f), f ∈ I, and (0, g), g ∈ J [SST2000, §1.1].
 
     Examples
     --------
@@ -39,21 +37,12 @@ def intersection(first: LeftIdeal, *others: LeftIdeal) -> LeftIdeal:
     """
     result = first
     for other in others:
-        result = _intersection(result, other)
+        result.expect_same_algebra(other)
+        certified, zero = result.certified or other.certified, first.algebra.zero
+        # the row of zeros is for two ideals (0)
+        rows = [(zero, zero), *((f, f) for f in result.generators), *((zero, g) for g in other.generators)]
+        result = LeftIdeal(first.algebra, first_components(first.algebra, rows, certified), certified=certified)
     return result
-
-
-def _intersection(first: LeftIdeal, second: LeftIdeal) -> LeftIdeal:
-    first.expect_same_algebra(second)
-    small = first.algebra
-    n, certified = small.dimension, first.certified or second.certified
-    large = enlarged(small, "u")
-    u = large.gens[n]
-    generators = [u * widened(g, large, range(n)) for g in first.generators]
-    generators += [(1 - u) * widened(g, large, range(n)) for g in second.generators]
-    basis = groebner_basis(generators, elimination(large, large.variables[n:]), certified=certified)
-    kept = [{(*key[:n], *key[n + 1 : -1]): c for key, c in g} for g in basis if not any(key[n] for key, _ in g)]
-    return LeftIdeal(small, [Operator(small, terms) for terms in kept], certified=certified)
 
 
 @bounded
@@ -106,6 +95,29 @@ def product_of_functions(first: AnyIdeal, second: AnyIdeal) -> AnyIdeal:
     images = [substituted(P, x, [a - b for a, b in zip(dx, dz, strict=True)], large) for P in first.generators]
     images += [substituted(Q, [a + b for a, b in zip(x, z, strict=True)], dz, large) for Q in second.generators]
     return LeftIdeal(large, images, certified=first.certified or second.certified).restriction(large.variables[n:])
+
+
+def graph(ideal: LeftIdeal, polynomials: Sequence[Operator]) -> LeftIdeal:
+    """The image of an ideal when space is embedded as the graph t_i = f_i(x): new variables t come first.
+
+    The t_i - f_i and the P(x, ∂_j + Σ (∂f_i/∂x_j) ∂_(t_i)), P in the ideal, generate it [SST2000, §5.3].
+    """
+    small, r = ideal.algebra, len(polynomials)
+    n = small.dimension
+    large = enlarged(small, *(["t"] if r == 1 else [f"t{i + 1}" for i in range(r)]), first=True)
+    t, x, dt, d = large.gens[:r], large.gens[r : r + n], large.gens[r + n : 2 * r + n], large.gens[2 * r + n :]
+
+    def lifted(f: Operator) -> Operator:
+        return widened(f, large, range(r, r + n))
+
+    derivations = [
+        sum((lifted(derivation.apply(f)) * dt[i] for i, f in enumerate(polynomials)), d[j])
+        for j, derivation in enumerate(small.gens[n:])
+    ]
+    images = [substituted(P, x, derivations, large) for P in ideal.generators]
+    return LeftIdeal(
+        large, [*(t[i] - lifted(f) for i, f in enumerate(polynomials)), *images], certified=ideal.certified
+    )
 
 
 def adjoint(operator: Operator) -> Operator:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product as cartesian
 from math import comb
 
 from flint import fmpq
 
 from holokern.errors import TooLarge
 from holokern.numeric import bounded, nullspace
-from holokern.weyl.algebra.operator import Operator, substituted, widened
-from holokern.weyl.algebra.weyl_algebra import Monomial, enlarged
+from holokern.weyl.algebra.monomials import of_degree
+from holokern.weyl.algebra.operator import Operator
+from holokern.weyl.algebra.weyl_algebra import Monomial
+from holokern.weyl.constructions.operations import graph
 from holokern.weyl.modules.bfunction import b_function, b_function_along
 from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import rational_weyl_algebra
@@ -45,7 +46,7 @@ def polynomial_solutions(ideal: LeftIdeal) -> tuple[Operator, ...]:
         return ()
     if comb(n + degree, n) > _MAX_UNKNOWNS:
         raise TooLarge(f"the b-function of {ideal!r} allows solutions of degree {degree}; that is too large to search")
-    keys = [key for key in cartesian(range(degree + 1), repeat=n) if sum(key) <= degree]
+    keys = sorted(key for total in range(degree + 1) for key in of_degree(n, total))
     none = (0,) * n
     images: list[dict[tuple[int, Monomial], fmpq]] = []
     for key in keys:
@@ -84,7 +85,7 @@ def rational_solutions(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
     denominator = rational.field.one
     for factor in ideal.singular_factors():
         f = algebra.from_terms({(*map(int, key), *[0] * n): int(c) for key, c in factor.numerator.terms()})
-        least = min(_along(ideal, f), default=None)
+        least = min(b_function(graph(ideal, [f]), (1, *[0] * n)).integer_roots, default=None)
         if least is None:
             return ()
         denominator = denominator * factor ** max(0, -least)
@@ -95,14 +96,3 @@ def rational_solutions(ideal: LeftIdeal) -> tuple[RationalFunction, ...]:
         numerators = numerators.weyl_closure()
     tops = (rational.field(str(v)) for v in polynomial_solutions(numerators))
     return tuple(top / denominator for top in tops)
-
-
-def _along(ideal: LeftIdeal, f: Operator) -> tuple[int, ...]:
-    """The integer roots of the b-function along f = 0, by the embedding of the graph t = f."""
-    small, n = ideal.algebra, ideal.algebra.dimension
-    large = enlarged(small, "t", first=True)
-    t, dt = large.gens[0], large.gens[n + 1]
-    places = range(1, n + 1)
-    derivations = [large.gens[n + 2 + i] + widened(small.gens[n + i].apply(f), large, places) * dt for i in range(n)]
-    generators = [substituted(P, large.gens[1 : n + 1], derivations, large) for P in ideal.generators]
-    return b_function(LeftIdeal(large, [t - widened(f, large, places), *generators]), (1, *[0] * n)).integer_roots

@@ -21,7 +21,8 @@ from holokern.weyl.modules.ideal import LeftIdeal
 from holokern.weyl.rational.algebra import RationalOperator, rational_weyl_algebra
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction, common_denominator
 from holokern.weyl.rational.ideal import RationalIdeal, rational_extension
-from holokern.weyl.rational.polynomials import multiplicity
+from holokern.weyl.rational.matrices import shortest
+from holokern.weyl.rational.polynomials import by_powers, multiplicity
 
 _MAX_ORDER = 8  # of the operators that are tried by default
 
@@ -143,7 +144,11 @@ class _Search:
         return vector[: order + 1], certificate
 
     def _degree_of(self, polynomial: fmpz_mpoly) -> int:
-        return max((int(key[self.place]) for key, _ in polynomial.terms()), default=-1)
+        return int(polynomial.degrees()[self.place])
+
+    def _parts(self, polynomial: fmpz_mpoly) -> dict[int, fmpz_mpoly]:
+        """The coefficients of the powers of t."""
+        return {power: part for (power,), part in by_powers(polynomial, [self.place]).items()}
 
     def _order_at_infinity(self, function: RationalFunction) -> int:
         return self._degree_of(function.numerator) - self._degree_of(function.denominator)
@@ -157,18 +162,13 @@ class _Search:
         bound = max(right + 1, 0)
         if growth == -1:
             # t^k with k plus the leading coefficient of t·a equal to zero
-            value = (-self._lead(self.a.numerator) / self._lead(self.a.denominator)).constant_value()
+            top, bottom = (
+                self.field(self._parts(p)[self._degree_of(p)]) for p in (self.a.numerator, self.a.denominator)
+            )
+            value = (-top / bottom).constant_value()
             if value is not None and value.q == 1:
                 bound = max(bound, int(value.p))
         return bound
-
-    def _lead(self, polynomial: fmpz_mpoly) -> RationalFunction:
-        degree = self._degree_of(polynomial)
-        terms = {}
-        for key, c in polynomial.terms():
-            if int(key[self.place]) == degree:
-                terms[tuple(0 if i == self.place else int(e) for i, e in enumerate(key))] = int(c)
-        return self.field(self.field.ctx.from_dict(terms))
 
     def _denominator(self, used: list[RationalFunction]) -> fmpz_mpoly:
         """The denominator of R in t: from the poles of the right side, and from residues of a that are integers."""
@@ -191,12 +191,11 @@ class _Search:
         ring = fmpz_mpoly_ctx.get((*names, *fresh_names(names, ["k"])), self.field.ctx.ordering())
         rest = self.a.denominator // factor
 
-        def lifted(polynomial: fmpz_mpoly) -> fmpz_mpoly:
-            return ring.from_dict({(*map(int, key), 0): int(c) for key, c in polynomial.terms()})
-
         k = ring.gens()[-1]
-        slope = lifted(self.a.numerator) - k * lifted(factor.derivative(self.place)) * lifted(rest)
-        resultant = lifted(factor).resultant(slope, self.field.variables[self.place])
+        top, moved, bottom, own = (
+            p.project_to_context(ring) for p in (self.a.numerator, factor.derivative(self.place), rest, factor)
+        )
+        resultant = own.resultant(top - k * moved * bottom, self.field.variables[self.place])
         found = []
         for piece, _ in resultant.factor()[1]:
             terms = {tuple(map(int, key)): int(c) for key, c in piece.terms()}
@@ -209,19 +208,11 @@ class _Search:
     def _relation(self, columns: list[RationalFunction], order: int) -> list[RationalFunction] | None:
         """A vector v free of t with Σ v_j columns_j = 0 and v_order not zero."""
         common = common_denominator(self.field, columns)
-        search: Dependence[int, int, RationalFunction] = Dependence(self.field.one, _shortest)
+        search: Dependence[int, int, RationalFunction] = Dependence(self.field.one, shortest)
         relation = None
         # the wanted column comes last, so that it is expressed by the others
         for j in (*range(order + 1, len(columns)), *range(order + 1)):
-            rows: dict[int, dict[tuple[int, ...], int]] = {}
-            for key, c in (columns[j].numerator * (common // columns[j].denominator)).terms():
-                short = tuple(0 if i == self.place else int(e) for i, e in enumerate(key))
-                rows.setdefault(int(key[self.place]), {})[short] = int(c)
-            vector = {power: self.field(self.field.ctx.from_dict(terms)) for power, terms in rows.items()}
+            parts = self._parts(columns[j].numerator * (common // columns[j].denominator))
+            vector = {power: self.field(part) for power, part in parts.items()}
             relation = search.add(j, vector)
         return None if relation is None else [relation.get(j, self.field.zero) for j in range(len(columns))]
-
-
-def _shortest(row: dict[int, RationalFunction]) -> int:
-    """The place of the simplest entry."""
-    return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))

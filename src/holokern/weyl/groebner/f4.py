@@ -60,16 +60,17 @@ class F4Run:
         self._queue = PairQueue(packing, self.supports)
         self._known: dict[int, Multiple] = {}
         self._treat_pairs(list(range(len(generators))))
-        self.basis, self.tails = self._plan_tails()
-        self.codes, self.values = self._reduce_tails(self.residues)
-        while stale := [i for i, codes in zip(self.basis, self.codes, strict=True) if self._power_of_h(codes)]:
+        while True:
+            self.basis, self.tails = self._plan_tails()
+            self.codes, self.values = self._reduce_tails(self.residues)
+            stale = [i for i, codes in zip(self.basis, self.codes, strict=True) if self._power_of_h(codes)]
+            if not stale:
+                break
             # Reduced by later elements these turn out to be divisible by h: divide and go on.
             for i in stale:
                 others = Divisors(packing, self.supports, [j for j in self._queue.active if j != i])
                 self._enlarge(build_plan(self.supports, [Multiple(i, (0,) * packing.n, 0)], {}, others), 0)
             self._treat_pairs([])
-            self.basis, self.tails = self._plan_tails()
-            self.codes, self.values = self._reduce_tails(self.residues)
 
     def replay(self, p: int, thorough: bool) -> list[Residues]:
         """The coefficients of the same basis modulo another prime, without symbolic work.
@@ -104,7 +105,8 @@ class F4Run:
     def _treat_pairs(self, waiting: list[int]) -> None:
         """Let the ``waiting`` generators enter and treat pairs, lowest sugar first, until none is left."""
         supports, queue = self.supports, self._queue
-        while (waiting or queue) and not self._is_everything:
+        # until nothing is left, or the constant 1 has been found
+        while (waiting or queue) and [supports[i].lead for i in queue.active] != [0]:
             sugars = [supports[i].sugar for i in waiting]
             sugar = min([*sugars, queue.lowest_sugar] if queue else sugars)
             if sugar > _MAX_SUGAR:
@@ -112,11 +114,6 @@ class F4Run:
             entering = [i for i in waiting if supports[i].sugar <= sugar]
             waiting = [i for i in waiting if supports[i].sugar > sugar]
             self._enlarge(self._plan_pairs(entering, sugar), sugar)
-
-    @property
-    def _is_everything(self) -> bool:
-        """Whether the constant 1 has been found."""
-        return [self.supports[i].lead for i in self._queue.active] == [0]
 
     def _plan_pairs(self, entering: list[int], sugar: int) -> Plan:
         packing, supports = self._packing, self.supports

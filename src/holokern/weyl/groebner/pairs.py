@@ -60,7 +60,8 @@ class PairQueue:
         lead = supports[new].lead
         lcms = {i: packing.lcm(supports[i].lead, lead) for i in self.active}
         self._pairs = [pair for pair in self._pairs if not self._covered(pair, lead)]
-        needless = {i for i in self.active if self._product_criterion(i, new, lcms[i])}
+        coprime = [i for i in self.active if lcms[i] == supports[i].lead + lead]
+        needless = {i for i in coprime if supports[i].commutes_with(supports[new])}
         kept: list[int] = []
         # One pair for each minimal lcm; a pair that the product criterion settles stands for all of the same lcm.
         for i in sorted(self.active, key=lambda i: (sum(packing.unpack(lcms[i])), i not in needless, i)):
@@ -83,7 +84,3 @@ class PairQueue:
             and packing.lcm(supports[pair.first].lead, lead) != pair.lcm
             and packing.lcm(supports[pair.second].lead, lead) != pair.lcm
         )
-
-    def _product_criterion(self, i: int, j: int, lcm: int) -> bool:
-        first, second = self._supports[i], self._supports[j]
-        return lcm == first.lead + second.lead and first.commutes_with(second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from holokern.errors import BadInput
@@ -74,14 +74,15 @@ def _transform(what: What, names: str | Iterable[str] | None, sign: int) -> What
     variables, derivations = list(algebra.gens[:n]), list(algebra.gens[n:])
     for i in chosen_variables(algebra, algebra.variables if names is None else names):
         variables[i], derivations[i] = sign * derivations[i], -sign * variables[i]
-    return _image(what, lambda operator: substituted(operator, variables, derivations, algebra))
+    return _image(what, variables, derivations)
 
 
-def _image(what: What, change: Callable[[Operator], Operator]) -> What:
+def _image(what: What, variables: Sequence[Operator], derivations: Sequence[Operator]) -> What:
     """The image of an operator, or the ideal of the images."""
     if isinstance(what, Operator):
-        return change(what)
-    return LeftIdeal(what.algebra, map(change, what.generators), certified=what.certified)
+        return substituted(what, variables, derivations, what.algebra)
+    images = [substituted(g, variables, derivations, what.algebra) for g in what.generators]
+    return LeftIdeal(what.algebra, images, certified=what.certified)
 
 
 def translate(what: What, shifts: Mapping[str, object]) -> What:
@@ -106,4 +107,4 @@ def translate(what: What, shifts: Mapping[str, object]) -> What:
     variables = list(algebra.gens[:n])
     for i in chosen_variables(algebra, list(shifts)):
         variables[i] = variables[i] + exact_rational(shifts[algebra.variables[i]])
-    return _image(what, lambda operator: substituted(operator, variables, algebra.gens[n:], algebra))
+    return _image(what, variables, algebra.gens[n:])

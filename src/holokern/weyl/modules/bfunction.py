@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 from math import prod
@@ -35,14 +35,10 @@ class BFunction:
     """
 
     coefficients: tuple[Fraction, ...]
-    _polynomial: fmpq_poly = field(init=False, repr=False, compare=False, hash=False)
 
-    def __post_init__(self) -> None:
-        polynomial = fmpq_poly([to_fmpq(c) for c in self.coefficients])
-        object.__setattr__(self, "_polynomial", polynomial)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return BFunction, (self.coefficients,)
+    @property
+    def _polynomial(self) -> fmpq_poly:
+        return fmpq_poly([to_fmpq(c) for c in self.coefficients])
 
     @property
     def degree(self) -> int:

@@ -137,14 +137,6 @@ class LeftIdeal(GeneratedIdeal[WeylAlgebra, Operator]):
         well = (order for order in self._bases if order.is_well_order)
         return not self.normal_form(operator, next(well, None))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LeftIdeal):
-            return NotImplemented
-        return self.algebra == other.algebra and set(self.groebner()) == set(other.groebner())
-
-    def __hash__(self) -> int:
-        return hash((self.algebra, frozenset(self.groebner())))
-
     def __add__(self, other: LeftIdeal) -> LeftIdeal:
         self.expect_same_algebra(other)
         certified = self.certified or other.certified

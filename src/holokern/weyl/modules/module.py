@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from holokern.errors import BadInput
 from holokern.weyl.algebra.monomials import outside
@@ -12,6 +13,8 @@ from holokern.weyl.algebra.orders import Order
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra, enlarged
 from holokern.weyl.groebner.basis import groebner_basis
 from holokern.weyl.modules.ideal import LeftIdeal
+
+Row = Sequence[Operator]
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class LeftModule:
     """
 
     algebra: WeylAlgebra
-    relations: Sequence[Sequence[object]]
+    relations: Sequence[Sequence[Any]]
     certified: bool = False
 
     def __post_init__(self) -> None:
@@ -57,27 +60,23 @@ class LeftModule:
 
     def rank(self) -> int:
         """The dimension over Q(x) of Q(x)⟨∂⟩^r/N, the number of independent solutions; NotHolonomic if infinite."""
-        leads = leading_derivations(self.algebra, self._rows, self.certified)
+        leads = leading_derivations(self.algebra, self.relations, self.certified)
         return sum(len(outside(some, self.algebra.derivations, self)) for some in leads)
 
     def annihilator(self, place: int = 0) -> LeftIdeal:
         """The ideal of one generator: the operators that annihilate f_i."""
         if not 0 <= place < self.size:
             raise BadInput(f"expected a generator between 0 and {self.size - 1}, got {place}")
-        columns, rows = _tied_to(place, self._rows)
+        columns, rows = _tied_to(place, self.relations)
         found = [row[0] for row in rows] if columns == 1 else first_components(self.algebra, rows, self.certified)
         return LeftIdeal(self.algebra, found, certified=self.certified)
-
-    @property
-    def _rows(self) -> list[tuple[Operator, ...]]:
-        return [tuple(self.algebra(entry) for entry in row) for row in self.relations]
 
     def __repr__(self) -> str:
         names = " ".join(self.algebra.variables)
         return f"<left module in {names} with {self.size} generators and {len(self.relations)} relations>"
 
 
-def _tied_to(place: int, rows: Sequence[tuple[Operator, ...]]) -> tuple[int, list[tuple[Operator, ...]]]:
+def _tied_to(place: int, rows: Sequence[Row]) -> tuple[int, list[Row]]:
     """How many generators relations tie to one, directly or not, itself included; and those relations, it first.
 
     Parity often cuts a module into pieces, and then most generators need no elimination.
@@ -93,9 +92,7 @@ def _tied_to(place: int, rows: Sequence[tuple[Operator, ...]]) -> tuple[int, lis
     return size, [tuple(row[i] for i in chosen) for row in rows if any(row[i] for i in chosen)]
 
 
-def first_components(
-    algebra: WeylAlgebra, rows: Sequence[tuple[Operator, ...]], certified: bool = False
-) -> list[Operator]:
+def first_components(algebra: WeylAlgebra, rows: Sequence[Row], certified: bool = False) -> list[Operator]:
     """Generators of the left ideal of all a with (a, 0, …, 0) in the module that the rows span.
 
     Component i of a row is marked by p^i q^(d-i), and every monomial in p, q of degree d + 1 is made zero: then the
@@ -113,9 +110,7 @@ def first_components(
     return [algebra.from_terms({(*k[:n], *k[n + 2 : 2 * n + 2]): c for k, c in g}) for g in first]
 
 
-def leading_derivations(
-    algebra: WeylAlgebra, rows: Sequence[tuple[Operator, ...]], certified: bool = False
-) -> list[set[Monomial]]:
+def leading_derivations(algebra: WeylAlgebra, rows: Sequence[Row], certified: bool = False) -> list[set[Monomial]]:
     """For each component the exponents of ∂ that lead elements of the module over Q(x), the component's place last."""
     d, n = len(rows[0]) - 1, algebra.dimension
     size = 2 * n + 4
@@ -134,14 +129,12 @@ def leading_derivations(
     return found
 
 
-def _marked_basis(
-    algebra: WeylAlgebra, rows: Sequence[tuple[Operator, ...]], order: Order, certified: bool
-) -> list[Operator]:
+def _marked_basis(algebra: WeylAlgebra, rows: Sequence[Row], order: Order, certified: bool) -> list[Operator]:
     """A Gröbner basis of the module, marked, and of the monomials in p and q that are made zero."""
     d, n = len(rows[0]) - 1, algebra.dimension
     larger = enlarged(algebra, "p", "q")
 
-    def marked(row: tuple[Operator, ...]) -> Operator:
+    def marked(row: Row) -> Operator:
         terms = {(*k[:n], i, d - i, *k[n:], 0, 0): c for i, entry in enumerate(row) for k, c in entry}
         return larger.from_terms(terms)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product as cartesian
 
 from flint import fmpq, fmpq_mat
 
 from holokern.errors import BadInput
 from holokern.numeric import bounded
+from holokern.weyl.algebra.monomials import of_degree
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.weyl_algebra import Monomial, WeylAlgebra
 from holokern.weyl.modules.automorphisms import chosen_variables, fourier_transform, translate
@@ -229,8 +229,7 @@ def integration_ideal(ideal: LeftIdeal, names: str | Iterable[str]) -> LeftIdeal
 
 def _exponents(count: int, degree: int) -> list[Monomial]:
     """All exponents of the given length with sum at most ``degree``, the lower sums first."""
-    found = [key for key in cartesian(range(degree + 1), repeat=count) if sum(key) <= degree]
-    return sorted(found, key=lambda key: (sum(key), key))
+    return [key for total in range(degree + 1) for key in reversed(of_degree(count, total))]
 
 
 def _derivative(algebra: WeylAlgebra, places: tuple[int, ...], shift: Monomial) -> Operator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from math import comb, lcm, prod
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from flint import fmpq
 
 from holokern.errors import BadInput, BadOperator, TooLarge
-from holokern.weyl.algebra.monomials import lowered
-from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial, read_with
+from holokern.weyl.algebra.monomials import derivatives_of
+from holokern.weyl.algebra.notation import latex_monomial, latex_name, monomial_text, read_with
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.terms import TermSum
 from holokern.weyl.algebra.weyl_algebra import WeylAlgebra, enlarged, split_names, weyl_algebra
@@ -89,7 +89,7 @@ class RationalWeylAlgebra:
     def gen(self, name: str) -> RationalOperator:
         """The generator called ``name``, or the parameter of that name."""
         if name in self.parameters:
-            return self(self.field.gens[self.field.variables.index(name)])
+            return self(self.field.gen(name))
         return self(self.polynomial_algebra.gen(name))
 
     def from_terms(self, terms: Mapping[Exponents, object]) -> RationalOperator:
@@ -196,9 +196,6 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return RationalOperator, (self.algebra, self._terms)
-
     @property
     def order(self) -> int:
         """The largest |β|; -1 for the operator 0."""
@@ -220,16 +217,13 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         except BadInput:
             return None
 
-    def __mul__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: RationalOperator) -> RationalOperator:
         result: dict[Exponents, RationalFunction] = {}
         for beta, c in right._terms.items():
-            derivatives: dict[Exponents, RationalFunction] = {}
+            derivatives = self._derivatives(c)
             for alpha, a in self._terms.items():
                 for k in cartesian(*(range(e + 1) for e in alpha)):
-                    image = self._derivative(c, k, derivatives)
+                    image = derivatives(k)
                     if not image:
                         continue
                     key = tuple(e - i + b for e, i, b in zip(alpha, k, beta, strict=True))
@@ -237,22 +231,11 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
                     result[key] = result[key] + value if key in result else value
         return RationalOperator(self.algebra, {key: c for key, c in result.items() if c})
 
-    def _derivative(
-        self, function: RationalFunction, k: Exponents, known: dict[Exponents, RationalFunction]
-    ) -> RationalFunction:
-        """∂^k of the function; lower derivatives are kept in ``known``."""
-        if not any(k):
-            return function
-        if k not in known:
-            i, below = lowered(k)
-            lower = self._derivative(function, below, known)
-            known[k] = lower.derivative(self.algebra.variables[i]) if lower else lower
-        return known[k]
+    def _derivatives(self, function: RationalFunction) -> Callable[[Exponents], RationalFunction]:
+        names = self.algebra.variables
+        return derivatives_of(function, lambda lower, i: lower.derivative(names[i]) if lower else lower)
 
-    def __truediv__(self, other: object) -> RationalOperator:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _over(self, right: RationalOperator) -> RationalOperator:
         function = right.as_function()
         if function is None or (self.order > 0 and function.constant_value() is None):
             raise BadOperator(f"cannot divide by {right} from the right; multiply by its reciprocal from the left")
@@ -263,8 +246,8 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
         operand = self.algebra(function).as_function()
         if operand is None:
             raise BadOperator(f"expected a rational function to act on, got {function}")
-        known: dict[Exponents, RationalFunction] = {}
-        return sum((c * self._derivative(operand, key, known) for key, c in self), self.algebra.field.zero)
+        derivatives = self._derivatives(operand)
+        return sum((c * derivatives(key) for key, c in self), self.algebra.field.zero)
 
     def clear_denominators(self) -> Operator:
         """The primitive operator with polynomial coefficients that is a left multiple of this one by a function.
@@ -293,7 +276,7 @@ class RationalOperator(TermSum[RationalWeylAlgebra, RationalFunction]):
     def __str__(self) -> str:
         pieces = []
         for key, c in self._sorted():
-            powers = monomial(self.algebra.derivations, key)
+            powers = monomial_text(self.algebra.derivations, key)
             pieces.append(_term(str(c), powers, f"({c})*{powers}", f"{c}*{powers}"))
         return " + ".join(pieces).replace("+ -", "- ") or "0"
 
@@ -335,29 +318,29 @@ def read_rational_operator(algebra: RationalWeylAlgebra, text: str) -> RationalO
     return read_with(algebra, text, _times, _divided, _power)
 
 
-def _times(left: RationalOperator, right: RationalOperator, text: str) -> RationalOperator:
+def _times(left: RationalOperator, right: RationalOperator, place: str) -> RationalOperator:
     if left.order + right.order > _MAX_ORDER or _terms(left) * _terms(right) > _MAX_TERMS:
-        raise TooLarge(f"the operator {text[:60]!r} has an order above {_MAX_ORDER} or too many terms")
+        raise TooLarge(f"{place} has an order above {_MAX_ORDER} or too many terms")
     return left * right
 
 
-def _divided(left: RationalOperator, divisor: RationalOperator, text: str) -> RationalOperator:
+def _divided(left: RationalOperator, divisor: RationalOperator, place: str) -> RationalOperator:
     try:
         return left / divisor
     except BadOperator:
         raise BadOperator(
-            f"cannot divide by {divisor} from the right in {text[:60]!r}; write 1/({divisor})*(...) for a left factor"
+            f"cannot divide by {divisor} from the right in {place}; write 1/({divisor})*(...) for a left factor"
         ) from None
 
 
-def _power(base: RationalOperator, exponent: RationalOperator, text: str) -> RationalOperator:
+def _power(base: RationalOperator, exponent: RationalOperator, place: str) -> RationalOperator:
     function = exponent.as_function()
     value = None if function is None else function.constant_value()
     if value is None or value.q != 1 or (value < 0 and base.order != 0):
-        raise BadOperator(f"expected a non-negative integer exponent in the operator {text[:60]!r}, got {exponent}")
+        raise BadOperator(f"expected a non-negative integer exponent in {place}, got {exponent}")
     power = int(value.p)
     if max(base.order, 0) * power > _MAX_ORDER or _terms_of_power(base, abs(power)) > _MAX_TERMS:
-        raise TooLarge(f"the power {power} in the operator {text[:60]!r} is too large")
+        raise TooLarge(f"the power {power} in {place} is too large")
     function = base.as_function()
     return base**power if function is None else base.algebra(function**power)
 

@@ -12,8 +12,8 @@ from typing import Any
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
-from holokern.numeric import bounded, charge
-from holokern.weyl.algebra.monomials import divides, lowered, raised
+from holokern.numeric import bounded, charge, subtract
+from holokern.weyl.algebra.monomials import derivatives_of, divides, raised
 from holokern.weyl.algebra.orders import Order
 
 Exponents = tuple[int, ...]
@@ -74,35 +74,17 @@ def groebner_rows(rows: Iterable[Row], key: Key, divided: list[fmpz_mpoly] | Non
 
 
 class _Element:
-    """A row with its leading exponents and its products by powers of ∂, made once."""
+    """A row with its leading exponents and its products by powers of ∂, whose leading coefficient is its own."""
 
     def __init__(self, row: Row, key: Key) -> None:
-        self.lead = max(row, key=key)
-        self.products: dict[Exponents, Row] = {(0,) * len(self.lead): row}
-
-    @property
-    def row(self) -> Row:
-        return self.products[(0,) * len(self.lead)]
-
-    def times(self, shift: Exponents) -> Row:
-        """∂^shift times the row; the leading coefficient does not change."""
-        if shift not in self.products:
-            i, lower = lowered(shift)
-            self.products[shift] = differentiate(self.times(lower), i)
-        return self.products[shift]
+        self.row, self.lead = row, max(row, key=key)
+        self.times = derivatives_of(row, differentiate)
 
 
 def differentiate(row: Row, i: int) -> Row:
     """∂_i times a row."""
     result: Row = {raised(key, i): c for key, c in row.items()}
-    for key, c in row.items():
-        change = c.derivative(i)
-        if not change.is_zero():
-            total = result[key] + change if key in result else change
-            if total.is_zero():
-                del result[key]
-            else:
-                result[key] = total
+    subtract(result, -1, {key: c.derivative(i) for key, c in row.items()})
     return result
 
 
@@ -122,12 +104,7 @@ def _combine(row: Row, target: Exponents, other: Row, divided: list[fmpz_mpoly] 
     charge(1 + _PRODUCT_WORK * sum(len(c) * len(left) for c in row.values()))
     charge(1 + _PRODUCT_WORK * sum(len(c) * len(right) for c in other.values()))
     result = {k: left * c for k, c in row.items()}
-    for k, c in other.items():
-        total = result[k] - right * c if k in result else -right * c
-        if total.is_zero():
-            del result[k]
-        else:
-            result[k] = total
+    subtract(result, right, other)
     return result if left.is_constant() else strip_content(result, divided)
 
 

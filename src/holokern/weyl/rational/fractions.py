@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
@@ -14,6 +13,7 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 from holokern.errors import BadInput, BadOperator, TooLarge
 from holokern.numeric import charge
 from holokern.syntax import Syntax, parse
+from holokern.weyl.algebra.notation import evaluated, join_terms, latex_monomial, latex_name
 from holokern.weyl.algebra.terms import RingElement
 from holokern.weyl.algebra.weyl_algebra import exact_rational, split_names
 from holokern.weyl.rational.polynomials import evaluate_polynomial
@@ -65,6 +65,12 @@ class FunctionField:
         """The function 1."""
         return self(1)
 
+    def gen(self, name: str) -> RationalFunction:
+        """The variable called ``name``."""
+        if name not in self.variables:
+            raise BadOperator(f"unknown variable {name!r}; this field has {' '.join(self.variables)}")
+        return self.gens[self.variables.index(name)]
+
     def fraction(self, numerator: fmpz_mpoly | int, denominator: fmpz_mpoly | int = 1) -> RationalFunction:
         """The reduced quotient of two polynomials (``fmpz_mpoly`` of this context, or integers)."""
         return self(numerator) / self(denominator)
@@ -86,8 +92,6 @@ class FunctionField:
 
     def latex_of(self, polynomial: fmpz_mpoly) -> str:
         """LaTeX source of a polynomial in these variables."""
-        from holokern.weyl.algebra.notation import join_terms, latex_monomial, latex_name
-
         names = [latex_name(name) for name in self.variables]
         return join_terms([(c, latex_monomial(names, map(int, key))) for key, c in polynomial.terms()], " ", str)
 
@@ -175,10 +179,7 @@ class RationalFunction(RingElement):
         except BadInput:
             return None
 
-    def __add__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _plus(self, right: RationalFunction) -> RationalFunction:
         if self.denominator == right.denominator:
             return _reduced(self.field, self.numerator + right.numerator, self.denominator)
         top = self.numerator * right.denominator + right.numerator * self.denominator
@@ -187,16 +188,10 @@ class RationalFunction(RingElement):
     def __neg__(self) -> RationalFunction:
         return RationalFunction(self.field, -self.numerator, self.denominator)
 
-    def __mul__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: RationalFunction) -> RationalFunction:
         return _reduced(self.field, self.numerator * right.numerator, self.denominator * right.denominator)
 
-    def __truediv__(self, other: object) -> RationalFunction:
-        right = self._coerce(other)
-        if right is None:
-            return NotImplemented
+    def _over(self, right: RationalFunction) -> RationalFunction:
         if right.is_zero:
             raise ZeroDivisionError(f"division of {self} by zero")
         return _reduced(self.field, self.numerator * right.denominator, self.denominator * right.numerator)
@@ -324,35 +319,18 @@ def _divided(top: Any, bottom: Any) -> Any:
 
 def read_function(field: FunctionField, node: Syntax) -> RationalFunction:
     """The rational function that a syntax tree stands for."""
-    if node.kind == "number":
-        return field(node.value)
-    if node.kind == "name":
-        if node.head not in field.variables:
-            raise BadOperator(f"unknown variable {node.head!r}; this field has {' '.join(field.variables)}")
-        return field.gens[field.variables.index(node.head)]
-    parts = [read_function(field, part) for part in node.parts]
-    if node.kind == "unary" and node.head in "+-":
-        return -parts[0] if node.head == "-" else parts[0]
-    if node.kind == "unary" and node.head == "/":
-        return _power(parts[0], -1)
-    if node.kind == "sum":
-        return sum(parts, field.zero)
-    if node.kind == "product":
-        return prod(parts, start=field.one)
-    if node.kind == "power":
-        exponent = parts[1].constant_value()
-        if exponent is None or exponent.q != 1:
-            raise BadInput(f"expected an integer exponent in a rational function, got {parts[1]}")
-        return _power(parts[0], int(exponent.p))
-    raise BadInput(f"{node.head or node.kind!r} has no place in a rational function; use + - * / ^ and the variables")
+    return evaluated(field, node, "a rational function", lambda a, b, _: a * b, lambda a, b, _: a / b, _power)
 
 
-def _power(base: RationalFunction, exponent: int) -> RationalFunction:
-    if abs(exponent) > _MAX_EXPONENT:
-        raise TooLarge(f"the exponent {exponent} of a rational function is above {_MAX_EXPONENT}")
-    if exponent < 0 and base.is_zero:
-        raise BadInput("division by zero in a rational function")
-    return base**exponent
+def _power(base: RationalFunction, exponent: RationalFunction, place: str) -> RationalFunction:
+    value = exponent.constant_value()
+    if value is None or value.q != 1:
+        raise BadInput(f"expected an integer exponent in {place}, got {exponent}")
+    if abs(value) > _MAX_EXPONENT:
+        raise TooLarge(f"the exponent {value} of {place} is above {_MAX_EXPONENT}")
+    if value < 0 and base.is_zero:
+        raise BadInput(f"division by zero in {place}")
+    return base ** int(value.p)
 
 
 def _plain(polynomial: fmpz_mpoly) -> Terms:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any
 
 from flint import fmpz_mpoly
 
-from holokern.errors import BadInput
 from holokern.weyl.algebra.monomials import divides, grevlex_key, outside
 from holokern.weyl.algebra.operator import Operator
 from holokern.weyl.algebra.orders import Order, as_order
@@ -20,8 +18,8 @@ from holokern.weyl.rational.basis import groebner_rows, key_of, primitive_row
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.matrices import (
     Matrix,
+    change_of_basis,
     connection_of_standard_monomials,
-    gauge_transform,
     irreducible_factors,
 )
 
@@ -57,24 +55,14 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
     (((0, 1), (x, 0)),)
     """
 
-    _bases: dict[Order, tuple[RationalOperator, ...]]
-    _divided: dict[Order, list[fmpz_mpoly]]
+    _bases: dict[Order, tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]]
 
     def __init__(self, algebra: RationalWeylAlgebra, generators: Iterable[object]) -> None:
         super().__init__(algebra, generators)
         object.__setattr__(self, "_bases", {})
-        object.__setattr__(self, "_divided", {})
 
     def __reduce__(self) -> tuple[object, ...]:
         return RationalIdeal, (self.algebra, self.generators)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RationalIdeal):
-            return NotImplemented
-        return self.algebra == other.algebra and self.groebner() == other.groebner()
-
-    def __hash__(self) -> int:
-        return hash((self.algebra, self.groebner()))
 
     def __add__(self, other: RationalIdeal) -> RationalIdeal:
         self.expect_same_algebra(other)
@@ -114,13 +102,14 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         >>> R.ideal("x*dx + y*dy", "dx^2 - dy^2").groebner()
         (dx + (y/x)*dy, dy^2 + ((-2*y)/(x^2 - y^2))*dy)
         """
-        chosen = as_order(self.algebra.polynomial_algebra, order)
-        if chosen not in self._bases:
-            self._bases[chosen], self._divided[chosen] = self._make_basis(key_of(chosen))
-        return self._bases[chosen]
+        return self._basis(order)[0]
 
-    def _make_basis(self, key: Callable[[Exponents], Any]) -> tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]:
+    def _basis(self, order: OrderLike = None) -> tuple[tuple[RationalOperator, ...], list[fmpz_mpoly]]:
         """The basis, and all polynomials that were divided by on the way."""
+        chosen = as_order(self.algebra.polynomial_algebra, order)
+        if chosen in self._bases:
+            return self._bases[chosen]
+        key = key_of(chosen)
         divided: list[fmpz_mpoly] = []
         rows = [primitive_row({k: (c.numerator, c.denominator) for k, c in g}, divided) for g in self.generators]
         field = self.algebra.field
@@ -129,7 +118,8 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
             lead = row[max(row, key=key)]
             divided.append(lead)
             found.append(RationalOperator(self.algebra, {k: field.fraction(c, lead) for k, c in row.items()}))
-        return tuple(found), divided
+        self._bases[chosen] = tuple(found), divided
+        return self._bases[chosen]
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -150,8 +140,7 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         """
         from holokern.weyl.rational.parameters import exceptional_values
 
-        self.groebner()
-        return exceptional_values(self.algebra, self._divided[as_order(self.algebra.polynomial_algebra, None)])
+        return exceptional_values(self.algebra, self._basis()[1])
 
     def substitute(
         self, values: Mapping[str, object] | None = None, *, check: bool = True, **named: object
@@ -189,8 +178,7 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         found = RationalIdeal(put.target, [put(g) for g in self.generators])
         if basis is not None:
             default = as_order(self.algebra.polynomial_algebra, None)
-            found._bases[default] = basis
-            found._divided[default] = [c.denominator for g in (*found.generators, *basis) for _, c in g]
+            found._bases[default] = basis, [c.denominator for g in (*found.generators, *basis) for _, c in g]
         return found
 
     @cached_property
@@ -285,15 +273,8 @@ class RationalIdeal(GeneratedIdeal[RationalWeylAlgebra, RationalOperator]):
         if basis is None:
             return standard
         transition = tuple(self.coordinates(b) for b in basis)
-        if len(transition) != self.rank():
-            raise BadInput(f"expected a basis of {self.rank()} operators, got {len(transition)}; the rank decides")
-        try:
-            return gauge_transform(standard, transition, self.algebra.variables)
-        except BadInput:
-            raise BadInput(
-                f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; "
-                f"independent are {', '.join(map(str, self.standard_monomials()))}"
-            ) from None
+        independent = ", ".join(map(str, self.standard_monomials()))
+        return change_of_basis(standard, transition, self.algebra.variables, basis, independent)
 
     def singular_locus(self, basis: Sequence[object] | None = None) -> tuple[Operator, ...]:
         """One squarefree polynomial in x whose zeros are the poles of the connection matrices; 1 without poles.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flint import fmpz_mpoly
 
 from holokern.errors import BadInput
+from holokern.numeric import Dependence
 from holokern.weyl.algebra.monomials import raised
 from holokern.weyl.rational.algebra import Exponents
 from holokern.weyl.rational.fractions import FunctionField, RationalFunction
@@ -45,29 +46,24 @@ def _dot(row: Sequence[RationalFunction], column: Sequence[RationalFunction]) ->
 
 
 def inverse_matrix(matrix: Matrix) -> Matrix:
-    """The inverse, by elimination with the shortest pivot; BadInput if there is none.
+    """The inverse: its rows are the unit vectors as combinations of the given rows; BadInput if there is none.
 
     >>> from holokern.weyl import function_field
     >>> K = function_field("x")
     >>> inverse_matrix(((K("x"), K(1)), (K(0), K("x"))))
     ((1/x, (-1)/x^2), (0, 1/x))
     """
-    n = len(matrix)
-    field = matrix[0][0].field
-    rows = [[*row, *(field.one if i == j else field.zero for j in range(n))] for i, row in enumerate(matrix)]
-    for column in range(n):
-        choices = [i for i in range(column, n) if rows[i][column]]
-        if not choices:
-            raise BadInput("the matrix is singular; give an invertible one")
-        best = min(choices, key=lambda i: len(rows[i][column].numerator) + len(rows[i][column].denominator))
-        rows[column], rows[best] = rows[best], rows[column]
-        pivot = rows[column][column]
-        rows[column] = [entry / pivot if entry else entry for entry in rows[column]]
-        for i in range(n):
-            factor = rows[i][column]
-            if i != column and factor:
-                rows[i] = [a - factor * b if b else a for a, b in zip(rows[i], rows[column], strict=True)]
-    return tuple(tuple(row[n:]) for row in rows)
+    places, one = range(len(matrix)), matrix[0][0].field.one
+    search: Dependence[int, int, RationalFunction] = Dependence(one, shortest)
+    if any(search.add(i, dict(enumerate(row))) for i, row in enumerate(matrix)):
+        raise BadInput("the matrix is singular; give an invertible one")
+    relations = [search.add(-1, {j: one}) or {} for j in places]
+    return tuple(tuple(-relation.get(i, one - one) for i in places) for relation in relations)
+
+
+def shortest(row: Mapping[int, RationalFunction]) -> int:
+    """The place of the simplest entry."""
+    return min(row, key=lambda place: len(row[place].numerator) + len(row[place].denominator))
 
 
 def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Sequence[str]) -> tuple[Matrix, ...]:
@@ -82,6 +78,25 @@ def gauge_transform(matrices: Sequence[Matrix], transform: Matrix, variables: Se
         )
         result.append(multiply_matrices(moved, back))
     return tuple(result)
+
+
+def change_of_basis(
+    matrices: Sequence[Matrix],
+    transform: Matrix,
+    variables: Sequence[str],
+    basis: Sequence[object],
+    independent: object,
+) -> tuple[Matrix, ...]:
+    """The matrices for a vector of operators, given its rows; BadInput unless the operators are a basis."""
+    rank = len(matrices[0])
+    if len(transform) != rank:
+        raise BadInput(f"expected a basis of {rank} operators, got {len(transform)}; the rank decides")
+    try:
+        return gauge_transform(matrices, transform, variables)
+    except BadInput:
+        raise BadInput(
+            f"the operators {', '.join(map(str, basis))} are dependent modulo the ideal; independent are {independent}"
+        ) from None
 
 
 def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly]) -> tuple[RationalFunction, ...]:
@@ -103,52 +118,24 @@ def irreducible_factors(field: FunctionField, polynomials: Iterable[fmpz_mpoly])
 
 def connection_of_standard_monomials(ideal: RationalIdeal) -> tuple[Matrix, ...]:
     """Rows of the i-th matrix: normal forms of ∂_i times the standard monomials of the ideal."""
-    border = _Border(ideal)
-    return tuple(
-        tuple(border.row(raised(key, i)) for key in ideal.standard_exponents) for i in range(ideal.algebra.dimension)
-    )
+    field, standard = ideal.algebra.field, ideal.standard_exponents
+    known: dict[Exponents, list[RationalFunction]] = {
+        key: [field.one if other == key else field.zero for other in standard] for key in standard
+    }
+    for lead, g in zip(ideal.leading_exponents, ideal.groebner(), strict=True):
+        known[lead] = [-g.terms.get(other, field.zero) for other in standard]
 
+    def row(key: Exponents) -> list[RationalFunction]:
+        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial that is not standard."""
+        if key not in known:
+            places = [i for i, e in enumerate(key) if e]
+            lowers = {i: (*key[:i], key[i] - 1, *key[i + 1 :]) for i in places}
+            i = next(i for i in places if lowers[i] not in standard)
+            total = [c.derivative(ideal.algebra.variables[i]) for c in row(lowers[i])]
+            for c, monomial in zip(row(lowers[i]), standard, strict=True):
+                if c:
+                    total = [a + c * b if b else a for a, b in zip(total, row(raised(monomial, i)), strict=True)]
+            known[key] = total
+        return known[key]
 
-class _Border:
-    """Coordinates of monomials on the border of the standard ones, each made from a lower one."""
-
-    def __init__(self, ideal: RationalIdeal) -> None:
-        self.field = ideal.algebra.field
-        self.names = ideal.algebra.variables
-        self.standard = {key: place for place, key in enumerate(ideal.standard_exponents)}
-        self.leading = dict(zip(ideal.leading_exponents, ideal.groebner(), strict=True))
-        self.known: dict[Exponents, tuple[RationalFunction, ...]] = {}
-
-    def row(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        if key not in self.known:
-            self.known[key] = self._make(key)
-        return self.known[key]
-
-    def _make(self, key: Exponents) -> tuple[RationalFunction, ...]:
-        row = [self.field.zero] * len(self.standard)
-        if key in self.standard:
-            row[self.standard[key]] = self.field.one
-        elif key in self.leading:
-            for other, c in self.leading[key]:
-                if other != key:
-                    row[self.standard[other]] = -c
-        else:
-            self._from_lower(key, row)
-        return tuple(row)
-
-    def _from_lower(self, key: Exponents, row: list[RationalFunction]) -> None:
-        """∂_i Σ c_s s = Σ (∂_i c_s) s + c_s (∂_i s), where ∂^key = ∂_i times a lower monomial of the border."""
-        i, lower = next(
-            (i, other)
-            for i, other in ((i, (*key[:i], e - 1, *key[i + 1 :])) for i, e in enumerate(key) if e)
-            if other not in self.standard
-        )
-        inner = self.row(lower)
-        for monomial, place in self.standard.items():
-            c = inner[place]
-            if not c:
-                continue
-            row[place] = row[place] + c.derivative(self.names[i])
-            for column, value in enumerate(self.row(raised(monomial, i))):
-                if value:
-                    row[column] = row[column] + c * value
+    return tuple(tuple(tuple(row(raised(key, i))) for key in standard) for i in range(ideal.algebra.dimension))

@@ -23,6 +23,7 @@ from holokern.weyl.groebner.division import without_smaller
 from holokern.weyl.rational.algebra import RationalOperator, RationalWeylAlgebra, rational_weyl_algebra
 from holokern.weyl.rational.fractions import RationalFunction
 from holokern.weyl.rational.matrices import irreducible_factors
+from holokern.weyl.rational.polynomials import by_powers
 
 Conditions = tuple[RationalFunction, ...]
 
@@ -74,15 +75,12 @@ def exceptional_values(algebra: RationalWeylAlgebra, divided: Iterable[fmpz_mpol
     """
     if not algebra.parameters:
         return ()
-    n, m = algebra.dimension, len(algebra.parameters)
     ring = weyl_algebra(algebra.parameters)
     order = grevlex(ring)
     found: list[list[Operator]] = []
     for factor in irreducible_factors(algebra.field, [f for f in divided if not f.is_constant()]):
-        rows: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
-        for key, c in factor.numerator.terms():
-            rows.setdefault(tuple(key[:n]), {})[(*map(int, key[n:]), *[0] * m)] = int(c)
-        basis = groebner_basis([ring.from_terms(row) for row in rows.values()], order)
+        conditions = by_powers(factor.numerator, range(algebra.dimension)).values()
+        basis = groebner_basis([ring(str(condition)) for condition in conditions], order)
         if basis != [ring.one] and basis not in found:
             found.append(basis)
     return tuple(tuple(algebra.field(str(g.primitive())) for g in basis) for basis in without_smaller(found, order))

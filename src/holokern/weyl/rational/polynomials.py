@@ -54,3 +54,18 @@ def multiplicity(polynomial: Polynomial, factor: Polynomial) -> int:
     """How often one factor divides a polynomial other than 0."""
     (power,), _ = split_off(polynomial, [factor])
     return power
+
+
+def by_powers(polynomial: fmpz_mpoly, places: Sequence[int]) -> dict[tuple[int, ...], fmpz_mpoly]:
+    """The coefficients of the powers of some variables, polynomials of the same ring in the other ones.
+
+    >>> from flint import fmpz_mpoly_ctx
+    >>> x, y = fmpz_mpoly_ctx.get(("x", "y")).gens()
+    >>> by_powers((x + y) ** 2, [1])
+    {(0,): x^2, (1,): 2*x, (2,): 1}
+    """
+    rows: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
+    for key, c in polynomial.terms():
+        powers = tuple(int(key[i]) for i in places)
+        rows.setdefault(powers, {})[tuple(0 if i in places else int(e) for i, e in enumerate(key))] = int(c)
+    return {powers: polynomial.context().from_dict(row) for powers, row in rows.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq, fmpz_mpoly
 
-from holokern.errors import BadInput, BadOperator
+from holokern.errors import BadInput
 
 if TYPE_CHECKING:
     from sympy import Basic, Expr
@@ -60,9 +60,7 @@ def from_sympy(field: FunctionField, expression: Basic) -> RationalFunction:
     if isinstance(expression, sympy.Rational):
         return field(fmpq(int(expression.p), int(expression.q)))
     if isinstance(expression, sympy.Symbol):
-        if expression.name not in field.variables:
-            raise BadOperator(f"unknown variable {expression.name!r}; this field has {' '.join(field.variables)}")
-        return field.gens[field.variables.index(expression.name)]
+        return field.gen(expression.name)
     if isinstance(expression, sympy.Add):
         return sum((from_sympy(field, part) for part in expression.args), field.zero)
     if isinstance(expression, sympy.Mul):

@@ -8,6 +8,7 @@ Buchberger computes the same basis, but its intermediate coefficients explode as
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import lcm
 from typing import Any
 
 from flint import fmpz, fmpz_poly
@@ -120,9 +121,7 @@ def _is_closed(ideal: UnivariateIdeal, corners: list[Row]) -> bool:
 
 def _integral(row: Row) -> Row:
     """A row over Q as a primitive row over Z."""
-    common = fmpz(1)
-    for a in row:
-        common = common * a.denom() // common.gcd(a.denom())
+    common = lcm(*(int(a.denom()) for a in row))
     return _primitive([(a * common).numer() for a in row])
 
 

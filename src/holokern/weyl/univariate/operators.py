@@ -133,16 +133,13 @@ class UnivariateIdeal:
             row = _derived(row)
         return row
 
-    def _is_gap(self, k: int) -> bool:
-        """Whether G_k is still missing, which happens only while rows are inserted."""
-        return k not in self._rows and k < max(self._rows)
-
     def _reduce(self, row: Row) -> Row:
         row = list(row)
         if not self._rows:
             return row
         for k in range(len(row) - 1, min(self._rows) - 1, -1):
-            if k >= len(row) or not row[k] or self._is_gap(k):
+            # while rows are inserted some may still be missing
+            if k >= len(row) or not row[k] or (k not in self._rows and k < max(self._rows)):
                 continue
             divisor = self._row(k)
             quotient = row[k] // divisor[-1]
@@ -181,11 +178,8 @@ class UnivariateIdeal:
             del self._rows[orders.pop()]
         for k in orders:
             row = self._rows.pop(k)
-            self._rows[k] = [*self._lower_part(row), row[-1]]
-
-    def _lower_part(self, row: Row) -> Row:
-        lower = self._reduce(_trimmed(row[:-1]))
-        return lower + [fmpq_poly()] * (len(row) - 1 - len(lower))
+            lower = self._reduce(_trimmed(row[:-1]))
+            self._rows[k] = [*lower, *[fmpq_poly()] * (len(row) - 1 - len(lower)), row[-1]]
 
     # -- torsion -----------------------------------------------------------------------------------------------------
 
@@ -233,15 +227,13 @@ class UnivariateIdeal:
         row = self._rows[top]
         if row[-1] % q:
             return top - 1
-        powers = [multiplicity(a, q) if a else None for a in row]
-        s = max(i - m for i, m in enumerate(powers) if m is not None)
+        powers = {i: multiplicity(a, q) for i, a in enumerate(row) if a}
+        s = max(i - m for i, m in powers.items())
         indicial = [fmpq_poly()] * q.degree()
-        for i, a in enumerate(row):
-            if powers[i] != i - s:
-                continue
-            binomial = fmpq_poly([1])
+        for i in (i for i, m in powers.items() if m == i - s):
+            a, binomial = row[i], fmpq_poly([1])
             for m in range(i - s):
-                a = a.derivative()  # noqa: PLW2901
+                a = a.derivative()
                 binomial = binomial * fmpq_poly([-m, 1]) / (m + 1)
             for m, c in enumerate((a % q).coeffs()):
                 indicial[m] = indicial[m] + c * binomial
