@@ -34,8 +34,8 @@ from holokern.dual.tables.build import build_table
 from holokern.dual.tables.direct import grid_values, losses
 from holokern.dual.tables.dual_table import SMALLEST, SMALLEST_AWAY, DualTable
 from holokern.dual.tables.kept_rows import KeptRows
+from holokern.dual.tables.kept_tables import KeptTables, stored_number
 from holokern.dual.tables.samples import between_breaks, moments_of_many
-from holokern.dual.tables.store import KeptTables, stored_number
 from holokern.dual.value import DualValue
 from holokern.errors import BadInput, PrecisionLost, Unsupported
 from holokern.numeric import Array, Range
