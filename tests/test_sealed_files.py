@@ -15,7 +15,7 @@ import pytest
 
 from holokern import files
 from holokern.cache import Cache
-from holokern.dual.tables import store
+from holokern.dual.tables import kept_tables
 from holokern.errors import ArchiveError
 from holokern.pfaffian import archive
 from holokern.pfaffian.cache import cached, path_of
@@ -181,7 +181,7 @@ def ask(seen):
         seen.append(arrays["numbers"].tolist())
         return arrays["numbers"]
 
-    assert store.stored(["a question"], make, lambda made: {"numbers": made}, unpack).tolist() == [0.0, 1.0, 2.0]
+    assert kept_tables.stored(["a question"], make, lambda made: {"numbers": made}, unpack).tolist() == [0.0, 1.0, 2.0]
     return bool(built)
 
 

@@ -14,7 +14,7 @@ from holokern.dual.hermite.spectrum import series_values, spectrum
 from holokern.dual.methods import registered as _registered
 from holokern.dual.methods.all_at_once import run_through
 from holokern.dual.registry import Method, method_named, methods, register
-from holokern.dual.tables import store as table_file
+from holokern.dual.tables import kept_tables as table_file
 from holokern.dual.tables.dual_table import DualTable
 from holokern.dual.value import DualValue
 

@@ -10,7 +10,7 @@ import pytest
 import holokern as hk
 from holokern import cache
 from holokern.dual import dual_activation
-from holokern.dual.tables import store
+from holokern.dual.tables import kept_tables
 from holokern.dual.tables.build import build_table
 from holokern.errors import ArchiveError, PrecisionLost
 from holokern.numeric.table import Range
@@ -54,7 +54,7 @@ def ask(made):
             built.append(True)
             return made(name, span, smallest)
 
-        return store.stored_table(hk.activation(name), span, smallest, build), bool(built)
+        return kept_tables.stored_table(hk.activation(name), span, smallest, build), bool(built)
 
     return question
 
@@ -89,18 +89,18 @@ def test_other_questions_have_other_answers(folder, ask):
 
 def test_other_code_has_other_answers(folder, ask, monkeypatch):
     ask()
-    monkeypatch.setattr(store, "_sources", lambda: "other")
+    monkeypatch.setattr(kept_tables, "_sources", lambda: "other")
     assert ask()[1]
 
 
 def rewritten(path, change):
     """The file with other arrays."""
     with np.load(path) as archive:
-        request, arrays = archive["request"], store.parted(archive["layout"], archive["values"])
+        request, arrays = archive["request"], kept_tables.parted(archive["layout"], archive["values"])
     arrays["request"] = request
     change(arrays)
     asked = {"request": arrays.pop("request")} if "request" in arrays else {}
-    np.savez(path, **asked, **store.joined(arrays))
+    np.savez(path, **asked, **kept_tables.joined(arrays))
 
 
 def spoil_a_core(arrays):
@@ -250,26 +250,26 @@ def test_refusals_are_stored_until_the_limits_change(folder, monkeypatch):
         raise PrecisionLost("gelu: off by 1e-3 – too rough")
 
     for _ in range(2):
-        answer = store.stored_table(sigma, SPAN, 0.4, refuse)
+        answer = kept_tables.stored_table(sigma, SPAN, 0.4, refuse)
         assert isinstance(answer, PrecisionLost) and str(answer) == "gelu: off by 1e-3 – too rough"
     assert len(asked) == 1
     monkeypatch.setenv("HOLOKERN_PATIENCE", "10")
-    store.stored_table(sigma, SPAN, 0.4, refuse)
+    kept_tables.stored_table(sigma, SPAN, 0.4, refuse)
     assert len(asked) == 2
 
 
 def test_a_long_table_is_made_when_it_is_asked_for(folder, made):
     sigma, table = hk.activation("gelu"), made("gelu", SPAN, 0.4)
-    assert store.stored_table(sigma, SPAN, 0.4, lambda: None, short=True) is None
-    assert store.stored_table(sigma, SPAN, 0.4, lambda: table, short=True) is None
-    assert store.stored_table(sigma, SPAN, 0.4, lambda: table) is table
-    assert store.stored_table(sigma, SPAN, 0.4, lambda: None, short=True).error == table.error
+    assert kept_tables.stored_table(sigma, SPAN, 0.4, lambda: None, short=True) is None
+    assert kept_tables.stored_table(sigma, SPAN, 0.4, lambda: table, short=True) is None
+    assert kept_tables.stored_table(sigma, SPAN, 0.4, lambda: table) is table
+    assert kept_tables.stored_table(sigma, SPAN, 0.4, lambda: None, short=True).error == table.error
 
 
 def test_activations_by_their_ode_are_not_stored(folder, made):
     sigma = hk.activation(operator="D^2 + 1", values={0: (0, 1)})
     table = made("gelu", SPAN, 0.4)
-    assert store.stored_table(sigma, SPAN, 0.4, lambda: table) is table
+    assert kept_tables.stored_table(sigma, SPAN, 0.4, lambda: table) is table
     assert not list(folder.iterdir())
 
 
@@ -291,6 +291,6 @@ def test_any_other_arrays(folder):
         return arrays["numbers"]
 
     for _ in range(2):
-        found = store.stored(["a question"], lambda: np.arange(3.0), lambda made: {"numbers": made}, unpack)
+        found = kept_tables.stored(["a question"], lambda: np.arange(3.0), lambda made: {"numbers": made}, unpack)
         assert found.tolist() == [0.0, 1.0, 2.0]
     assert seen == [[0.0, 1.0, 2.0]]
