@@ -121,3 +121,19 @@ def _windowed(c):
     """Sums of covariances over a window of three positions of both inputs."""
     wide = np.pad(c, 1)
     return wide[:-2, :-2] + wide[1:-1, 1:-1] + wide[2:, 2:]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("elu", L.Flatten()), ("tanh", L.GlobalAvgPool()), ("relu", L.Flatten())], ids=str
+)
+def test_parts_have_the_bits_of_the_whole(name, end):
+    x = np.random.default_rng(3).standard_normal((30, 3, 3, 2))
+    x[::2, :1] = 0
+    s = L.Activation(name)
+    net = Network(L.Serial(L.Conv(3, b_std=0.1), s, L.Conv(3, b_std=0.1), s, end, L.Dense()))
+    known = net.data_range(x)
+    whole = net.part(x, None, known, (True, True))
+    pairs = [(slice(i, i + 1), slice(29 - i, 30 - i)) for i in range(8)]
+    for rows, columns in [(slice(10), slice(15, 30)), (slice(3, 8), slice(20, 21)), *pairs]:
+        part = net.part(x[rows], x[columns], known, (True, True))
+        assert all(np.array_equal(some[rows, columns], one) for some, one in zip(whole, part, strict=True))

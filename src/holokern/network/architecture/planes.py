@@ -109,4 +109,6 @@ class Planes(Blocks):
 
     def mean(self, block: Array) -> Array:
         """Plane by plane."""
-        return np.asarray(np.mean(block, axis=0, keepdims=True))
+        # A single pair would be added up in another order, as its numbers follow each other.
+        pairs = np.repeat(block, 2, axis=2) if block[0].size == 1 else block
+        return np.asarray(np.mean(pairs, axis=0, keepdims=True)[..., : block.shape[2]])
